@@ -1,0 +1,50 @@
+# Each target sets itself up: only Python 3.11+, make and the package registry are needed.
+PYTHON ?= python3
+BIN := .venv/bin
+STORE := .ledgerframes/store
+
+.PHONY: help venv report test lint lab docs data bench lock clean
+
+help:  ## Say what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+venv: .venv/ready  ## Make .venv from the lock
+
+.venv/ready: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("ledgerframes needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+report: .venv/ready  ## Publish both reports over last week of the embedded sandbox, in reports/
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run traffic-cost --profile sandbox --during last-week --out reports
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run verdicts --profile sandbox --during last-week --out reports
+
+test: .venv/ready lint  ## Run every check and test
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: .venv/ready  ## Check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
+	$(BIN)/ledgerframes lab
+
+docs: .venv/ready  ## Write the generated pages of docs/
+	$(BIN)/python docs/generate.py
+
+data: .venv/ready  ## Write the sample in data/
+	$(BIN)/python data/make.py
+
+bench: .venv/ready  ## Measure, and print
+	$(BIN)/python benchmarks/sync_memory.py
+
+lock:  ## Resolve the dependencies again (needs uv)
+	uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
+
+clean:  ## Remove what these targets made, except reports/
+	rm -rf .venv .ledgerframes .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

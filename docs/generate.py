@@ -1,0 +1,334 @@
+"""Write the pages that are made from the code: tables.md, results.md, cli.md, api.md, and the marked parts of configuration.md.
+
+``python docs/generate.py`` writes them; ``python docs/generate.py --check`` says which are stale and ends with 1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
+import os
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+HERE = Path(__file__).parent
+PACKAGE = "ledgerframes"
+HELP_WIDTH = "100"
+GENERATED = "<!-- Written by docs/generate.py; do not edit. -->"
+
+
+def pages() -> dict[str, str]:
+    """Every generated page: its file name and its text."""
+    return {
+        "tables.md": tables_page(),
+        "results.md": results_page(),
+        "cli.md": cli_page(),
+        "api.md": api_page(),
+        "configuration.md": with_generated_parts((HERE / "configuration.md").read_text(encoding="utf-8")),
+    }
+
+
+def grid(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [titles, ("---",) * len(titles), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines)
+
+
+# -- tables -------------------------------------------------------------------------------------------------------
+
+TABLES_INTRODUCTION = """\
+# Tables
+
+Each table is declared once, in `ledgerframes/tables/`. This page is made from that declaration, as are the Parquet schema,
+the dtypes, the empty frame and `ledgerframes tables`.
+
+- The same fact has the same name and the same type in every table.
+- Every table carries `migration_id`, `record_time` and `update_id`. Join on `update_id`.
+- A column that *may be missing* has a missing value where the service gives none. Missing is never 0.
+- No column has the dtype `object`, and no integer is ever turned into a float.
+- `extra` keeps what the service sent and this version does not know, as JSON text.
+- *Source* says where the fact comes from: *order* is the specification of the APIs, a *wire fact* is something that live networks
+  were seen to do, *design* is a decision of this library.
+"""
+
+
+def tables_page() -> str:
+    """The table dictionary."""
+    from ledgerframes.tables import TABLES
+
+    rows = [(f"[`{table.name}`](#{table.name})", table.row, _names(table.key)) for table in TABLES.values()]
+    parts = [GENERATED, TABLES_INTRODUCTION.rstrip(), grid(("table", "one row per", "key"), rows)]
+    for table in TABLES.values():
+        head = f"## {table.name}\n\nOne row per {table.row}. Key: {_names(table.key)}. Sorted by {_names(table.sort)}."
+        columns = [
+            (
+                f"`{column.name}`",
+                f"`{column.pandas_dtype}`",
+                column.unit,
+                "yes" if column.nullable else "",
+                _meaning(column),
+                column.source,
+            )
+            for column in table.columns
+        ]
+        parts += [head, grid(("column", "dtype", "unit", "may be missing", "meaning", "source"), columns)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _meaning(column: Any) -> str:
+    return f"{column.meaning} One of {_names(column.values)}." if column.values else column.meaning
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+RESULTS_INTRODUCTION = """\
+# Results
+
+What the analyses return: a tidy DataFrame each, always with these columns and dtypes, also when there is nothing to count.
+Costs are bytes, as integers. `help(lf.cost.over_time)` says how rows are sorted and what is refused.
+"""
+
+
+def results_page() -> str:
+    """The columns of every analysis."""
+    import ledgerframes as lf
+
+    parts = [GENERATED, RESULTS_INTRODUCTION]
+    for module in (lf.cost, lf.verdict):
+        room = module.__name__.rpartition(".")[2]
+        for name, columns in module.COLUMNS.items():
+            rows = [(f"`{column.name}`", f"`{column.dtype}`", column.unit, column.meaning) for column in columns]
+            meaning = first_sentence(getattr(module, name))
+            parts += [f"## {room}.{name}\n\n{meaning}", grid(("column", "dtype", "unit", "meaning"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+# -- command line -------------------------------------------------------------------------------------------------
+
+CLI_INTRODUCTION = """\
+# Command line
+
+Each command is a call of a library function and a way of showing its result. This page is what `--help` shows.
+
+- The options `--profile`, `--store`, `--offline`, `--json`, `--quiet` and `--verbose` stand before the command or after it.
+  After it wins.
+- `--json` puts one JSON document on stdout and nothing else. Progress and log lines go to stderr.
+- An error is one line on stderr, with the next step. With `--json` there is also a document on stdout: `error` (the class),
+  `message`, `exit_code`, and the facts that the error carries, such as `status` and `endpoint`.
+- Times are UTC. Ranges are half-open: `--since` is in, `--until` is not.
+- Control characters that a service sends are shown as text. They never reach the terminal.
+- `LEDGERFRAMES_TRACEBACK=1` shows where an error came from.
+"""
+
+
+def cli_page() -> str:
+    """The reference of the command line."""
+    from ledgerframes.cli.failures import MEANINGS
+
+    codes = grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in MEANINGS.items()])
+    parts = [GENERATED, CLI_INTRODUCTION.rstrip(), f"## Exit codes\n\n{codes}"]
+    for command in commands():
+        parts.append(f"## {' '.join([PACKAGE, *command])}\n\n```text\n{help_text(command)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def commands() -> Iterator[tuple[str, ...]]:
+    """Every command, the root first, as the words that call it."""
+    import typer
+
+    from ledgerframes.cli.app import ORDER, app
+
+    yield ()
+    root: Any = typer.main.get_command(app)
+    for name in ORDER:
+        below = getattr(root.commands[name], "commands", None)
+        yield from ((name, each) for each in below) if below else ((name,),)
+
+
+def help_text(command: tuple[str, ...]) -> str:
+    """What ``--help`` shows for a command, at a fixed width."""
+    from ledgerframes.cli import main
+
+    before, shown = os.environ.get("COLUMNS"), io.StringIO()
+    os.environ["COLUMNS"] = HELP_WIDTH
+    try:
+        with contextlib.redirect_stdout(shown):
+            main([*command, "--help"])
+    finally:
+        os.environ.pop("COLUMNS")
+        if before is not None:
+            os.environ["COLUMNS"] = before
+    return "\n".join(line.rstrip() for line in shown.getvalue().strip().splitlines())
+
+
+# -- API ----------------------------------------------------------------------------------------------------------
+
+API_INTRODUCTION = """\
+# Public names
+
+What a module lists in `__all__` is public. Names without a module stand in `ledgerframes` itself. `help(name)` shows the whole
+docstring, with parameters, units, errors and examples.
+"""
+
+
+def api_page() -> str:
+    """Every public name with its signature and its first sentence."""
+    parts = [GENERATED, API_INTRODUCTION]
+    for module in public_modules():
+        parts.append(f"## {module.__name__}\n\n{first_sentence(module)}")
+        parts += [entry(name, getattr(module, name)) for name in sorted(public_names(module))]
+    return "\n\n".join(parts) + "\n"
+
+
+def public_modules() -> Iterator[ModuleType]:
+    """The package and every module below it that has public names and no underscore in its path."""
+    package = importlib.import_module(PACKAGE)
+    yield package
+    found = sorted(info.name for info in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."))
+    for name in found:
+        if "._" not in name:
+            module = importlib.import_module(name)
+            if hasattr(module, "__all__"):
+                yield module
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """What a module lists as public."""
+    return list(getattr(module, "__all__", ()))
+
+
+def entry(name: str, value: Any) -> str:
+    """One public name as a paragraph, a class with its public methods."""
+    if inspect.ismodule(value):
+        return f"- **`{name}`**: module [`{value.__name__}`](#{value.__name__.replace('.', '')}). {first_sentence(value)}"
+    lines = [f"- **`{name}{signature(value)}`**: {first_sentence(value) or described(value)}"]
+    if inspect.isclass(value):
+        for member_name, member in vars(value).items():
+            function = getattr(member, "__func__", getattr(member, "fget", getattr(member, "func", member)))
+            if not member_name.startswith("_") and inspect.isfunction(function) and first_sentence(function):
+                shown = "" if isinstance(member, property) or hasattr(member, "func") else signature(function, method=True)
+                lines.append(f"  - `{member_name}{shown}`: {first_sentence(function)}")
+    return "\n".join(lines)
+
+
+def signature(value: Any, *, method: bool = False) -> str:
+    """The parameters of a function or class: names and defaults. Types are in ``help()``."""
+    is_model = inspect.isclass(value) and (issubclass(value, Exception) or hasattr(value, "model_fields"))
+    if is_model or not callable(value) or getattr(value, "__module__", "").startswith("typing"):
+        return ""
+    try:
+        parameters = list(inspect.signature(value).parameters.values())
+    except (ValueError, TypeError):
+        return ""
+    plain = [
+        each.replace(annotation=inspect.Parameter.empty) for each in parameters if not (method and each.name in ("self", "cls"))
+    ]
+    text = str(inspect.Signature(plain))
+    return re.sub(r"<([\w.]+)[^<>]*>", r"\1", text)  # a default without a readable form, such as a factory
+
+
+def first_sentence(value: Any) -> str:
+    """The first sentence of a docstring of its own."""
+    doc = inspect.cleandoc(getattr(value, "__doc__", None) or "")
+    if not (inspect.ismodule(value) or inspect.isclass(value) or inspect.isroutine(value)):
+        return ""
+    paragraph = " ".join(doc.split("\n\n")[0].split())
+    # Roles such as :class:`Frames` are for tools; here the name alone is enough.
+    paragraph = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", paragraph).replace("``", "`")
+    return re.split(r"(?<=[.])\s", paragraph)[0]
+
+
+def described(value: Any) -> str:
+    """What a public constant is."""
+    if isinstance(value, dict):
+        return f"Dictionary: {', '.join(f'`{key}`' for key in value)}."
+    if isinstance(value, tuple):
+        return f"Tuple of {len(value)}."
+    return f"`{value!r}`." if isinstance(value, str | int | float) else f"`{str(value).replace('typing.', '')}`."
+
+
+# -- configuration ------------------------------------------------------------------------------------------------
+
+
+def with_generated_parts(page: str) -> str:
+    """A hand-written page with the parts between its markers written anew."""
+    for name, text in {"settings": settings_grid(), "exit codes": exit_codes_grid()}.items():
+        begin, end = f"<!-- {name}: written by docs/generate.py -->", f"<!-- end of {name} -->"
+        before, _, rest = page.partition(begin)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise SystemExit(f"configuration.md has no part between {begin!r} and {end!r}.")
+        page = f"{before}{begin}\n\n{text}\n\n{end}{after}"
+    return page
+
+
+def settings_grid() -> str:
+    """Every setting with its environment variable, default and meaning, as the models declare them."""
+    from ledgerframes.settings import ENVIRONMENT, GROUPS, Settings
+
+    rows = []
+    for model in (Settings, *GROUPS.values()):
+        meanings = attribute_meanings(model)
+        for name, field in model.model_fields.items():
+            if name not in GROUPS:
+                default = "" if field.is_required() else _default(name, field)
+                meaning = meanings.get(name) or first_sentence(field.annotation)
+                rows.append((f"`{name}`", f"`{ENVIRONMENT}{name.upper()}`", default, meaning))
+    return grid(("setting", "environment variable", "default", "meaning"), rows)
+
+
+def _default(name: str, field: Any) -> str:
+    if name == "store":
+        return "`store` in the user's data folder"
+    if name == "vocabulary":
+        return "`neutral`"
+    return f"`{field.default}`" if field.default not in (None, "", ()) else ""
+
+
+def attribute_meanings(model: type) -> dict[str, str]:
+    """The Attributes section of a numpydoc docstring, by name."""
+    section = inspect.cleandoc(model.__doc__ or "").partition("Attributes\n----------\n")[2]
+    meanings: dict[str, str] = {}
+    names: list[str] = []
+    for line in section.splitlines():
+        if line and not line.startswith(" "):
+            names = [name.strip() for name in line.partition(" : ")[0].split(",")]
+        for name in names if line.startswith(" ") else ():
+            meanings[name] = f"{meanings.get(name, '')} {line.strip()}".strip()
+    return meanings
+
+
+def exit_codes_grid() -> str:
+    """The exit codes of the command line."""
+    from ledgerframes.cli.failures import MEANINGS
+
+    return grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in MEANINGS.items()])
+
+
+def main() -> int:
+    """Write the pages, or with --check say which are stale."""
+    stale = []
+    for name, text in pages().items():
+        path = HERE / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if "--check" not in sys.argv:
+                path.write_text(text, encoding="utf-8")
+    if stale and "--check" in sys.argv:
+        print(f"Stale: {', '.join(stale)}. Run: python docs/generate.py", file=sys.stderr)
+        return 1
+    print(f"Written: {', '.join(stale)}." if stale else "All pages are current.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

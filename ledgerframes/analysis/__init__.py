@@ -1,0 +1,1 @@
+"""Analyses: ``Frames`` -> tidy DataFrame, pure. One module per subject."""

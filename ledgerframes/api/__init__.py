@@ -1,0 +1,1 @@
+"""The transport, and a client for each of the three APIs."""

@@ -1,0 +1,256 @@
+"""The one transport: time-outs, retries, a gentle pace, several hosts, and errors that say what to do next."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import stamina
+
+from ledgerframes.errors import (
+    BadRequest,
+    Busy,
+    Conflict,
+    Internal,
+    LedgerframesError,
+    NotAuthenticated,
+    NotFound,
+    NotPermitted,
+    ServiceError,
+    Timeout,
+    TransportError,
+    Unavailable,
+    Unreachable,
+)
+from ledgerframes.settings import Limits
+
+logger = logging.getLogger("ledgerframes")
+
+USER_AGENT = f"ledgerframes/{version('ledgerframes')}"
+FIRST_PAUSE = 0.4  # seconds; doubles at each try, as the clients of the public network do (wire fact 48)
+LONGEST_PAUSE = 30.0
+
+BY_STATUS: dict[int, type[ServiceError]] = {
+    400: BadRequest,
+    401: NotAuthenticated,
+    403: NotPermitted,
+    404: NotFound,
+    409: Conflict,
+    413: BadRequest,
+    429: Busy,
+    502: Unavailable,
+    503: Unavailable,
+    504: Unavailable,
+}
+
+NEXT_STEP: dict[type[ServiceError], str] = {
+    BadRequest: "Check the arguments of the call.",
+    NotAuthenticated: "Check the profile's token, token_file or token_env.",
+    NotPermitted: "Ask the operator for the right that the call needs.",
+    NotFound: "Check the id, and that the network has this operation.",
+    Conflict: "Look at the state of the thing first.",
+    Busy: "Lower requests_per_second or parallel, or try later.",
+    Unavailable: "Try later, or name a second host in the profile.",
+    Internal: "Try later, or name a second host in the profile.",
+}
+
+
+BaseTransport = httpx.BaseTransport
+
+
+def in_process(app: Any) -> BaseTransport:
+    """A transport that calls a WSGI app instead of the network."""
+    return httpx.WSGITransport(app=app)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A successful answer: its body, and the host that gave it."""
+
+    body: bytes
+    host: str
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What one host answered, good or bad: its status, its body, and the time it says it has."""
+
+    status: int
+    body: bytes
+    date: str
+
+
+class Transport:
+    """Sends requests to the hosts of one API.
+
+    Parameters
+    ----------
+    urls : tuple of str
+        Base URLs, tried in this order.
+    limits : Limits
+        Time-out, retries, pace and concurrency.
+    transport : httpx.BaseTransport, optional
+        Where requests go instead of the network: the sandbox in the process, or a test.
+    """
+
+    def __init__(self, urls: tuple[str, ...], limits: Limits, transport: BaseTransport | None = None) -> None:
+        self.urls = urls
+        self._limits = limits
+        self._pace = Pace(limits.requests_per_second)
+        self._places = threading.BoundedSemaphore(limits.parallel)
+        self._client = httpx.Client(
+            transport=transport,
+            timeout=httpx.Timeout(limits.timeout),
+            headers={"User-Agent": USER_AGENT, "Accept": "application/json"},
+            limits=httpx.Limits(max_connections=limits.parallel, max_keepalive_connections=limits.parallel),
+            follow_redirects=False,
+        )
+        self.requests = 0
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def get(self, path: str, params: Mapping[str, Any] | None = None) -> Answer:
+        """GET a path below the base URL, with retries."""
+        return self._send("GET", path, params=params)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Answer:
+        """POST a JSON body that only reads, with retries."""
+        return self._send("POST", path, json=body)
+
+    def probe(self, url: str, path: str) -> int:
+        """The status that one host answers a GET with, asked once."""
+        return self.look(url, path).status
+
+    def look(self, url: str, path: str) -> Probe:
+        """What one host answers a GET with, asked once, whatever the status."""
+        response = self._once(url, "GET", path, {})
+        return Probe(response.status_code, response.content, response.headers.get("Date", ""))
+
+    def _send(self, method: str, path: str, **content: Any) -> Answer:
+        """Ask the hosts in turn; the next one only when the one before gave no usable answer."""
+        failure: LedgerframesError | None = None
+        for url in self.urls:
+            try:
+                return self._with_retries(url, method, path, content)
+            except (TransportError, Busy, Unavailable, Internal) as error:
+                logger.warning("%s; %s", error, "trying the next host" if url != self.urls[-1] else "no host is left")
+                failure = error
+        assert failure is not None
+        raise failure
+
+    def _with_retries(self, url: str, method: str, path: str, content: dict[str, Any]) -> Answer:
+        for attempt in stamina.retry_context(
+            on=_pause_before_retry,
+            attempts=self._limits.retries + 1,
+            timeout=None,
+            wait_initial=FIRST_PAUSE,
+            wait_max=LONGEST_PAUSE,
+            wait_jitter=FIRST_PAUSE,
+        ):
+            with attempt:
+                response = self._once(url, method, path, content)
+                if not response.is_success:
+                    raise _service_error(response, f"{method} {path}", url)
+                return Answer(response.content, host_of(url))
+        raise AssertionError("retry_context returns or raises")
+
+    def _once(self, url: str, method: str, path: str, content: dict[str, Any]) -> httpx.Response:
+        endpoint, host = f"{method} {path}", host_of(url)
+        with self._places:
+            self._pace.wait()
+            self.requests += 1
+            try:
+                return _whole(self._client.request(method, url + path, **content))
+            except httpx.TimeoutException as error:
+                raise Timeout(
+                    f"{host} did not answer {endpoint} within {self._limits.timeout:g} s. "
+                    "Raise timeout, lower page_size, or try later.",
+                    endpoint=endpoint,
+                    host=host,
+                ) from error
+            except (httpx.HTTPError, OSError) as error:
+                raise Unreachable(
+                    f"{host} gave no whole answer to {endpoint} ({_in_one_line(error)}). "
+                    "Check the URL and the connection, or name a second host.",
+                    endpoint=endpoint,
+                    host=host,
+                ) from error
+
+
+class Pace:
+    """Lets callers pass at most so many times a second, over all threads."""
+
+    def __init__(self, per_second: float) -> None:
+        self._gap = 1 / per_second if per_second else 0.0
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        """Return when it is this caller's turn."""
+        with self._lock:
+            now = time.monotonic()
+            turn = max(now, self._next)
+            self._next = turn + self._gap
+        if turn > now:
+            time.sleep(turn - now)
+
+
+def host_of(url: str) -> str:
+    """The host of a URL, with its port: all of it that may be shown."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def _whole(response: httpx.Response) -> httpx.Response:
+    """The response, unless it is shorter than it promised: not every transport checks."""
+    promised = response.headers.get("Content-Length", "")
+    if promised.isdecimal() and "Content-Encoding" not in response.headers and len(response.content) < int(promised):
+        raise httpx.RemoteProtocolError(f"{len(response.content)} of {promised} bytes came", request=response.request)
+    return response
+
+
+def _pause_before_retry(error: Exception) -> bool | float:
+    """Whether to try again, or after how many seconds if the service says so."""
+    if isinstance(error, Busy | Unavailable):
+        return True if error.retry_after is None else min(error.retry_after, LONGEST_PAUSE)
+    return isinstance(error, TransportError | Internal)
+
+
+def _service_error(response: httpx.Response, endpoint: str, url: str) -> ServiceError:
+    status, host = response.status_code, host_of(url)
+    kind = BY_STATUS.get(status, Internal if status >= 500 else BadRequest)
+    detail = _detail(response)
+    message = f"{host} answered {endpoint} with {status}{f': {detail}' if detail else ''}. {NEXT_STEP[kind]}"
+    error = kind(message, endpoint=endpoint, host=host, status=status, detail=detail)
+    error.retry_after = _retry_after(response)
+    return error
+
+
+def _detail(response: httpx.Response) -> str:
+    """What the service says is wrong, in one short line; a page of HTML says nothing."""
+    try:
+        content = response.json()
+    except ValueError:
+        text = response.text.strip()
+        return "a web page instead of an answer" if text[:1] == "<" else " ".join(text.split())[:200].rstrip(".")
+    if isinstance(content, dict):
+        content = content.get("error") or content.get("cause") or content
+    return " ".join(str(content).split())[:200].rstrip(".")
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Seconds named by the Retry-After header; dates are left to our own back-off."""
+    text = response.headers.get("Retry-After", "")
+    return float(text) if text.isdecimal() else None
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join((str(error) or type(error).__name__).split())[:200]

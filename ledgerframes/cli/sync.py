@@ -1,0 +1,152 @@
+"""``ledgerframes sync``: fetch what the store lacks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ledgerframes.cli import output
+from ledgerframes.cli.options import Call, command
+from ledgerframes.errors import CoverageError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ledgerframes.frames import Frames
+    from ledgerframes.network import Network
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.callback()
+def group() -> None:
+    """Fetch what the store lacks."""
+
+
+@app.command("events")
+@command
+def events(
+    call: Call,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="First record time, such as 2026-11-03 or 2026-11-03T12:00:00Z.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="First record time that is not wanted; now by default.")
+    ] = None,
+    during: Annotated[
+        str | None,
+        typer.Option(metavar="WORD", help="A range in one word: yesterday, last-week, 2026-11-03, 2026-10, and so on."),
+    ] = None,
+    update_ids: Annotated[
+        Path | None, typer.Option("--update-ids", metavar="FILE", help="Look up the ids in this file, one a line; - is stdin.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fetch nothing; show what would be fetched.")] = False,
+) -> None:
+    """Fetch history events into the store, by range or by id.
+
+    What is in the store already is not asked for again; what is committed stays when a sync is stopped.
+    """
+    from ledgerframes.loaders.events import load_events
+
+    ids = _ids(update_ids) if update_ids else None
+    net = call.connect()
+    began = time.monotonic()
+    if dry_run:
+        plan = load_events(net, since=since, until=until, during=during, update_ids=ids, plan=True)
+        call.show(_plan_document(net, plan), lambda: _plan_text(net, plan))
+        return
+    frames = load_events(net, since=since, until=until, during=during, update_ids=ids, progress=call.progress)
+    document = _document(net, frames, time.monotonic() - began)
+    _require_known(net, frames.unknown_ids, 0 if ids is None else len(ids))
+    call.tell(document, _text(document))
+
+
+def _ids(file: Path) -> list[str]:
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--update-ids {file} cannot be read ({error}). Give a text file with one id a line.") from error
+    ids = [line.strip() for line in text.splitlines() if line.strip()]
+    if not ids:
+        raise UsageError(f"--update-ids {file} holds no ids. Give a text file with one id a line.")
+    return ids
+
+
+def _require_known(net: Network, unknown: tuple[str, ...], asked: int) -> None:
+    if unknown:
+        some = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
+        raise CoverageError(
+            f"{net.name} does not know {len(unknown)} of {output.counted(asked, 'id')} ({some}); the others are in the store. "
+            "Check the ids, and that they are of this network.",
+            missing=unknown,
+        )
+
+
+def _plan_document(net: Network, plan: pd.DataFrame) -> dict[str, Any]:
+    rows = [{name: _value(value) for name, value in row.items()} for row in plan.to_dict("records")]
+    return {"network": net.name, "fetch": rows}
+
+
+def _plan_text(net: Network, plan: pd.DataFrame) -> str:
+    if plan.empty:
+        return f"Nothing to fetch: {net.name} is complete in the store."
+    if "update_id" in plan:
+        return "\n".join(
+            [f"Would look up {output.counted(len(plan), 'id')} at {net.name}:", *map(output.plain, plan["update_id"])]
+        )
+    parts = _plan_document(net, plan)["fetch"]
+    rows = [
+        (
+            "not known yet" if part["migration_id"] is None else part["migration_id"],
+            output.time(part["since"]),
+            output.time(part["until"]),
+        )
+        for part in parts
+    ]
+    return f"Would fetch from {net.name}:\n" + output.columns(("migration", "since (UTC)", "until (UTC)"), rows)
+
+
+def _value(value: Any) -> Any:
+    """A cell as a plain Python value; a missing one is None."""
+    if hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime()
+    return value if isinstance(value, str | int) else None
+
+
+def _document(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
+    covered = frames.coverage
+    return {
+        "network": net.name,
+        "since": frames.window.since if frames.window else None,
+        "until": frames.window.until if frames.window else None,
+        "rows": {table: frames.scan(table).count_rows() for table in frames.tables},
+        "provisional_rows": int(covered.loc[covered["status"] == "provisional", "rows"].sum()),
+        "unknown_ids": frames.unknown_ids,
+        "requests": net.requests,
+        "seconds": round(seconds, 2),
+        "store": net.store.folder,
+    }
+
+
+def _text(document: dict[str, Any]) -> str:
+    provisional = document["provisional_rows"]
+    asked = f"{output.time(document['since'])} to {output.time(document['until'])} UTC" if document["since"] else "by id"
+    lines = [
+        ("network", document["network"]),
+        ("range", asked),
+        (
+            "requests",
+            f"{document['requests']:,} in {document['seconds']:.1f} s"
+            if document["requests"]
+            else "none: all of it was in the store",
+        ),
+        ("store", document["store"]),
+        *((table, output.counted(rows, "row")) for table, rows in document["rows"].items()),
+    ]
+    if provisional:
+        lines.append(("provisional", f"{output.counted(provisional, 'row')} may still change, and are asked for again next time"))
+    return output.facts(lines)

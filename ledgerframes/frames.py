@@ -1,0 +1,309 @@
+"""Frames: linked tables, read lazily, narrowed together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, Protocol
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from ledgerframes.errors import UsageError
+from ledgerframes.tables import Table
+from ledgerframes.tables import table as table_spec
+from ledgerframes.tables.bookkeeping import COVERAGE
+from ledgerframes.times import Time, Window, instant
+
+__all__ = ["Frames", "Source"]
+
+Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
+
+
+class Source(Protocol):
+    """Where the rows of Frames are: committed segments of a store, or tables in memory."""
+
+    @property
+    def network(self) -> str:
+        """Name of the network."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a scan gives rows in the declared order."""
+
+    @property
+    def bytes(self) -> int:
+        """Size of the files on disk."""
+
+    def scan(self, table: str) -> ds.Dataset:
+        """The rows of one table."""
+
+    def coverage(self) -> pd.DataFrame:
+        """One row per part of the range: migration_id, since, until, status, rows, source, fetched_at."""
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """Tables that are already in memory, as Arrow."""
+
+    tables: dict[str, pa.Table]
+    network: str = "memory"
+    covered: pd.DataFrame | None = None
+    ordered: bool = False
+    bytes: int = 0
+
+    def scan(self, table: str) -> ds.Dataset:
+        """The rows of one table; a table that is not there is empty."""
+        return ds.dataset(self.tables.get(table, table_spec(table).empty_arrow()))
+
+    def coverage(self) -> pd.DataFrame:
+        """The coverage given at construction."""
+        return COVERAGE.empty() if self.covered is None else self.covered
+
+
+@dataclass(frozen=True)
+class _Filter:
+    """What a Frames object has been narrowed to."""
+
+    window: Window | None = None
+    update_ids: pa.Array | None = None
+
+    def expression(self) -> pc.Expression | None:
+        """The filter as an Arrow expression, or None when everything passes."""
+        parts: list[pc.Expression] = []
+        if self.window:
+            since, until = (pa.scalar(time, pa.timestamp("us", tz="UTC")) for time in (self.window.since, self.window.until))
+            parts.append((pc.field("record_time") >= since) & (pc.field("record_time") < until))
+        if self.update_ids is not None:
+            parts.append(pc.field("update_id").isin(self.update_ids))
+        if not parts:
+            return None
+        return parts[0] if len(parts) == 1 else parts[0] & parts[1]
+
+
+class Frames:
+    """Linked tables over one range of one network; each is a plain DataFrame, read when first touched.
+
+    ``frames.traffic`` is a DataFrame, as is every other table in :attr:`tables`. Narrowing (:meth:`between`, :meth:`where`)
+    gives new Frames and narrows all tables together.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> rejected = frames.where("verdicts", verdict_result="VERDICT_RESULT_REJECTED")
+    >>> len(rejected.updates)
+    0
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        tables: Sequence[str],
+        *,
+        window: Window | None = None,
+        update_ids: Sequence[str] | None = None,
+        unknown_ids: Sequence[str] = (),
+    ) -> None:
+        self._source = source
+        self._tables = tuple(tables)
+        self._unknown_ids = tuple(unknown_ids)
+        self._filter = _Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()))
+        self._read: dict[str, pd.DataFrame] = {}
+
+    # -- what is here -----------------------------------------------------------------------------------------------
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the linked tables."""
+        return self._tables
+
+    @property
+    def network(self) -> str:
+        """Name of the network that the rows came from."""
+        return self._source.network
+
+    @property
+    def window(self) -> Window | None:
+        """The half-open range of record times asked for, or None when loaded by id."""
+        return self._filter.window
+
+    @property
+    def unknown_ids(self) -> tuple[str, ...]:
+        """Ids asked for that the service does not know; nothing is stored for them."""
+        return self._unknown_ids
+
+    @property
+    def coverage(self) -> pd.DataFrame:
+        """Where the rows came from.
+
+        Returns
+        -------
+        DataFrame
+            One row per part of the range, sorted by migration and time: ``migration_id``, ``since``, ``until``, ``status``
+            (``final`` or ``provisional``), ``rows`` of all tables together, ``source`` host and ``fetched_at``.
+        """
+        covered = self._source.coverage()
+        window = self.window
+        if window is None or covered.empty:
+            return covered
+        overlap = (covered["since"] < window.until) & (covered["until"] > window.since)
+        clipped = covered[overlap].reset_index(drop=True)
+        clipped["since"] = clipped["since"].where(clipped["since"] >= window.since, pd.Timestamp(window.since))
+        clipped["until"] = clipped["until"].where(clipped["until"] <= window.until, pd.Timestamp(window.until))
+        return clipped
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def scan(self, table: str) -> ds.Dataset:
+        """The rows of one table as a ``pyarrow.dataset``, for Polars, DuckDB, Dask or Spark.
+
+        Parameters
+        ----------
+        table : str
+            Name of a table in :attr:`tables`.
+
+        Raises
+        ------
+        UsageError
+            If these frames have no such table.
+        """
+        if table not in self._tables:
+            raise UsageError(f"These frames have no table {table!r}. Tables: {', '.join(self._tables)}.")
+        dataset = self._source.scan(table)
+        expression = self._filter.expression()
+        return dataset if expression is None else dataset.filter(expression)
+
+    def read(self, table: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Read one table, or some of its columns.
+
+        Parameters
+        ----------
+        table : str
+            Name of a table in :attr:`tables`.
+        columns : sequence of str, optional
+            Only these columns, in this order: payload columns are most of the bytes.
+
+        Returns
+        -------
+        DataFrame
+            One row per what ``ledgerframes tables TABLE`` says, sorted as it says.
+
+        Raises
+        ------
+        UsageError
+            If there is no such table or column.
+        """
+        spec = table_spec(table)
+        unknown = [name for name in columns or () if name not in spec.column_names]
+        if unknown:
+            raise UsageError(f"Table {table} has no column {unknown[0]!r}. Columns: {', '.join(spec.column_names)}.")
+        if columns is None and table in self._read:
+            return self._read[table]
+        return spec.to_pandas(self._rows(spec, list(columns or spec.column_names)))
+
+    def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
+        if self._source.ordered:
+            return self.scan(spec.name).to_table(columns=columns)
+        rows = self.scan(spec.name).to_table(columns=list(dict.fromkeys([*columns, *spec.sort])))
+        return rows.sort_by([(name, "ascending") for name in spec.sort]).select(columns)
+
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        if name.startswith("_") or name not in self._tables:
+            raise AttributeError(
+                f"Frames have no table or attribute {name!r}. Tables: {', '.join(self.__dict__.get('_tables', ()))}."
+            )
+        self._read[name] = self.read(name)
+        return self._read[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._tables]
+
+    # -- narrowing --------------------------------------------------------------------------------------------------
+
+    def between(self, since: Time, until: Time) -> Frames:
+        """Narrow every table to a half-open range of record times.
+
+        Parameters
+        ----------
+        since, until : str, date or datetime
+            ``since <= record_time < until``, UTC.
+
+        Raises
+        ------
+        UsageError
+            If the range is empty or lies outside these frames.
+        """
+        asked = Window(instant(since, "since"), instant(until, "until"))
+        kept = asked.intersect(self.window) if self.window else asked
+        if kept is None:
+            raise UsageError(f"{asked} lies outside these frames, which hold {self.window}.")
+        return self._narrowed(replace(self._filter, window=kept))
+
+    def where(self, table: str, predicate: Predicate | None = None, **equal: Any) -> Frames:
+        """Narrow every table to the updates that have a matching row in one table.
+
+        Parameters
+        ----------
+        table : str
+            Table that decides.
+        predicate : callable, optional
+            Takes the table's DataFrame, gives a boolean Series.
+        **equal
+            Column = value, or column = list of values; all must hold.
+
+        Raises
+        ------
+        UsageError
+            If there is no such table or column.
+
+        Examples
+        --------
+        >>> import ledgerframes as lf
+        >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
+        >>> large = frames.where("traffic", lambda traffic: traffic["total_traffic_cost"] > 10_000)
+        >>> bool((large.traffic["total_traffic_cost"] > 10_000).all())
+        True
+        """
+        columns = None if predicate else ["update_id", *equal]
+        rows = self.read(table, columns)
+        keep = pd.Series(True, index=rows.index) if predicate is None else predicate(rows).fillna(False).astype(bool)
+        for name, value in equal.items():
+            if name not in rows:
+                raise UsageError(f"Table {table} has no column {name!r}. Columns: {', '.join(rows.columns)}.")
+            keep &= rows[name].isin(value if isinstance(value, list | tuple | set) else [value])
+        update_ids = pa.array(rows.loc[keep, "update_id"].unique(), pa.string())
+        return self._narrowed(replace(self._filter, update_ids=update_ids))
+
+    def _narrowed(self, narrowed: _Filter) -> Frames:
+        frames = Frames(self._source, self._tables, unknown_ids=self._unknown_ids)
+        frames._filter = narrowed
+        return frames
+
+    # -- saying what it is ------------------------------------------------------------------------------------------
+
+    def _facts(self) -> list[tuple[str, str]]:
+        covered = self.coverage
+        provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
+        rows = {table: self.scan(table).count_rows() for table in self._tables}
+        facts = [("network", self.network), ("range", str(self.window or "by id"))]
+        facts += [(table, f"{count:,} rows") for table, count in rows.items()]
+        if provisional:
+            facts.append(("provisional", f"{provisional:,} rows may still change"))
+        facts.append(("on disk", f"{self._source.bytes / 1e6:,.1f} MB"))
+        if self._unknown_ids:
+            facts.append(("unknown ids", f"{len(self._unknown_ids):,}"))
+        return facts
+
+    def __repr__(self) -> str:
+        return "Frames\n" + "\n".join(f"  {name:<18} {value}" for name, value in self._facts())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts()
+        )
+        return f"<table><caption>Frames</caption>{rows}</table>"

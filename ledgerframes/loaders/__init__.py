@@ -1,0 +1,1 @@
+"""Loaders: plan, fetch, decode, store, and answer with Frames."""

@@ -1,0 +1,115 @@
+"""Events by id: looked up one by one over a bounded pool; an id that the service does not know is never stored."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pandas as pd
+
+from ledgerframes.api.transport import Answer
+from ledgerframes.errors import CoverageError, DecodeError, NotFound, UsageError
+from ledgerframes.loaders.listing import place
+from ledgerframes.loaders.progress import Progress
+from ledgerframes.network import Network
+from ledgerframes.store import EVENTS_BY_ID, Ids
+from ledgerframes.store.extent import microseconds
+from ledgerframes.tables.events import event_tables
+from ledgerframes.wire.history import Event, head
+
+logger = logging.getLogger("ledgerframes")
+
+IDS_PER_SEGMENT = 500
+UNKNOWN_ROUTE = "The requested resource could not be found"
+
+
+def checked(update_ids: Iterable[str]) -> list[str]:
+    """The ids once each, in the order given.
+
+    Raises
+    ------
+    UsageError
+        If one of them cannot be an id.
+    """
+    if isinstance(update_ids, str):
+        raise UsageError("update_ids must be a list of ids, not one text.")
+    ids = list(dict.fromkeys(update_ids))
+    strange = [update_id for update_id in ids if not isinstance(update_id, str) or not update_id.strip()]
+    if strange:
+        raise UsageError(f"{strange[0]!r} is not an update id.")
+    return ids
+
+
+def plan(net: Network, update_ids: list[str]) -> pd.DataFrame:
+    """What would be looked up: one row per id."""
+    return pd.DataFrame({"update_id": pd.Series(net.store.missing_ids(EVENTS_BY_ID, update_ids), dtype="str")})
+
+
+def require_stored(net: Network, update_ids: list[str]) -> None:
+    """Offline, an id that the store lacks is an error; provisional rows are served.
+
+    Raises
+    ------
+    CoverageError
+        If an id is not in the store.
+    """
+    missing = net.store.missing_ids(EVENTS_BY_ID, update_ids, provisional=True)
+    if missing:
+        some = ", ".join(missing[:3])
+        raise CoverageError(
+            f"{net.name} is offline and the store lacks {len(missing)} of {len(update_ids)} ids ({some}). "
+            "Run again without offline.",
+            missing=tuple(missing),
+        )
+
+
+def sync(net: Network, update_ids: list[str], progress: bool | None = None) -> list[str]:
+    """Look up the ids that the store lacks, and commit them in batches.
+
+    Returns
+    -------
+    list of str
+        The ids that the service does not know.
+    """
+    missing = net.store.missing_ids(EVENTS_BY_ID, update_ids)
+    unknown: list[str] = []
+    with Progress(f"{net.name} ids", len(missing), progress) as bar, ThreadPoolExecutor(net.settings.limits.parallel) as pool:
+        for start in range(0, len(missing), IDS_PER_SEGMENT):
+            asked = missing[start : start + IDS_PER_SEGMENT]
+            answers = list(pool.map(lambda update_id: _look_up(net, update_id), asked))
+            _commit(net, [answer for answer in answers if answer is not None])
+            unknown += [update_id for update_id, answer in zip(asked, answers, strict=True) if answer is None]
+            bar.advance(len(asked))
+    if unknown:
+        logger.warning("%s does not know %d of %d ids", net.name, len(unknown), len(missing))
+    return unknown
+
+
+Found = tuple[Event, str]  # an event, and the host that answered
+
+
+def _look_up(net: Network, update_id: str) -> Found | None:
+    try:
+        answer: Answer = net.history.event_answer(update_id)
+    except NotFound as error:
+        if UNKNOWN_ROUTE in error.detail:
+            raise
+        return None
+    event = net.history.decode_event(answer)
+    found = head(event)[2]
+    if found != update_id:
+        raise DecodeError(f"Asked for {update_id}, {answer.host} answered with {found}.", json_path="$..update_id")
+    return event, answer.host
+
+
+def _commit(net: Network, found: list[Found]) -> None:
+    """Commit events as final where their traffic and activity must have come by now, as provisional otherwise."""
+    final_before = microseconds(net.now() - timedelta(minutes=net.settings.limits.settle_minutes))
+    groups: dict[tuple[bool, str], list[Event]] = {}
+    for event, host in found:
+        groups.setdefault((place(event)[1] < final_before, host), []).append(event)
+    for (final, host), events in groups.items():
+        ids = Ids(frozenset(head(event)[2] for event in events))
+        net.store.commit(EVENTS_BY_ID, ids, event_tables(events, "user"), final=final, source=host)

@@ -1,0 +1,161 @@
+"""Events by range: the plan, and the fetching of what is missing."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.errors import CoverageError
+from ledgerframes.loaders.listing import discover_migrations, is_over, pages
+from ledgerframes.loaders.progress import Progress
+from ledgerframes.network import Network
+from ledgerframes.store import EVENTS, Migration, Span, missing_spans
+from ledgerframes.store.extent import microseconds
+from ledgerframes.tables.bookkeeping import PLAN
+from ledgerframes.tables.events import event_tables
+from ledgerframes.times import Window
+from ledgerframes.wire.decode import collector_paused
+
+SEGMENT_BYTES = 32_000_000  # Arrow bytes gathered before they are written: bounds memory, and what a kill can lose
+HOUR = 3_600_000_000  # microseconds
+SHORTEST_PIECE = HOUR // 2
+
+
+def plan(net: Network, asked: Window) -> pd.DataFrame:
+    """What would be fetched: one row per range; without a migration while none is known yet."""
+    rows: list[tuple[object, ...]]
+    rows = [(span.migration_id, span.window.since, span.window.until) for span in net.store.missing(EVENTS, asked)]
+    return PLAN.frame(rows if net.store.migrations() else [(None, asked.since, asked.until)])
+
+
+def require_stored(net: Network, asked: Window) -> None:
+    """Offline, what the store lacks is an error; provisional rows are served.
+
+    Raises
+    ------
+    CoverageError
+        If a part of the range is not in the store.
+    """
+    known = net.store.migrations()
+    missing = missing_spans(asked, known, [segment.extent for segment in net.store.segments(EVENTS, asked)])
+    if missing or not known:
+        names = tuple(str(span) for span in missing) or (str(asked),)
+        raise CoverageError(
+            f"{net.name} is offline and the store lacks {'; '.join(names)}. Run again without offline.", missing=names
+        )
+
+
+def sync(net: Network, asked: Window, progress: bool | None = None) -> None:
+    """Fetch what the store lacks of a range, and commit it piece by piece.
+
+    Parameters
+    ----------
+    net : Network
+    asked : Window
+    progress : bool, optional
+        Show a progress bar; by default in terminals and notebooks.
+    """
+    if net.store.migrations() and not net.store.missing(EVENTS, asked):
+        return
+    net.store.remember(discover_migrations(net.history, net.store.migrations()))
+    net.store.remember(_ended_before(net, asked))
+    parallel = net.settings.limits.parallel
+    pieces = [piece for span in net.store.missing(EVENTS, asked) for piece in _pieces(span, parallel)]
+    hours = sum(piece.high - piece.low for piece in pieces) / HOUR
+    with (
+        Progress(f"{net.name} events", hours, progress) as bar,
+        ThreadPoolExecutor(parallel) as ahead,
+        ThreadPoolExecutor(parallel) as readers,
+    ):
+        reading = _Reading(net, ahead, bar, _final_before(net), threading.Event())
+        _wait_for([readers.submit(reading.read, piece) for piece in pieces], reading.stop)
+
+
+def _final_before(net: Network) -> int:
+    """Events before this have their traffic and activity by now, in microseconds."""
+    return microseconds(net.now() - timedelta(minutes=net.settings.limits.settle_minutes))
+
+
+def _ended_before(net: Network, asked: Window) -> list[Migration]:
+    """Older migrations that had ended before the range: one small request each, once."""
+    earlier = {migration.migration_id: migration for migration in net.store.migrations()[:-1] if migration.ended is None}
+    return [
+        replace(earlier[span.migration_id], ended=span.low)
+        for span in net.store.missing(EVENTS, asked)
+        if span.migration_id in earlier and is_over(net.history, span)
+    ]
+
+
+def _pieces(span: Span, parallel: int) -> list[Span]:
+    """The parts of a span that are read at once."""
+    return span.split(max(1, min(parallel, (span.high - span.low) // SHORTEST_PIECE)))
+
+
+def _wait_for(readings: list[Future[None]], stop: threading.Event) -> None:
+    """Wait for all; on a failure or an interrupt the others stop at their next page, and what is committed stays."""
+    try:
+        for reading in readings:
+            reading.result()
+    finally:
+        stop.set()
+        for reading in readings:
+            reading.cancel()
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One sync under way: what its threads share."""
+
+    net: Network
+    ahead: Executor
+    bar: Progress
+    final_before: int
+    stop: threading.Event
+
+    def read(self, piece: Span) -> None:
+        """Read one piece page by page, and commit whenever enough has been gathered."""
+        low, gathered = piece.low, _Gathered()
+        for page in pages(self.net.history, piece, self.net.settings.limits.page_size, self.ahead):
+            with collector_paused():
+                gathered.add(event_tables(page.events, "listing"))
+            if page.ended:
+                self.net.store.remember([Migration(piece.migration_id, piece.low, ended=piece.high)])
+            if page.last or gathered.bytes >= SEGMENT_BYTES:
+                if low < page.reached:
+                    self._commit(Span(piece.migration_id, low, page.reached), gathered.take(), page.source)
+                self.bar.advance((page.reached - low) / HOUR)
+                low = page.reached
+            if page.last and low < piece.high:
+                # The listing has nothing more yet: asked again next time.
+                self.net.store.commit(EVENTS, Span(piece.migration_id, low, piece.high), {}, final=False, source=page.source)
+            if self.stop.is_set():
+                return
+
+    def _commit(self, span: Span, tables: dict[str, pa.Table], source: str) -> None:
+        """Commit a span that is known to its end: the settled part as final, the young part as provisional."""
+        edge = min(max(self.final_before, span.low), span.high)
+        for part, final in ((replace(span, high=edge), True), (replace(span, low=edge), False)):
+            if part.low < part.high:
+                rows = tables if part == span else {name: table.filter(part.filter()) for name, table in tables.items()}
+                self.net.store.commit(EVENTS, part, rows, final=final, source=source)
+
+
+class _Gathered:
+    """Tables of several pages, waiting to be written together."""
+
+    def __init__(self) -> None:
+        self._pages: list[dict[str, pa.Table]] = []
+        self.bytes = 0
+
+    def add(self, tables: dict[str, pa.Table]) -> None:
+        self._pages.append(tables)
+        self.bytes += sum(table.nbytes for table in tables.values())
+
+    def take(self) -> dict[str, pa.Table]:
+        pages, self._pages, self.bytes = self._pages, [], 0
+        return {table.name: pa.concat_tables([page[table.name] for page in pages]) for table in EVENTS.tables}

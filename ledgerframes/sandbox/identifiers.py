@@ -1,0 +1,65 @@
+"""Names of updates and contracts: hashes to look at, yet an update id says where in the world it stands."""
+
+from __future__ import annotations
+
+import hashlib
+
+from .randomness import digest, number
+
+PREFIX = "1220"  # the multihash mark of SHA-256, with which the network's own ids start
+MASK = (1 << 64) - 1
+INDEX_BITS = 24
+SHUFFLE = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)  # odd, hence invertible modulo 2**64
+UNSHUFFLE = tuple(pow(factor, -1, 1 << 64) for factor in SHUFFLE)
+
+
+class UpdateIds:
+    """Update ids of one world, resolvable to their place without a table of all ids.
+
+    The first sixteen digits are the place (slice, index), shuffled by a bijection and a key; the other
+    forty-eight are a hash that tells a real id from a made-up one.
+
+    Parameters
+    ----------
+    seed
+        Seed of the world.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._key = number(seed, "update ids")
+
+    def at(self, slice_number: int, index: int) -> str:
+        """Return the id of the update with this index in this slice."""
+        mixed = (slice_number << INDEX_BITS | index) ^ self._key
+        for factor in SHUFFLE:
+            mixed = mixed * factor & MASK
+            mixed ^= mixed >> 32
+        return f"{PREFIX}{mixed:016x}{digest(self._seed, slice_number, index, size=24)}"
+
+    def place(self, update_id: str) -> tuple[int, int] | None:
+        """Return (slice, index) of an id, or None when this world has no such id.
+
+        The slice may still hold fewer updates than the index says: whoever generates it must look.
+        """
+        try:
+            mixed = int(update_id[4:20], 16)
+        except ValueError:
+            return None
+        for factor in reversed(UNSHUFFLE):
+            mixed ^= mixed >> 32
+            mixed = mixed * factor & MASK
+        slice_number, index = divmod(mixed ^ self._key, 1 << INDEX_BITS)
+        return (slice_number, index) if self.at(slice_number, index) == update_id else None
+
+
+def contract_id(*parts: object) -> str:
+    """Return a contract id in the network's form: version, discriminator, and a salted suffix."""
+    text = "/".join(map(str, parts))
+    raw = hashlib.blake2b(text.encode(), digest_size=64).hexdigest()
+    return f"00{raw[:64]}ca121220{raw[64:]}"
+
+
+def fingerprint(*parts: object) -> str:
+    """Return a key fingerprint, the part of a party id after the double colon."""
+    return PREFIX + digest("fingerprint", *parts)

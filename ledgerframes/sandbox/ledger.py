@@ -1,0 +1,187 @@
+"""Contracts, and the nodes of a transaction tree as the history API writes them (wire facts 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from .times import trimmed
+
+Node = dict[str, Any]
+
+
+class Template(NamedTuple):
+    """A template: its full id (package id, module, entity) and the name of its package."""
+
+    identifier: str
+    package_name: str
+
+
+class Contract:
+    """A contract of this world.
+
+    Parameters
+    ----------
+    identifier
+        Contract id.
+    template
+        Its template.
+    arguments
+        Create arguments, already encoded.
+    signatories, observers
+        Party ids, in any order.
+    owner
+        Party id of who may use it next.
+    units
+        Amount in units of 10**-10, for those that hold one.
+
+    Attributes
+    ----------
+    created_at
+        Effective time of its creation, microseconds since 1970; 0 when not known here.
+    spent
+        Whether a transaction has used it up, or is about to.
+    """
+
+    __slots__ = (
+        "arguments",
+        "created_at",
+        "identifier",
+        "observers",
+        "owner",
+        "signatories",
+        "spent",
+        "template",
+        "units",
+    )
+
+    def __init__(
+        self,
+        identifier: str,
+        template: Template,
+        arguments: Any,
+        signatories: Iterable[str],
+        observers: Iterable[str] = (),
+        owner: str = "",
+        units: int = 0,
+    ) -> None:
+        self.identifier = identifier
+        self.template = template
+        self.arguments = arguments
+        self.signatories = sorted(set(signatories))
+        self.observers = sorted(set(observers))
+        self.owner = owner
+        self.units = units
+        self.created_at = 0
+        self.spent = False
+
+
+def create(contract: Contract) -> Node:
+    """Return the node that creates a contract; its id and time are filled in by `arrange`."""
+    return {
+        "event_type": "created_event",
+        "event_id": "",
+        "contract_id": contract.identifier,
+        "template_id": contract.template.identifier,
+        "package_name": contract.template.package_name,
+        "create_arguments": contract.arguments,
+        "created_at": "",
+        "signatories": contract.signatories,
+        "observers": contract.observers,
+    }
+
+
+def exercise(
+    contract: Contract,
+    choice: str,
+    argument: Any,
+    result: Any,
+    actors: Sequence[str],
+    children: Sequence[Node] = (),
+    consuming: bool = False,
+    interface: Template | None = None,
+) -> Node:
+    """Return the node that exercises a choice on a contract.
+
+    Parameters
+    ----------
+    contract
+        The contract exercised; a consuming exercise is its archive (wire fact 66).
+    choice
+        Name of the choice, unqualified.
+    argument, result
+        Already encoded values; a result may be of any JSON type (wire fact 13).
+    actors
+        Party ids of the acting parties.
+    children
+        Nodes below this one, in the order of execution.
+    consuming
+        Whether the contract ends here.
+    interface
+        The interface that the choice is inherited from.
+
+    Returns
+    -------
+    dict
+        The node; `arrange` replaces the children by their ids.
+    """
+    return {
+        "event_type": "exercised_event",
+        "event_id": "",
+        "contract_id": contract.identifier,
+        "template_id": contract.template.identifier,
+        "package_name": contract.template.package_name,
+        "choice": choice,
+        "choice_argument": argument,
+        "child_event_ids": children,
+        "exercise_result": result,
+        "consuming": consuming,
+        "acting_parties": sorted(actors) if len(actors) > 1 else list(actors),
+        "interface_id": interface.identifier if interface else None,
+    }
+
+
+def archive(contract: Contract, unit: Any) -> Node:
+    """Return the node of the plain Archive choice."""
+    return exercise(contract, "Archive", unit, unit, contract.signatories, consuming=True)
+
+
+def arrange(update_id: str, roots: Sequence[Node], effective_at: int) -> tuple[list[str], dict[str, Node]]:
+    """Number the nodes of a transaction and lay them out as the wire does.
+
+    Parameters
+    ----------
+    update_id
+        Id of the update; node n gets the id "<update_id>:<n>".
+    roots
+        Root nodes in the order of execution.
+    effective_at
+        Ledger effective time, microseconds since 1970.
+
+    Returns
+    -------
+    tuple
+        root_event_ids, and events_by_id in the string order of its keys (wire fact 20).
+    """
+    nodes: list[Node] = []
+    created_at = trimmed(effective_at)
+
+    def visit(node: Node) -> str:
+        identifier = f"{update_id}:{len(nodes)}"
+        node["event_id"] = identifier
+        nodes.append(node)
+        if "created_at" in node:
+            node["created_at"] = created_at
+        else:
+            node["child_event_ids"] = [visit(child) for child in node["child_event_ids"]]
+        return identifier
+
+    root_ids = [visit(root) for root in roots]
+    return root_ids, {nodes[index]["event_id"]: nodes[index] for index in string_order(len(nodes))}
+
+
+@cache
+def string_order(count: int) -> tuple[int, ...]:
+    """Return 0 to count - 1 in the order of their decimal texts: 10 stands before 2."""
+    return tuple(sorted(range(count), key=str))

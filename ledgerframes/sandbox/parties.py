@@ -1,0 +1,117 @@
+"""Who takes part: the DSO, the validators (a few are SVs), the app providers and the users.
+
+Volumes follow a few large validators and many small ones, because the shares of a real network do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .identifiers import fingerprint
+from .randomness import Draws, lookup_table, number
+
+SV_NAMES = ("Halcyon-Trust", "Juniper-Nodes", "Marlow-Foundation", "Orrery-Labs", "Tessera-Guild")
+VALIDATOR_NAMES = (
+    "alder", "basalt", "cinder", "dovetail", "ember", "fathom", "gable", "heron", "isthmus", "jetty",
+    "kestrel", "lantern", "meridian", "nimbus", "osprey", "plinth", "quarry", "rowan", "sextant", "thistle",
+    "umber", "vellum", "willow", "xylem", "yarrow",
+)  # fmt: skip
+# Name, activity weight (None: the right names none, which counts as 1), and since when featured ("": never).
+PROVIDERS = (
+    ("brightwater-exchange", "1.0000000000", "start"),
+    ("copperleaf-settlement", "2.2000000000", "start"),
+    ("driftwood-wallet", "0.8000000000", "start"),
+    ("evergreen-bonds", None, "start"),
+    ("foxglove-payments", "1.0000000000", "start"),
+    ("greenstone-custody", "0.3333333333", "start"),
+    ("hazelnut-lending", None, "start"),
+    ("ironbark-registry", "1.5000000000", "start"),
+    ("jasmine-markets", "1.0000000000", "later"),
+    ("kingfisher-loyalty", None, ""),
+    ("larkspur-tickets", None, ""),
+)
+REGISTRAR = "ironbark-registry"  # keeps the tokens that are traded against coin
+USER_NAMES = (
+    "ada", "boris", "chiara", "dmitri", "elif", "farid", "greta", "hana", "ivan", "joana",
+    "kofi", "lena", "milan", "nadia", "oskar", "petra", "quentin", "rosa", "sven", "tomas",
+)  # fmt: skip
+USERS = 200
+
+
+class Party(NamedTuple):
+    """A party and the participant that hosts it."""
+
+    identifier: str
+    participant: str
+    name: str
+
+
+class Provider(NamedTuple):
+    """An app provider: a party, its activity weight as decimal text, and when it is featured."""
+
+    party: Party
+    weight: str | None
+    featured: str
+
+
+class Population:
+    """Everybody in one world; depends on nothing but the seed.
+
+    Parameters
+    ----------
+    seed
+        Seed of the world.
+    """
+
+    def __init__(self, seed: int) -> None:
+        space = fingerprint(seed, "dso")
+        self.dso = f"DSO::{space}"
+        self.synchronizer = f"global-domain::{space}"
+        self.app_synchronizer = f"app-domain::{fingerprint(seed, 'app synchronizer')}"
+        self.svs = [_operator(seed, name) for name in SV_NAMES]
+        self.validators = self.svs + [_operator(seed, f"{name}-validator-1") for name in VALIDATOR_NAMES]
+        ordinary = self.validators[len(self.svs) :]
+        self.providers = [
+            Provider(_guest(seed, name, ordinary[position]), weight, featured)
+            for position, (name, weight, featured) in enumerate(PROVIDERS)
+        ]
+        self.provider_by_identifier = {provider.party.identifier: provider for provider in self.providers}
+        self.registrar = next(entry for entry in self.providers if entry.party.name == REGISTRAR)
+        hosts = lookup_table(ordinary, [1000 // (rank + 1) for rank in range(len(ordinary))])
+        self.users = [_user(seed, position, hosts) for position in range(USERS)]
+        everyone = self.validators + [provider.party for provider in self.providers] + self.users
+        self.by_identifier = {party.identifier: party for party in everyone}
+        self._tables(ordinary)
+
+    def _tables(self, ordinary: list[Party]) -> None:
+        # The rank makes the volume; a validator that retries carelessly is more often among the rejected.
+        ranks = [4000 // (position % 40 + 2) for position in range(USERS)]
+        careless = {party.participant for party in ordinary[3::7]}
+        troubled = [rank * (4 if user.participant in careless else 1) for user, rank in zip(self.users, ranks, strict=True)]
+        self._usual = lookup_table(self.users, ranks)
+        self._troubled = lookup_table(self.users, troubled)
+        self._provider_table = lookup_table(self.providers, [120 // (rank + 1) for rank in range(len(PROVIDERS))])
+
+    def user(self, draws: Draws, troubled: bool = False) -> Party:
+        """Draw a user, large ones more often; when `troubled`, careless validators' users too."""
+        return draws.pick(self._troubled if troubled else self._usual)
+
+    def provider(self, draws: Draws) -> Provider:
+        """Draw an app provider, large ones more often."""
+        return draws.pick(self._provider_table)
+
+
+def _operator(seed: int, name: str) -> Party:
+    # The operator's party and its participant share one identity, as on the network.
+    identifier = f"{name}::{fingerprint(seed, name)}"
+    return Party(identifier, identifier, name)
+
+
+def _guest(seed: int, name: str, host: Party) -> Party:
+    return Party(f"{name}::{fingerprint(seed, name)}", host.participant, name)
+
+
+def _user(seed: int, position: int, hosts: list[Party]) -> Party:
+    name = f"{USER_NAMES[position % len(USER_NAMES)]}-{position + 1:03d}"
+    host = hosts[number(seed, "host", position) % len(hosts)]
+    return Party(f"{name}::{host.identifier.partition('::')[2]}", host.participant, name)

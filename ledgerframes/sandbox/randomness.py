@@ -1,0 +1,93 @@
+"""Chance that is the same on every machine: keyed hashes, and draws from one stream per slice of time.
+
+Only ``random.Random.random`` is used of the standard generator, because its sequence is promised to stay;
+``choice``, ``gauss`` and their like are not. Bell curves come from tables rounded to integers, so that the
+last bit of a machine's logarithm does not matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Sequence
+from functools import cache
+from statistics import NormalDist
+from typing import TypeVar
+
+T = TypeVar("T")
+STEPS = 1024
+
+
+def digest(*parts: object, size: int = 32) -> str:
+    """Return `size` bytes of hash over the parts, in hexadecimal."""
+    text = "/".join(map(str, parts))
+    return hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
+
+
+def number(*parts: object) -> int:
+    """Return a 64-bit number that depends on nothing but the parts."""
+    return int(digest(*parts, size=8), 16)
+
+
+@cache
+def log_normal_table(sigma: float) -> tuple[int, ...]:
+    """Return the quantiles of a log-normal distribution with median 1, in thousandths."""
+    normal = NormalDist()
+    steps = ((step + 0.5) / STEPS for step in range(STEPS))
+    return tuple(round(1000 * math.exp(sigma * normal.inv_cdf(step))) for step in steps)
+
+
+def lookup_table(values: Sequence[T], weights: Sequence[int]) -> list[T]:
+    """Return a list in which every value stands about as often as its weight says.
+
+    Parameters
+    ----------
+    values
+        What to choose from.
+    weights
+        One positive whole number per value.
+
+    Returns
+    -------
+    list
+        At least `STEPS` entries; a uniform pick from it is a weighted pick from `values`.
+    """
+    total = sum(weights)
+    table: list[T] = []
+    for value, weight in zip(values, weights, strict=True):
+        table.extend([value] * max(1, weight * STEPS // total))
+    return table
+
+
+class Draws:
+    """A stream of draws; two with the same seed give the same values.
+
+    Parameters
+    ----------
+    seed
+        Any whole number.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed).random
+
+    def below(self, bound: int) -> int:
+        """Return a whole number from 0 to `bound` - 1."""
+        return int(self.random() * bound)
+
+    def between(self, low: int, high: int) -> int:
+        """Return a whole number from `low` to `high`, both included."""
+        return low + int(self.random() * (high - low + 1))
+
+    def chance(self, probability: float) -> bool:
+        """Return True with the given probability."""
+        return self.random() < probability
+
+    def pick(self, values: Sequence[T]) -> T:
+        """Return one of the values, all equally likely."""
+        return values[int(self.random() * len(values))]
+
+    def around(self, median: int, sigma: float) -> int:
+        """Return a log-normal draw with the given median, rounded down."""
+        return median * log_normal_table(sigma)[int(self.random() * STEPS)] // 1000

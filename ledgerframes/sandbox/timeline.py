@@ -1,0 +1,119 @@
+"""How the world's time is cut: two migrations, each a row of slices that can be generated on their own.
+
+A slice is an hour, or a fraction of one when the world is so busy that an hour would be too much to make for
+one page. How many events fall into a slice follows the rhythm of day and week, by whole-number arithmetic:
+the counts add up to exactly what was asked for.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+from .times import DAY, HOUR, MINUTE, SECOND, micros, moment
+
+END_OF_LAST_DAY = datetime(2026, 11, 9, tzinfo=UTC)
+EXTRA_HOURS = 6
+FIRST_MIGRATION, SECOND_MIGRATION = 3, 4
+OVERLAP = 20 * MINUTE
+EVENTS_PER_SLICE = 400
+PARTS_OF_AN_HOUR = (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 360, 720, 1800, 3600)
+RHYTHM = (
+    42,
+    38,
+    35,
+    34,
+    36,
+    42,
+    52,
+    66,
+    80,
+    90,
+    95,
+    97,
+    100,
+    108,
+    118,
+    122,
+    120,
+    112,
+    98,
+    84,
+    72,
+    62,
+    54,
+    47,
+)
+WEEKDAY, WEEKEND = 10, 6
+
+
+class Slice(NamedTuple):
+    """A piece of one migration's time, half-open, in microseconds since 1970."""
+
+    number: int
+    migration_id: int
+    begin: int
+    end: int
+
+
+class Timeline:
+    """The slices of a world in the order of the history: (migration_id, record_time).
+
+    Parameters
+    ----------
+    events
+        Expected number of events; decides how fine the slices are.
+    days
+        Whole days before the last six hours.
+    """
+
+    def __init__(self, events: int, days: int) -> None:
+        hours = 24 * days + EXTRA_HOURS
+        last_day = micros(END_OF_LAST_DAY)
+        self.start = last_day - days * DAY
+        self.now = last_day + EXTRA_HOURS * HOUR
+        self.switch = self.start + hours * 2 // 5 * HOUR
+        parts = next((part for part in PARTS_OF_AN_HOUR if events / hours / part <= EVENTS_PER_SLICE), 3600)
+        self.step = HOUR // parts
+        self.first_count = -(-(self.switch + OVERLAP - self.start) // self.step)
+        self.count = self.first_count + (self.now - self.switch) // self.step
+
+    def slice(self, number: int) -> Slice:
+        """Return the slice with this number, 0 to `count` - 1."""
+        if number < self.first_count:
+            begin = self.start + number * self.step
+            return Slice(number, FIRST_MIGRATION, begin, min(begin + self.step, self.switch + OVERLAP))
+        begin = self.switch + (number - self.first_count) * self.step
+        return Slice(number, SECOND_MIGRATION, begin, begin + self.step)
+
+    def number_at(self, migration_id: int, time: int) -> int:
+        """Return the first slice that can hold an event at or after a time of a migration; maybe `count`."""
+        if migration_id < FIRST_MIGRATION:
+            return 0
+        if migration_id == FIRST_MIGRATION:
+            return min(max(0, (time - self.start) // self.step), self.first_count)
+        if migration_id == SECOND_MIGRATION:
+            return min(self.first_count + max(0, (time - self.switch) // self.step), self.count)
+        return self.count
+
+    def busyness(self, number: int) -> int:
+        """Return how busy the slice's hour is; an ordinary night hour has 340, a working afternoon 1220."""
+        time = moment(self.slice(number).begin)
+        return RHYTHM[time.hour] * (WEEKEND if time.weekday() >= 5 else WEEKDAY)
+
+    @cached_property
+    def _weights(self) -> list[int]:
+        weights = [0]
+        for number in range(self.count):
+            piece = self.slice(number)
+            shared = self.switch <= piece.begin < self.switch + OVERLAP
+            seconds = (piece.end - piece.begin) // SECOND
+            weights.append(self.busyness(number) * seconds // (2 if shared else 1))
+        return list(accumulate(weights))
+
+    def share(self, number: int, total: int) -> int:
+        """Return how many of `total` events fall into a slice; the shares of all slices add up to `total`."""
+        weights = self._weights
+        return total * weights[number + 1] // weights[-1] - total * weights[number] // weights[-1]

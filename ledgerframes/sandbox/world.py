@@ -1,0 +1,121 @@
+"""The world: a seeded ledger network that is generated where it is looked at, and nowhere else."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from datetime import datetime
+from threading import RLock
+
+from .builder import Builder, Event
+from .identifiers import UpdateIds
+from .parties import Population
+from .plan import Planner
+from .reference import Reference
+from .rounds import Rounds
+from .scene import Scenery
+from .schedule import Schedule
+from .timeline import Timeline
+from .times import micros
+from .values import ENCODINGS
+from .words import Words
+
+SLICES_KEPT = 12  # enough for four readers at different places
+
+
+class World:
+    """All events of a network, in the order of its history, with random access.
+
+    Parameters
+    ----------
+    seed
+        Seed; two worlds with equal seed, events and days are equal to the byte.
+    events
+        Number of event items in all.
+    days
+        Whole days before the last six hours.
+    words
+        The vocabulary in which payloads are written.
+    """
+
+    def __init__(self, seed: int, events: int, days: int, words: Words) -> None:
+        self.seed = seed
+        self.timeline = Timeline(events, days)
+        self.people = Population(seed)
+        self.schedule = Schedule(seed, self.timeline, events)
+        self.rounds = Rounds(seed, self.schedule)
+        self.reference = Reference(self.people, self.rounds, self.schedule, self.timeline.now)
+        self.identifiers = UpdateIds(seed)
+        self.generated = 0  # how many slices were built so far; tests of laziness look at it
+        self._planner = Planner(seed, self.timeline, self.schedule, events)
+        self._builder = Builder(seed, self.timeline, self._planner, self.reference, self.identifiers)
+        self._sceneries = {name: Scenery(seed, self.people, self.rounds, words, value) for name, value in ENCODINGS.items()}
+        self._kept: OrderedDict[tuple[int, str], list[Event]] = OrderedDict()
+        self._lock = RLock()
+
+    def slice(self, number: int, encoding: str = "compact_json") -> list[Event]:
+        """Return the events of one slice of the timeline, built when asked for and kept for a while.
+
+        Parameters
+        ----------
+        number
+            Number of the slice.
+        encoding
+            Value encoding of the payloads, "compact_json" or "protobuf_json".
+        """
+        key = number, encoding
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = self._builder.build(number, self._sceneries[encoding])
+                self.generated += 1
+            self._kept.move_to_end(key)
+            while len(self._kept) > SLICES_KEPT:
+                self._kept.popitem(last=False)
+            return self._kept[key]
+
+    def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:
+        """Iterate over the events that follow a place in the history (wire facts 5.2).
+
+        Parameters
+        ----------
+        migration_id, record_time
+            The place: events of this migration with a later record time, and those of later migrations.
+        until
+            Only events with a record time before this one, in microseconds since 1970.
+        encoding
+            Value encoding of the payloads.
+        """
+        for number in range(self.timeline.number_at(migration_id, record_time), self.timeline.count):
+            piece = self.timeline.slice(number)
+            if piece.begin >= until:
+                continue
+            events = self.slice(number, encoding)
+            first = 0
+            if piece.migration_id == migration_id:
+                first = bisect_right(events, record_time, key=_record_time)
+            last = bisect_left(events, until, key=_record_time)
+            yield from events[first:last]
+
+    def events(
+        self, since: datetime | None = None, until: datetime | None = None, encoding: str = "compact_json"
+    ) -> Iterator[Event]:
+        """Iterate over the events with since <= record time < until, migration after migration."""
+        begin = micros(since) if since else self.timeline.start
+        end = micros(until) if until else self.timeline.now
+        for number in range(self.timeline.count):
+            piece = self.timeline.slice(number)
+            if piece.begin < end and begin < piece.end:
+                yield from (event for event in self.slice(number, encoding) if begin <= event.record_time < end)
+
+    def find(self, update_id: str, encoding: str = "compact_json") -> Event | None:
+        """Return the event with an update id; None when this world has no such event."""
+        place = self.identifiers.place(update_id)
+        if place is None or place[0] >= self.timeline.count:
+            return None
+        events = self.slice(place[0], encoding)
+        return events[place[1]] if place[1] < len(events) else None
+
+
+def _record_time(event: Event) -> int:
+    return event.record_time

@@ -1,0 +1,239 @@
+"""Settings: what a network is called, where it answers, and how gently it is asked.
+
+Precedence, in one place (:func:`load_settings`): keyword, environment variable, profile in ``ledgerframes.toml``, default.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from ledgerframes.errors import UsageError
+
+__all__ = ["Limits", "Settings", "Vocabulary", "World", "load_settings", "profiles"]
+
+ENVIRONMENT = "LEDGERFRAMES_"
+FILE_NAME = "ledgerframes.toml"
+SANDBOX = "sandbox"
+
+
+class Vocabulary(BaseModel):
+    """The network's own words for its token and its contract language.
+
+    Attributes
+    ----------
+    coin, lang : str
+        Filled in wherever they occur on the wire, such as ``{lang}_value_encoding`` (wire facts 0).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    coin: str = Field(default="coin", pattern=r"^[a-z][a-z0-9_]*$")
+    lang: str = Field(default="lang", pattern=r"^[a-z][a-z0-9_]*$")
+
+    @classmethod
+    def preset(cls, name: str) -> Vocabulary:
+        """One of the vocabularies that have a name: ``neutral`` or ``canton``."""
+        if name not in PRESETS:
+            raise ValueError(f"vocabulary {name!r} is not known; use {', '.join(PRESETS)}, or a table with coin and lang")
+        return PRESETS[name]
+
+
+PRESETS = {"neutral": Vocabulary(), "canton": Vocabulary(coin="amulet", lang="daml")}
+
+
+class Limits(BaseModel):
+    """How gently a network is asked, and how much is done at once.
+
+    Attributes
+    ----------
+    timeout : float
+        Seconds to wait for an answer to begin, or for its next bytes.
+    retries : int
+        Tries after the first, on each host.
+    requests_per_second : float
+        Over all threads; 0 for no limit.
+    parallel : int
+        Requests under way at once, and ranges read at once.
+    page_size : int
+        Items a page; 1000 at most (wire facts 5.2).
+    settle_minutes : float
+        Newer events than this stay provisional: their traffic and activity may still come (wire fact 53).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    timeout: float = Field(default=60.0, gt=0)
+    retries: int = Field(default=5, ge=0, le=20)
+    requests_per_second: float = Field(default=5.0, ge=0)
+    parallel: int = Field(default=4, ge=1, le=32)
+    page_size: int = Field(default=500, ge=1, le=1000)
+    settle_minutes: float = Field(default=60.0, ge=0)
+
+
+class World(BaseModel):
+    """The shape of the sandbox's world.
+
+    Attributes
+    ----------
+    seed : int
+        Same seed, same bytes.
+    events : int
+        Events of the whole world.
+    days : int
+        Whole days of history before the world's last midnight.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    seed: int = Field(default=1, ge=0)
+    events: int = Field(default=24_000, ge=1)
+    days: int = Field(default=8, ge=1, le=3650)
+
+
+class Settings(BaseModel):
+    """Everything that :func:`ledgerframes.connect` needs to know about one network.
+
+    Attributes
+    ----------
+    profile : str
+        Name of the profile these settings came from.
+    network : str
+        Name of the network, and of its folder in the store.
+    history_url, ledger_url, wallet_url : tuple of str
+        Hosts of each API, asked in this order; usually of different operators (wire fact 50).
+    token, token_file, token_env : optional
+        Bearer token, or where it is read from; never shown.
+    vocabulary : Vocabulary
+    store : Path
+        Root of the Parquet store.
+    limits : Limits
+    world : World
+        For the sandbox only.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    profile: str = SANDBOX
+    network: str = ""
+    history_url: tuple[str, ...] = ()
+    ledger_url: tuple[str, ...] = ()
+    wallet_url: tuple[str, ...] = ()
+    token: SecretStr | None = None
+    token_file: Path | None = None
+    token_env: str | None = None
+    vocabulary: Vocabulary = Vocabulary()
+    store: Path = Field(default_factory=lambda: Path(platformdirs.user_data_path("ledgerframes")) / "store")
+    limits: Limits = Limits()
+    world: World = World()
+
+    @field_validator("history_url", "ledger_url", "wallet_url", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: object) -> object:
+        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+    @field_validator("history_url", "ledger_url", "wallet_url")
+    @classmethod
+    def _web_addresses(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
+        for url in urls:
+            if not re.fullmatch(r"https?://[^/@\s]+(/[^@\s]*)?", url):
+                raise ValueError(f"{url.split('@')[-1]!r} is not an http(s) URL without user and password")
+        return tuple(url.rstrip("/") for url in urls)
+
+    @field_validator("network")
+    @classmethod
+    def _folder_name(cls, name: str) -> str:
+        if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+            raise ValueError(f"{name!r} cannot name a folder; use letters, digits, dot, dash and underscore")
+        return name
+
+    @field_validator("vocabulary", mode="before")
+    @classmethod
+    def _named_vocabulary(cls, value: object) -> object:
+        return Vocabulary.preset(value) if isinstance(value, str) else value
+
+
+# Groups of settings that people write beside the others, without naming the group.
+GROUPS: dict[str, type[Limits] | type[World]] = {"limits": Limits, "world": World}
+
+
+def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
+    """Put settings together: keyword, then environment variable, then profile, then default.
+
+    Parameters
+    ----------
+    profile : str, optional
+        Name of a section of ``ledgerframes.toml``; by default ``LEDGERFRAMES_PROFILE``, or the sandbox.
+    overrides : mapping, optional
+        Fields of :class:`Settings`, of :class:`Limits` and of :class:`World`.
+
+    Raises
+    ------
+    UsageError
+        If there is no such profile, or a value makes no sense.
+    """
+    name = profile or os.environ.get(ENVIRONMENT + "PROFILE") or SANDBOX
+    found = profiles()
+    if name != SANDBOX and name not in found:
+        raise UsageError(
+            f"There is no profile {name!r}. Known: {', '.join(sorted({SANDBOX, *found}))}. "
+            f"Add a section [{name}] with history_url to {FILE_NAME} in this folder or in {user_config_folder()}."
+        )
+    values = {"network": name, **_flat(found.get(name, {})), **_environment(), **_flat(dict(overrides or {}))}
+    groups = {
+        group: {field: values.pop(field) for field in model.model_fields if field in values} for group, model in GROUPS.items()
+    }
+    try:
+        return Settings(profile=name, **groups, **values)  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise UsageError(f"Profile {name}: {_in_words(error)}") from None
+
+
+def profiles() -> dict[str, dict[str, Any]]:
+    """The profiles of ``ledgerframes.toml``; the current folder's file wins over the user's."""
+    merged: dict[str, dict[str, Any]] = {}
+    for folder in (user_config_folder(), Path.cwd()):
+        path = folder / FILE_NAME
+        if path.is_file():
+            merged.update(_sections(path))
+    return merged
+
+
+def user_config_folder() -> Path:
+    """The folder of the user's own ``ledgerframes.toml``."""
+    return Path(platformdirs.user_config_path("ledgerframes"))
+
+
+def _sections(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{path} cannot be read: {error}. Mend it, or move it away.") from error
+    strays = [name for name, section in content.items() if not isinstance(section, dict)]
+    if strays:
+        raise UsageError(f"{path}: {strays[0]!r} stands outside a section. Put it below a line such as [mainnet].")
+    return content
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the groups beside the rest."""
+    flat = {name: value for name, value in values.items() if value is not None}
+    for group in GROUPS:
+        flat = {**flat.pop(group, {}), **flat}
+    return flat
+
+
+def _environment() -> dict[str, Any]:
+    """The settings given by environment variables, such as LEDGERFRAMES_HISTORY_URL."""
+    fields = [field for model in (Settings, Limits, World) for field in model.model_fields if field not in ("profile", *GROUPS)]
+    return {field: os.environ[name] for field in fields if os.environ.get(name := ENVIRONMENT + field.upper())}
+
+
+def _in_words(error: ValidationError) -> str:
+    """What is wrong, without the values: one of them may be a token."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}."

@@ -1,0 +1,278 @@
+"""The SQLite catalog: which segments exist, what they cover, and whether that is final.
+
+Everything that makes a segment visible happens in one transaction, so a reader sees all tables of a range or none.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ledgerframes.errors import StoreError
+from ledgerframes.store.extent import Extent, Ids, Migration, Span, Stream
+from ledgerframes.store.segments import SegmentFile, unwritable
+
+SCHEMA_VERSION = 1
+BUSY_SECONDS = 120.0
+
+SCHEMA = """
+CREATE TABLE segments (
+    segment_id TEXT PRIMARY KEY,
+    stream TEXT NOT NULL,
+    migration_id INTEGER,
+    low INTEGER,
+    high INTEGER,
+    final INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    fetched_at INTEGER NOT NULL,
+    written_by TEXT NOT NULL,
+    fingerprint TEXT NOT NULL
+);
+CREATE INDEX segments_by_place ON segments (stream, migration_id, low);
+CREATE TABLE files (
+    segment_id TEXT NOT NULL REFERENCES segments ON DELETE CASCADE,
+    table_name TEXT NOT NULL,
+    path TEXT NOT NULL,
+    rows INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    PRIMARY KEY (segment_id, table_name)
+);
+CREATE TABLE ids (
+    segment_id TEXT NOT NULL REFERENCES segments ON DELETE CASCADE,
+    update_id TEXT NOT NULL,
+    PRIMARY KEY (segment_id, update_id)
+);
+CREATE INDEX ids_by_update ON ids (update_id);
+CREATE TABLE migrations (
+    migration_id INTEGER PRIMARY KEY,
+    first INTEGER NOT NULL,
+    ended INTEGER
+);
+"""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One committed piece of a stream.
+
+    Attributes
+    ----------
+    segment_id : str
+    stream : str
+    extent : Span or Ids
+        What it covers, whether or not there were rows.
+    final : bool
+        False for the tail that is asked again next time.
+    source : str
+        Host that answered.
+    fetched_at : int
+        Microseconds since 1970.
+    written_by : str
+        Version of this library.
+    files : dict of str to SegmentFile
+        By table; a table without rows has none.
+    """
+
+    segment_id: str
+    stream: str
+    extent: Extent
+    final: bool
+    source: str
+    fetched_at: int
+    written_by: str
+    files: dict[str, SegmentFile]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all tables together."""
+        return sum(file.rows for file in self.files.values())
+
+
+class Catalog:
+    """One catalog file; a connection is opened for each use, so that threads and processes can share it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    # -- connections ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """A read-only connection inside one transaction, or None while there is no catalog."""
+        if not self.path.exists():
+            yield None
+            return
+        with closing(self._connect("ro")) as connection:
+            connection.execute("BEGIN")
+            yield connection if self._checked_version(connection) else None
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside one write transaction: committed at the end, rolled back on an error."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = self._connect("rwc")
+        except OSError as error:
+            raise unwritable(self.path.parent, error) from error
+        with closing(connection):
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                if not self._checked_version(connection):
+                    _create(connection)
+                yield connection
+                connection.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                raise unwritable(self.path.parent, error) from error
+
+    def copy(self, target: Path) -> None:
+        """Copy the catalog as it is now: together with the immutable segments, a snapshot."""
+        with self.reading() as connection, closing(sqlite3.connect(target)) as copy:
+            if connection is not None:
+                connection.execute("COMMIT")
+                connection.backup(copy)
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        try:
+            connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+            connection.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.OperationalError as error:
+            raise unwritable(self.path.parent, error) from error
+        return connection
+
+    def _checked_version(self, connection: sqlite3.Connection) -> bool:
+        """Whether the catalog has its tables yet; a newer one is an error."""
+        try:
+            (found,) = connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"{self.path} is not a catalog ({error}). Move the folder away to begin a new store.", path=str(self.path)
+            ) from error
+        if found > SCHEMA_VERSION:
+            raise StoreError(
+                f"The store at {self.path.parent} has schema {found}, newer than this version's {SCHEMA_VERSION}. "
+                "Upgrade ledgerframes, or set LEDGERFRAMES_STORE to another folder.",
+                path=str(self.path),
+            )
+        return bool(found)
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in SCHEMA.split(";"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+# -- segments -------------------------------------------------------------------------------------------------------
+
+SEGMENT_COLUMNS = "segment_id, stream, migration_id, low, high, final, source, fetched_at, written_by"
+IDS_AT_ONCE = 500
+
+
+def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping: Extent | None = None) -> list[Segment]:
+    """The segments of a stream in order of (migration, time), of the shape that this version writes.
+
+    Parameters
+    ----------
+    connection : Connection or None
+        From :meth:`Catalog.reading` or :meth:`Catalog.writing`.
+    stream : Stream
+    overlapping : Span or Ids, optional
+        Only segments that cover a part of this.
+    """
+    if connection is None:
+        return []
+    query = f"SELECT {SEGMENT_COLUMNS} FROM segments WHERE stream = ? AND fingerprint = ?"  # noqa: S608  (constant columns)
+    values: list[object] = [stream.name, stream.fingerprint]
+    if isinstance(overlapping, Span):
+        query += " AND migration_id = ? AND low < ? AND high > ?"
+        values += [overlapping.migration_id, overlapping.high, overlapping.low]
+    rows = connection.execute(query + " ORDER BY migration_id, low, segment_id", values).fetchall()
+    if isinstance(overlapping, Ids):
+        holders = _holders(connection, overlapping)
+        rows = [row for row in rows if row[0] in holders]
+    return [_segment(connection, row) for row in rows]
+
+
+def _segment(connection: sqlite3.Connection, row: Sequence[Any]) -> Segment:
+    segment_id, stream, migration_id, low, high, final, source, fetched_at, written_by = row
+    files = connection.execute("SELECT table_name, path, rows, bytes, sha256 FROM files WHERE segment_id = ?", [segment_id])
+    extent: Extent
+    if low is None:
+        ids = connection.execute("SELECT update_id FROM ids WHERE segment_id = ?", [segment_id])
+        extent = Ids(frozenset(update_id for (update_id,) in ids))
+    else:
+        extent = Span(migration_id, low, high)
+    return Segment(
+        segment_id, stream, extent, bool(final), source, fetched_at, written_by, {file[0]: SegmentFile(*file) for file in files}
+    )
+
+
+def _holders(connection: sqlite3.Connection, ids: Ids) -> set[str]:
+    """The segments that hold one of these ids."""
+    holders: set[str] = set()
+    wanted = sorted(ids.update_ids)
+    for start in range(0, len(wanted), IDS_AT_ONCE):
+        some = wanted[start : start + IDS_AT_ONCE]
+        marks = ",".join("?" * len(some))
+        query = f"SELECT DISTINCT segment_id FROM ids WHERE update_id IN ({marks})"  # noqa: S608  (only question marks)
+        holders.update(segment_id for (segment_id,) in connection.execute(query, some))
+    return holders
+
+
+def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str) -> None:
+    """Record a segment with its files."""
+    extent = segment.extent
+    place = (extent.migration_id, extent.low, extent.high) if isinstance(extent, Span) else (None, None, None)
+    connection.execute(
+        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            segment.segment_id,
+            segment.stream,
+            *place,
+            segment.final,
+            segment.source,
+            segment.fetched_at,
+            segment.written_by,
+            fingerprint,
+        ],
+    )
+    connection.executemany(
+        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
+        [(segment.segment_id, file.table, file.path, file.rows, file.bytes, file.sha256) for file in segment.files.values()],
+    )
+    if isinstance(extent, Ids):
+        connection.executemany(
+            "INSERT INTO ids VALUES (?, ?)", [(segment.segment_id, update_id) for update_id in sorted(extent.update_ids)]
+        )
+
+
+def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
+    """Forget a segment; its files stay for readers of older snapshots."""
+    connection.execute("DELETE FROM segments WHERE segment_id = ?", [segment_id])
+
+
+# -- migrations -----------------------------------------------------------------------------------------------------
+
+
+def migrations(connection: sqlite3.Connection | None) -> list[Migration]:
+    """The migrations known so far, in order."""
+    if connection is None:
+        return []
+    return [
+        Migration(*row) for row in connection.execute("SELECT migration_id, first, ended FROM migrations ORDER BY migration_id")
+    ]
+
+
+def put_migration(connection: sqlite3.Connection, migration: Migration) -> None:
+    """Remember what is known of a migration; an end once seen is never forgotten."""
+    connection.execute(
+        "INSERT INTO migrations VALUES (?, ?, ?) ON CONFLICT (migration_id) DO UPDATE SET first = min(first, excluded.first), "
+        "ended = CASE WHEN ended IS NULL THEN excluded.ended ELSE min(ended, coalesce(excluded.ended, ended)) END",
+        [migration.migration_id, migration.first, migration.ended],
+    )

@@ -1,0 +1,141 @@
+"""The store of one network: committing segments, planning against them, taking snapshots."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ledgerframes.store import catalog as records
+from ledgerframes.store.catalog import Catalog, Segment
+from ledgerframes.store.extent import Extent, Ids, Migration, Span, Stream, missing_spans
+from ledgerframes.store.segments import write_files
+from ledgerframes.store.snapshot import Snapshot
+from ledgerframes.times import Window
+
+logger = logging.getLogger("ledgerframes")
+
+CATALOG = "catalog.sqlite"
+
+
+class Store:
+    """The Parquet cache of one network.
+
+    Nothing is created before the first write.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of all networks' stores.
+    network : str
+        Name of this network's folder.
+    catalog : Path, optional
+        A copied catalog to read instead of the live one: a frozen snapshot.
+    """
+
+    def __init__(self, root: Path, network: str, catalog: Path | None = None) -> None:
+        self.folder = root / network
+        self.network = network
+        self._catalog = Catalog(catalog or self.folder / CATALOG)
+
+    # -- planning ---------------------------------------------------------------------------------------------------
+
+    def migrations(self) -> list[Migration]:
+        """The migrations known so far, in order."""
+        with self._catalog.reading() as connection:
+            return records.migrations(connection)
+
+    def remember(self, migrations: Sequence[Migration]) -> None:
+        """Add what has been learnt of migrations."""
+        if set(migrations) <= set(self.migrations()):
+            return
+        with self._catalog.writing() as connection:
+            for migration in migrations:
+                records.put_migration(connection, migration)
+
+    def missing(self, stream: Stream, window: Window) -> list[Span]:
+        """What has to be fetched before a window is final, in the migrations known so far."""
+        with self._catalog.reading() as connection:
+            final = [segment.extent for segment in records.segments(connection, stream) if segment.final]
+            return missing_spans(window, records.migrations(connection), final)
+
+    def missing_ids(self, stream: Stream, update_ids: Sequence[str], *, provisional: bool = False) -> list[str]:
+        """The ids that have to be looked up, in the order given; provisional rows count only if told so."""
+        asked = Ids(frozenset(update_ids))
+        held = [segment.extent for segment in self.segments(stream, asked) if segment.final or provisional]
+        rest = {update_id for part in asked.minus(held) if isinstance(part, Ids) for update_id in part.update_ids}
+        return [update_id for update_id in dict.fromkeys(update_ids) if update_id in rest]
+
+    # -- committing -------------------------------------------------------------------------------------------------
+
+    def commit(self, stream: Stream, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str) -> None:
+        """Make all tables of an extent visible at once.
+
+        What another process has committed as final in the meantime is left as it is, and dropped from these tables; the
+        provisional rows that these replace disappear in the same transaction.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be written.
+        """
+        segment = self._written(stream, extent, tables, final=final, source=source)
+        with self._catalog.writing() as connection:
+            present = [other for other in records.segments(connection, stream) if extent.overlaps(other.extent)]
+            settled = [other.extent for other in present if other.final]
+            if settled:
+                logger.info("another process has committed a part of %s already", extent)
+                parts = [self._cut(stream, segment, part) for part in extent.minus(settled)]
+            else:
+                parts = [segment]
+            for part in parts:
+                self._replace_provisional(connection, stream, part, [other for other in present if not other.final])
+                records.add_segment(connection, part, stream.fingerprint)
+
+    def _written(self, stream: Stream, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str) -> Segment:
+        segment_id = uuid.uuid4().hex
+        files = write_files(self.folder, segment_id, extent, tables)
+        now = time.time_ns() // 1000
+        return Segment(segment_id, stream.name, extent, final, source, now, version("ledgerframes"), files)
+
+    def _cut(self, stream: Stream, segment: Segment, part: Extent) -> Segment:
+        """The part of a segment as a segment of its own; segments never change."""
+        tables = {name: pq.read_table(self.folder / file.path, filters=part.filter()) for name, file in segment.files.items()}
+        cut = self._written(stream, part, tables, final=segment.final, source=segment.source)
+        return replace(cut, fetched_at=segment.fetched_at, written_by=segment.written_by)
+
+    def _replace_provisional(
+        self, connection: sqlite3.Connection, stream: Stream, new: Segment, provisional: list[Segment]
+    ) -> None:
+        """Take away the provisional rows that the new segment covers, and keep the rest of theirs."""
+        for old in provisional:
+            if new.extent.overlaps(old.extent):
+                for part in old.extent.minus([new.extent]):
+                    records.add_segment(connection, self._cut(stream, old, part), stream.fingerprint)
+                records.remove_segment(connection, old.segment_id)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def segments(self, stream: Stream, asked: Window | Ids | None = None) -> list[Segment]:
+        """The committed segments, in order; those that matter for a window or ids, or all."""
+        with self._catalog.reading() as connection:
+            found = records.segments(connection, stream, asked if isinstance(asked, Ids) else None)
+        if not isinstance(asked, Window):
+            return found
+        return [segment for segment in found if isinstance(segment.extent, Span) and segment.extent.window.intersect(asked)]
+
+    def snapshot(self, stream: Stream, asked: Window | Ids) -> Snapshot:
+        """What is committed now for a window or ids; later commits do not change it."""
+        return Snapshot(self.network, self.folder, tuple(self.segments(stream, asked)))
+
+    def freeze(self, target: Path) -> None:
+        """Copy the catalog to a file: a snapshot of the whole store, for as long as its segments are kept."""
+        self._catalog.copy(target)

@@ -1,0 +1,40 @@
+"""Tables about the store itself: what frames cover, and what a load would fetch."""
+
+from __future__ import annotations
+
+from ledgerframes.tables.history import MIGRATION_ID
+from ledgerframes.tables.spec import CHOICE, INTEGER, TEXT, TIME, Column, Table
+
+STORE = "design: The store"
+
+SINCE = Column("since", TIME, "Begin of the range, inside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")
+UNTIL = Column("until", TIME, "End of the range, outside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")
+MIGRATION = Column("migration_id", INTEGER, MIGRATION_ID.meaning, MIGRATION_ID.source, nullable=True)
+
+COVERAGE = Table(
+    name="coverage",
+    row="segment of the store that frames read",
+    family="bookkeeping",
+    key=(),
+    sort=("migration_id", "since"),
+    columns=(
+        MIGRATION,
+        SINCE,
+        UNTIL,
+        Column(
+            "status", CHOICE, "Provisional rows may still change, and are asked again.", STORE, values=("final", "provisional")
+        ),
+        Column("rows", INTEGER, "Rows of all tables together.", STORE, unit="rows"),
+        Column("source", TEXT, "Host that answered.", STORE),
+        Column("fetched_at", TIME, "When it was written.", STORE, unit="UTC, microseconds"),
+    ),
+)
+
+PLAN = Table(
+    name="plan",
+    row="range that would be fetched",
+    family="bookkeeping",
+    key=(),
+    sort=("migration_id", "since"),
+    columns=(MIGRATION, SINCE, UNTIL),
+)

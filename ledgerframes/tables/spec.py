@@ -1,0 +1,168 @@
+"""What a table is: columns with types, meanings and sources, declared once; everything else is derived here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.errors import DecodeError
+
+TEXT = pa.string()
+INTEGER = pa.int64()
+SMALL = pa.int32()
+FLAG = pa.bool_()
+TIME = pa.timestamp("us", tz="UTC")
+AMOUNT = pa.decimal128(38, 10)
+CHOICE = pa.dictionary(pa.int32(), pa.string())
+TEXTS = pa.list_(pa.string())
+SMALLS = pa.list_(pa.int32())
+JSON = pa.string()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its Arrow type, whether a value may be missing, its unit, its meaning and where the fact comes from."""
+
+    name: str
+    type: pa.DataType
+    meaning: str
+    source: str
+    nullable: bool = False
+    unit: str = ""
+    values: tuple[str, ...] = ()
+
+    @property
+    def arrow_field(self) -> pa.Field:
+        """The column as an Arrow field."""
+        return pa.field(self.name, self.type, nullable=self.nullable)
+
+    @property
+    def pandas_dtype(self) -> str:
+        """The dtype this column has in a DataFrame, as text."""
+        return str(_to_series(pa.chunked_array([], type=self.type), self).dtype)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table, declared once.
+
+    Attributes
+    ----------
+    name : str
+        Plural noun.
+    row : str
+        What one row is, completing "one row per …".
+    family : str
+        The loader family that fills it.
+    columns : tuple of Column
+    key : tuple of str
+        Columns that together name a row.
+    sort : tuple of str
+        Columns by which rows are sorted.
+    """
+
+    name: str
+    row: str
+    family: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    sort: tuple[str, ...]
+    _by_name: dict[str, Column] = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {column.name: column for column in self.columns})
+
+    def __getitem__(self, name: str) -> Column:
+        return self._by_name[name]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(self._by_name)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema, with the table's name and fingerprint as metadata."""
+        fields = [column.arrow_field for column in self.columns]
+        return pa.schema(fields, metadata={"ledgerframes.table": self.name, "ledgerframes.fingerprint": self.fingerprint})
+
+    @property
+    def fingerprint(self) -> str:
+        """A short digest of names and types; a file with another fingerprint was written by another version."""
+        text = ";".join(f"{c.name}:{c.type}:{c.nullable}" for c in self.columns)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def empty_arrow(self) -> pa.Table:
+        """The table without rows, in Arrow."""
+        return self.schema.empty_table()
+
+    def empty(self) -> pd.DataFrame:
+        """The table without rows, with every column and dtype it always has."""
+        return self.to_pandas(self.empty_arrow())
+
+    def from_columns(self, columns: dict[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+        """Put finished columns together; a missing value where none may be is a DecodeError."""
+        for column in self.columns:
+            if not column.nullable and columns[column.name].null_count:
+                raise DecodeError(f"Table {self.name}: column {column.name} has a missing value where the API promises one.")
+        return pa.table([columns[column.name] for column in self.columns], schema=self.schema)
+
+    def frame(self, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
+        """A DataFrame of a few rows given as Python values, in the order of the columns."""
+        columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
+        return self.to_pandas(
+            pa.table([pa.array(values, c.type) for values, c in zip(columns, self.columns, strict=True)], self.schema)
+        )
+
+    def to_pandas(self, table: pa.Table) -> pd.DataFrame:
+        """Turn Arrow columns into a plain DataFrame through the one mapping of this library.
+
+        Integers that may be missing become ``Int64``, booleans ``boolean``, text ``str``, closed sets ``category``, times
+        ``datetime64[us, UTC]``, lists and amounts ArrowDtype: no column is ``object``, no integer becomes a float.
+        """
+        series = {name: _to_series(table.column(name), self[name]) for name in table.column_names}
+        return pd.DataFrame(series, index=pd.RangeIndex(table.num_rows), copy=False)
+
+
+def _to_series(values: pa.ChunkedArray, column: Column) -> pd.Series:
+    return pd.Series(_to_extension(values, column), name=column.name, copy=False)
+
+
+def _to_extension(values: pa.ChunkedArray, column: Column) -> Any:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _to_categorical(values, column)
+    if pa.types.is_boolean(kind):
+        return _from_arrow(pd.BooleanDtype(), values)
+    if pa.types.is_integer(kind):
+        if not column.nullable:
+            return values.to_numpy()
+        return _from_arrow(pd.Int32Dtype() if kind.bit_width == 32 else pd.Int64Dtype(), values)
+    if pa.types.is_timestamp(kind):
+        return _from_arrow(pd.DatetimeTZDtype("us", "UTC"), values)
+    if pa.types.is_string(kind):
+        return _from_arrow(pd.StringDtype(na_value=np.nan), values)
+    return pd.arrays.ArrowExtensionArray(values)
+
+
+def _from_arrow(dtype: Any, values: pa.ChunkedArray) -> Any:
+    """Arrow to pandas without a Python object per cell, by the dtype's own method, which the stubs do not know."""
+    return dtype.__from_arrow__(values)
+
+
+def _to_categorical(values: pa.ChunkedArray, column: Column) -> Any:
+    """Categories are the declared closed set first, so that two frames of one table always have the same dtype."""
+    texts = values.cast(pa.string()).combine_chunks()
+    found = [text for text in texts.unique().to_pylist() if text is not None and text not in column.values]
+    categories: Any = [*column.values, *sorted(found)]
+    codes = texts.dictionary_encode()
+    position = {text: index for index, text in enumerate(categories)}
+    lookup = np.array([position[text] for text in codes.dictionary.to_pylist()] + [-1], dtype=np.int32)
+    indices = codes.indices.fill_null(len(lookup) - 1).to_numpy(zero_copy_only=False)
+    return pd.Categorical.from_codes(lookup[indices], categories=categories)

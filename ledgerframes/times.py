@@ -1,0 +1,173 @@
+"""Times as people write them, turned into UTC instants and half-open windows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from ledgerframes.errors import UsageError
+
+Time = str | date | datetime
+
+DAY = timedelta(days=1)
+MICROSECOND = timedelta(microseconds=1)
+DATE_WORDS = (
+    "today, yesterday, this-week, last-week, this-month, last-month, or a day, month or year such as 2026-11-03, 2026-10, 2026"
+)
+
+
+@dataclass(frozen=True, order=True)
+class Window:
+    """A half-open range of UTC time: ``since <= time < until``."""
+
+    since: datetime
+    until: datetime
+
+    def __post_init__(self) -> None:
+        if self.since >= self.until:
+            raise UsageError(f"since ({iso(self.since)}) must lie before until ({iso(self.until)}).")
+
+    def __str__(self) -> str:
+        return f"{iso(self.since)} … {iso(self.until)}"
+
+    def intersect(self, other: Window) -> Window | None:
+        """The part that both windows share, or None."""
+        since, until = max(self.since, other.since), min(self.until, other.until)
+        return Window(since, until) if since < until else None
+
+    def minus(self, others: list[Window]) -> list[Window]:
+        """The parts of this window that none of the others covers, in order."""
+        rest, since = [], self.since
+        for other in sorted(others):
+            if since < other.since < self.until:
+                rest.append(Window(since, other.since))
+            since = max(since, min(other.until, self.until))
+        if since < self.until:
+            rest.append(Window(since, self.until))
+        return [part for part in rest if part.since >= self.since]
+
+
+def iso(time: datetime) -> str:
+    """The instant in ISO 8601, without a fraction when there is none.
+
+    >>> iso(datetime(2026, 11, 1, tzinfo=UTC))
+    '2026-11-01T00:00:00Z'
+    """
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def instant(time: Time, argument: str = "time") -> datetime:
+    """Read one point in time.
+
+    Parameters
+    ----------
+    time : str, date or datetime
+        An ISO 8601 text (a bare date is midnight UTC), a date, or a datetime with a time zone.
+    argument : str
+        What the caller calls it, for the error.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be read, or has a clock time but no time zone.
+
+    Examples
+    --------
+    >>> instant("2026-11-01")
+    datetime.datetime(2026, 11, 1, 0, 0, tzinfo=datetime.timezone.utc)
+    """
+    if isinstance(time, str):
+        time = _parse(time, argument)
+    if isinstance(time, datetime):
+        if time.tzinfo is None:
+            raise UsageError(f"{argument}={time.isoformat()} has no time zone. Add one, such as {time.isoformat()}Z.")
+        try:
+            return time.astimezone(UTC)
+        except OverflowError:
+            raise UsageError(f"{argument}={time.isoformat()} lies outside the years 1 to 9999.") from None
+    if isinstance(time, date):
+        return datetime(time.year, time.month, time.day, tzinfo=UTC)
+    raise UsageError(f"{argument}={time!r} is not a time. Write it as 2026-11-01 or 2026-11-01T12:00:00Z.")
+
+
+def _parse(text: str, argument: str) -> date | datetime:
+    try:
+        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+            return date.fromisoformat(text)
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{argument}={text!r} is not a time. Write it as 2026-11-01 or 2026-11-01T12:00:00Z.") from None
+
+
+def window(now: datetime, since: Time | None, until: Time | None, during: str | None) -> Window:
+    """Read a range as loaders take it: ``since`` and ``until``, or one word in ``during``.
+
+    Parameters
+    ----------
+    now : datetime
+        What date words are read against; also the default of ``until``.
+    since, until : str, date or datetime, optional
+        Half-open range.
+    during : str, optional
+        A date word.
+
+    Raises
+    ------
+    UsageError
+        If neither or both are given, or since does not lie before until.
+    """
+    if during is not None:
+        if since is not None or until is not None:
+            raise UsageError("Give either during, or since and until, not both.")
+        return date_word(during, now)
+    if since is None:
+        raise UsageError(f"Which range? Give since and until, or during ({DATE_WORDS}).")
+    return Window(instant(since, "since"), now if until is None else instant(until, "until"))
+
+
+def date_word(word: str, now: datetime) -> Window:
+    """The window a date word means.
+
+    Weeks begin on Monday, all in UTC.
+
+    Examples
+    --------
+    >>> str(date_word("last-week", datetime(2026, 11, 20, 9, tzinfo=UTC)))
+    '2026-11-09T00:00:00Z … 2026-11-16T00:00:00Z'
+    >>> str(date_word("2026-02", datetime(2026, 11, 20, 9, tzinfo=UTC)))
+    '2026-02-01T00:00:00Z … 2026-03-01T00:00:00Z'
+    """
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    monday = today - today.weekday() * DAY
+    first = today.replace(day=1)
+    words = {
+        "today": (today, today + DAY),
+        "yesterday": (today - DAY, today),
+        "this-week": (monday, monday + 7 * DAY),
+        "last-week": (monday - 7 * DAY, monday),
+        "this-month": (first, _next_month(first)),
+        "last-month": ((first - DAY).replace(day=1), first),
+    }
+    if word in words:
+        return Window(*words[word])
+    return _calendar(word)
+
+
+def _calendar(word: str) -> Window:
+    try:
+        if re.fullmatch(r"\d{4}", word):
+            return Window(datetime(int(word), 1, 1, tzinfo=UTC), datetime(int(word) + 1, 1, 1, tzinfo=UTC))
+        if re.fullmatch(r"\d{4}-\d{2}", word):
+            first = datetime(int(word[:4]), int(word[5:]), 1, tzinfo=UTC)
+            return Window(first, _next_month(first))
+        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word):
+            day = instant(word, "during")
+            return Window(day, day + DAY)
+    except (ValueError, OverflowError):
+        pass
+    raise UsageError(f"during={word!r} is not known. Use {DATE_WORDS}.")
+
+
+def _next_month(first: datetime) -> datetime:
+    return (first + 32 * DAY).replace(day=1)

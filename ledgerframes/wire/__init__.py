@@ -1,0 +1,1 @@
+"""What the network sends: msgspec structs, and bytes turned into them."""

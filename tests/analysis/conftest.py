@@ -1,0 +1,182 @@
+"""Hand-made frames for analyses: say only what a test cares about, the rest is filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ledgerframes.frames import Frames, MemorySource
+from ledgerframes.tables import TABLES
+from ledgerframes.times import Window
+
+DAY = datetime(2026, 11, 8, tzinfo=UTC)
+WINDOW = Window(DAY, DAY + timedelta(days=1))
+
+
+@dataclass
+class Event:
+    """One history event; `result` None means that no verdict is known, `cost` None that no traffic is."""
+
+    id: str
+    at: float = 0.0  # hours after the start of DAY
+    cost: int | None = None
+    result: str | None = "ACCEPTED"
+    visible: bool = True
+    participant: str = "val-a"
+    parties: list[str] | None = field(default_factory=lambda: ["alice"])
+    seconds: float = 0.5
+    source: str = "listing"
+    kind: str = "transaction"
+    effective: float = 0.0  # seconds after record time
+    views: list[tuple[list[str], list[tuple[int, list[str]]]]] = field(
+        default_factory=list
+    )  # (informees, [(threshold, parties)])
+    envelopes: list[tuple[int, list[int]]] = field(default_factory=list)  # (cost, view ids)
+    nodes: list[tuple[int, str, str | None]] = field(
+        default_factory=lambda: [(0, "Main:Asset", "Transfer")]
+    )  # (depth, template, choice)
+    activity: list[tuple[str, int]] = field(default_factory=list)
+    migration: int = 4
+
+
+def frames_of(events: list[Event], window: Window | None = WINDOW) -> Frames:
+    """Frames over these events, as a store would give them."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    for event in events:
+        for name, row in _rows(event):
+            rows[name].append(row)
+    tables = {
+        name: pa.Table.from_pylist([_filled(name, row) for row in rows[name]], schema=TABLES[name].schema) for name in TABLES
+    }
+    return Frames(MemorySource(tables), list(TABLES), window=window)
+
+
+def _filled(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    """Columns that no test looks at get an empty value of their type."""
+    empty: dict[str, Any] = {"string": "", "int32": 0, "int64": 0, "bool": True}
+    blanks = {
+        column.name: [] if pa.types.is_list(column.type) else empty.get(str(column.type)) for column in TABLES[name].columns
+    }
+    missing = {column.name: None for column in TABLES[name].columns if column.nullable}
+    return {**blanks, **missing, **row}
+
+
+def _rows(event: Event) -> list[tuple[str, dict[str, Any]]]:
+    time = DAY + timedelta(hours=event.at)
+    head = {"migration_id": event.migration, "record_time": time, "update_id": event.id}
+    rows: list[tuple[str, dict[str, Any]]] = []
+    is_visible = event.visible and event.result != "REJECTED"
+    if is_visible:
+        effective = time + timedelta(seconds=event.effective)
+        rows.append(("updates", {**head, "kind": event.kind, "effective_at": effective}))
+    if is_visible and event.kind == "transaction":
+        rows += [("tree_events", {**head, **node}) for node in _nodes(event)]
+    if event.result is not None:
+        rows.append(("verdicts", {**head, **_verdict(event, time, is_visible)}))
+    for view_id, (informees, quorums) in enumerate(event.views):
+        rows.append(
+            ("views", {**head, "view_id": view_id, "parent_view_id": view_id - 1 if view_id else None, "informees": informees})
+        )
+        for number, (threshold, parties) in enumerate(quorums):
+            rows.append(("quorums", {**head, "view_id": view_id, "quorum": number, "threshold": threshold, "parties": parties}))
+    if event.cost is not None:
+        rows.append(("traffic", {**head, "total_traffic_cost": event.cost, "envelope_count": len(event.envelopes)}))
+    for number, (cost, view_ids) in enumerate(event.envelopes):
+        rows.append(("envelopes", {**head, "envelope": number, "traffic_cost": cost, "view_ids": view_ids}))
+    rows += [
+        ("activity_records", {**head, "round_number": 7, "party": party, "weight": weight}) for party, weight in event.activity
+    ]
+    return rows
+
+
+def _verdict(event: Event, time: datetime, is_visible: bool) -> dict[str, Any]:
+    return {
+        "finalization_time": time + timedelta(seconds=event.seconds),
+        "verdict_result": f"VERDICT_RESULT_{event.result}",
+        "submitting_participant_uid": event.participant,
+        "submitting_parties": event.parties,
+        "view_count": len(event.views),
+        "body_visible": is_visible,
+        "id_source": event.source,
+    }
+
+
+def _nodes(event: Event) -> list[dict[str, Any]]:
+    rows, above = [], {}
+    for index, (depth, template, choice) in enumerate(event.nodes):
+        above[depth] = f"{event.id}:{index}"
+        rows.append(
+            {
+                "event_id": above[depth],
+                "node_index": index,
+                "parent_event_id": above[depth - 1] if depth else None,
+                "depth": depth,
+                "event_type": "exercised_event" if choice else "created_event",
+                "template_name": template,
+                "package_name": "pkg",
+                "choice": choice,
+                "acting_parties": ["alice"] if choice else None,
+                "signatories": None if choice else ["bob", "carol"],
+            }
+        )
+    return rows
+
+
+@pytest.fixture(scope="session")
+def build() -> Callable[..., Frames]:
+    return frames_of
+
+
+@pytest.fixture(scope="session")
+def event() -> type[Event]:
+    return Event
+
+
+@pytest.fixture(scope="session")
+def sample() -> Frames:
+    """Six requests worked out by hand in the tests.
+
+    a, b: accepted by val-a; c: rejected at once; d: rejected by time-out, cost unknown; e: accepted but private; f: old,
+    no verdict.
+    """
+    iou: list[tuple[int, str, str | None]] = [(0, "Main:Iou", None)]
+    views = [(["alice", "bank"], [(1, ["bank"]), (1, ["bank", "alice"])]), (["alice"], [(1, ["alice"])])]
+    return frames_of(
+        [
+            Event(
+                "a",
+                0.1,
+                5155,
+                views=views,
+                envelopes=[(1444, []), (146, []), (3565, [1, 0])],
+                activity=[("bank", 11), ("app", 0)],
+            ),
+            Event(
+                "b",
+                0.2,
+                1000,
+                parties=["bob", "alice"],
+                envelopes=[(400, []), (600, [0])],
+                views=views[:1],
+                nodes=iou,
+            ),
+            Event("c", 0.3, 845, "REJECTED", seconds=0.2, envelopes=[(845, [])], parties=["bob"]),
+            Event("d", 2.5, None, "REJECTED", seconds=30.000001, participant="val-b"),
+            Event(
+                "e",
+                2.6,
+                3000,
+                visible=False,
+                participant="val-b",
+                parties=None,
+                envelopes=[(1000, []), (2000, [0])],
+                views=views[1:],
+            ),
+            Event("f", 3.0, None, None),
+        ]
+    )

@@ -1,0 +1,103 @@
+"""What holds for any events."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ledgerframes.analysis import cost, verdict
+
+PARTIES = st.lists(st.sampled_from(["alice", "bob", "carol"]), max_size=3)
+VIEWS = st.lists(st.tuples(PARTIES, st.lists(st.tuples(st.just(1), PARTIES), max_size=2)), max_size=2)
+ENVELOPES = st.lists(st.tuples(st.integers(0, 5_000), st.lists(st.integers(0, 1), max_size=2, unique=True)), max_size=3)
+FACTS = st.fixed_dictionaries(
+    {
+        "at": st.floats(0, 23.99),
+        "cost": st.none() | st.integers(0, 2**40),
+        "result": st.sampled_from(["ACCEPTED", "REJECTED", "UNSPECIFIED"]),
+        "visible": st.booleans(),
+        "participant": st.sampled_from(["val-a", "val-b", "val-c"]),
+        "parties": st.none() | PARTIES,
+        "seconds": st.floats(0, 60),
+        "views": VIEWS,
+        "envelopes": ENVELOPES,
+        "nodes": st.lists(st.tuples(st.just(0), st.sampled_from(["A:A", "B:B"]), st.none() | st.just("Go")), max_size=2),
+    }
+)
+MANY = st.lists(FACTS, max_size=12)
+COSTS = (cost.over_time, cost.by_participant, cost.by_party, cost.by_template, cost.by_view, cost.overhead, cost.wasted)
+ANALYSES = (*COSTS, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)
+
+
+@pytest.fixture(scope="session")
+def frames_from(build, event):
+    return lambda facts: build([event(f"u{number}", **fact) for number, fact in enumerate(facts)])
+
+
+def known_total(facts):
+    costs = [fact["cost"] for fact in facts if fact["cost"] is not None]
+    return sum(costs) if costs else None
+
+
+def sum_of(values):
+    total = values.sum(min_count=1)
+    return None if pd.isna(total) else int(total)
+
+
+@settings(deadline=None, max_examples=60)
+@given(facts=MANY)
+def test_groups_add_up_to_the_whole(frames_from, facts):
+    frames = frames_from(facts)
+    for grouped in (cost.over_time(frames), cost.by_participant(frames), cost.by_template(frames), cost.wasted(frames, "6h")):
+        assert sum_of(grouped["total_traffic_cost"]) == known_total(facts)
+        assert grouped["requests"].sum() == len(facts)
+    for grouped in (cost.by_participant(frames), cost.by_template(frames), cost.by_view(frames), cost.overhead(frames)):
+        shares = grouped["share"].dropna()
+        assert shares.empty or shares.sum() == pytest.approx(1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(facts=MANY)
+def test_views_and_overhead_hold_every_envelope(frames_from, facts):
+    frames = frames_from(facts)
+    counted = cost.by_view(frames)["envelopes"].sum() + cost.overhead(frames)["envelopes"].iloc[1]
+    assert counted == sum(len(fact["envelopes"]) for fact in facts)
+
+
+@settings(deadline=None, max_examples=60)
+@given(facts=MANY)
+def test_sole_cost_never_exceeds_all_cost(frames_from, facts):
+    parties = cost.by_party(frames_from(facts))
+    assert (parties["sole_requests"] <= parties["requests"]).all()
+    assert (parties["sole_traffic_cost"] <= parties["total_traffic_cost"]).fillna(value=True).all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(facts=MANY, seed=st.randoms())
+def test_the_order_of_the_input_does_not_matter(build, event, facts, seed):
+    events = [event(f"u{number}", **fact) for number, fact in enumerate(facts)]
+    shuffled = seed.sample(events, len(events))
+    for analysis in ANALYSES:
+        pd.testing.assert_frame_equal(analysis(build(events)), analysis(build(shuffled)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(facts=MANY, by=st.sampled_from(list(verdict.OUTCOMES_BY)))
+def test_the_interval_holds_the_rate(frames_from, facts, by):
+    rates = verdict.outcomes(frames_from(facts), by=by).dropna(subset=["rejection_rate"])
+    assert ((rates["low"] <= rates["rejection_rate"]) & (rates["rejection_rate"] <= rates["high"])).all()
+    assert rates[["low", "high"]].stack().between(0, 1).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(facts=MANY, by=st.sampled_from(list(verdict.LATENCY_BY)))
+def test_percentiles_rise_and_are_latencies_that_occurred(frames_from, facts, by):
+    frames = frames_from(facts)
+    rows = verdict.latency(frames, by=by).dropna(subset=["p50"])
+    names = ["p50", "p90", "p95", "p99", "max"]
+    assert (rows[names].astype("int64").diff(axis=1).iloc[:, 1:] >= 0).all(axis=None)
+    occurred = (frames.verdicts["finalization_time"] - frames.verdicts["record_time"]).astype("int64")
+    assert np.isin(rows[names].astype("int64").to_numpy(), occurred).all()

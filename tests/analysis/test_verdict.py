@@ -1,0 +1,168 @@
+"""Outcomes and latencies, worked out by hand from the six requests of `sample`."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from ledgerframes.analysis import verdict
+from ledgerframes.errors import CoverageError, UsageError
+
+
+def column(frame, name):
+    return [None if pd.isna(value) else value for value in frame[name]]
+
+
+def seconds(frame, name):
+    return [None if pd.isna(value) else value.total_seconds() for value in frame[name]]
+
+
+def test_outcomes_of_all(sample):
+    (row,) = verdict.outcomes(sample).itertuples()
+    assert (row.requests, row.accepted, row.rejected, row.unspecified) == (6, 3, 2, 0)
+    assert row.rejection_rate == 0.4
+    assert (row.low, row.high) == (pytest.approx(0.1176, abs=1e-4), pytest.approx(0.7693, abs=1e-4))
+    assert row.coverage == pytest.approx(5 / 6)
+
+
+def test_a_request_without_verdict_is_not_accepted(build, event):
+    (row,) = verdict.outcomes(build([event("old", result=None), event("a")])).itertuples()
+    assert (row.requests, row.accepted, row.coverage) == (2, 1, 0.5)
+
+
+def test_unspecified_counts_in_no_rate(build, event):
+    (row,) = verdict.outcomes(build([event("a", result="UNSPECIFIED")])).itertuples()
+    assert row.unspecified == 1
+    assert pd.isna(row.rejection_rate)
+
+
+def test_outcomes_by_participant(sample):
+    rates = verdict.outcomes(sample, by="participant")
+    assert column(rates, "submitting_participant_uid") == ["val-a", "val-b", None]
+    assert column(rates, "rejection_rate") == [pytest.approx(1 / 3), 0.5, None]
+    assert column(rates, "coverage") == [1, 1, 0]
+
+
+def test_outcomes_by_party_count_for_each_party(sample):
+    rates = verdict.outcomes(sample, by="party")
+    assert column(rates, "party") == ["alice", "bob", None]
+    assert column(rates, "rejected") == [1, 1, 0]
+    assert column(rates, "requests") == [3, 2, 2]
+
+
+def test_outcomes_by_hour_and_day(sample):
+    hours = verdict.outcomes(sample, by="hour")
+    assert column(hours, "hour") == list(range(24))
+    assert column(hours.head(4), "requests") == [3, 0, 2, 1]
+    assert column(verdict.outcomes(sample, "day"), "day") == [pd.Timestamp("2026-11-08", tz="UTC")]
+
+
+@pytest.mark.parametrize("by", ["template", "result", "", "Hour"])
+def test_other_groupings_are_refused(sample, by):
+    with pytest.raises(UsageError, match="Choose one of"):
+        verdict.outcomes(sample, by=by)
+
+
+def test_survivors_are_refused(build, event):  # T1
+    frames = build([event("a", source="ledger"), event("b", source="ledger")])
+    with pytest.raises(CoverageError, match="0 % by construction"):
+        verdict.outcomes(frames)
+    assert verdict.outcomes(frames, accept_survivorship=True)["rejection_rate"].tolist() == [0.0]
+
+
+def test_one_listed_request_is_enough_to_go_on(build, event):
+    frames = build([event("a", source="ledger"), event("b", source="listing")])
+    assert verdict.outcomes(frames)["requests"].tolist() == [2]
+
+
+def test_wilson_interval_against_the_published_formula(build, event):
+    events = [event(f"{n}", result="REJECTED" if n < 14 else "ACCEPTED") for n in range(100)]
+    (row,) = verdict.outcomes(build(events)).itertuples()
+    assert (row.low, row.high) == (pytest.approx(0.08526, abs=1e-5), pytest.approx(0.22137, abs=1e-5))
+
+
+def test_latency_is_nearest_rank(build, event):
+    frames = build([event(f"{n}", seconds=n) for n in range(1, 101)])
+    (row,) = verdict.latency(frames).itertuples()
+    assert [row.p50.seconds, row.p90.seconds, row.p95.seconds, row.p99.seconds, row.max.seconds] == [50, 90, 95, 99, 100]
+
+
+def test_latency_is_exact_to_the_microsecond(sample):
+    (row,) = verdict.latency(sample).itertuples()
+    assert row.max == pd.Timedelta(30_000_001, "us")
+    assert row.p50 == pd.Timedelta(500_000, "us")
+
+
+def test_latency_does_not_look_at_effective_time(build, event):  # T6
+    early = verdict.latency(build([event("a", effective=-1.52)]))
+    late = verdict.latency(build([event("a", effective=1.50)]))
+    pd.testing.assert_frame_equal(early, late)
+
+
+def test_latency_by_result(sample):
+    rows = verdict.latency(sample, by="result")
+    assert column(rows, "verdict_result") == ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", None]
+    assert seconds(rows, "p50") == [0.5, 0.2, None]
+    assert column(rows, "coverage") == [1, 1, 0]
+
+
+def test_latency_by_size(sample):
+    rows = verdict.latency(sample, by="size")
+    assert column(rows, "size") == ["under 2 kB", "2 to 5 kB", "5 to 10 kB", None]
+    assert column(rows, "requests") == [2, 1, 1, 2]
+
+
+def test_size_classes_begin_at_their_lower_edge(build, event):
+    rows = verdict.latency(build([event("a", cost=1_999), event("b", cost=2_000), event("c", cost=50_000)]), by="size")
+    assert column(rows, "size") == ["under 2 kB", "2 to 5 kB", "50 kB and more"]
+
+
+def test_latency_by_confirmers_counts_each_party_once(sample):
+    rows = verdict.latency(sample, by="confirmers")
+    assert column(rows, "confirmers") == [1, 2, None]  # alice and bank over all quorums of a
+    assert column(rows, "requests") == [1, 2, 3]
+
+
+def test_latency_by_template(sample):
+    rows = verdict.latency(sample, by="template")
+    assert column(rows, "template_name") == ["Main:Asset", "Main:Iou", None]
+    assert column(rows, "requests") == [2, 1, 3]
+
+
+def test_latency_by_hour_and_participant(sample):
+    assert seconds(verdict.latency(sample, by="hour").head(4), "max") == [0.5, None, 30.000001, None]
+    assert seconds(verdict.latency(sample, by="participant"), "max") == [0.5, 30.000001, None]
+
+
+def test_rejections(sample):  # T3
+    rows = verdict.rejections(sample)
+    assert column(rows, "update_id") == ["c", "d"]
+    assert column(rows, "reject_kind_heuristic") == ["contention", "timeout"]
+    assert column(rows, "traffic_cost") == [845, None]
+    assert seconds(rows, "latency") == [0.2, 30.000001]
+    assert column(rows, "coverage") == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(("latency", "kind"), [(29.899999, "contention"), (29.9, "timeout"), (31, "timeout")])
+def test_time_out_begins_at_29_9_seconds(build, event, latency, kind):
+    assert column(verdict.rejections(build([event("a", result="REJECTED", seconds=latency)])), "reject_kind_heuristic") == [kind]
+
+
+def test_rejections_are_sorted_by_migration_first(build, event):  # T7
+    events = [event("b", 1, result="REJECTED", migration=4), event("a", 2, result="REJECTED", migration=3)]
+    assert column(verdict.rejections(build(events)), "update_id") == ["a", "b"]
+
+
+def test_quorums(sample):
+    rows = verdict.quorums(sample)
+    assert column(rows, "parties") == ["alice", "alice, bank", "bank"]
+    assert column(rows, "party_count") == [1, 2, 1]
+    assert column(rows, "quorums") == [2, 2, 2]
+    assert column(rows, "requests") == [2, 2, 2]
+    assert column(rows, "share") == [pytest.approx(1 / 3)] * 3
+
+
+def test_quorums_ignore_the_order_of_parties_and_count_views_once(build, event):
+    views = [(["x"], [(2, ["bank", "alice"]), (2, ["alice", "bank"])]), (["x"], [(2, ["alice", "bank"])])]
+    (row,) = verdict.quorums(build([event("a", views=views)])).itertuples()
+    assert (row.parties, row.threshold, row.quorums, row.views, row.requests) == ("alice, bank", 2, 3, 2, 1)

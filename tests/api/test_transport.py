@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import json
+import logging
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.api.history import Cursor
+from ledgerframes.api.transport import Pace, Transport, host_of
+from ledgerframes.errors import (
+    BadRequest,
+    Busy,
+    Conflict,
+    DecodeError,
+    Internal,
+    NotAuthenticated,
+    NotFound,
+    NotPermitted,
+    ServiceError,
+    Timeout,
+    Unavailable,
+    Unreachable,
+    UsageError,
+)
+from ledgerframes.settings import Limits
+from ledgerframes.times import instant
+
+Handler = Callable[[httpx.Request], httpx.Response]
+ONE, TWO = "http://one.invalid/api", "http://two.invalid/api"
+
+
+def transport(handler: Handler, *urls: str, **limits: float) -> Transport:
+    quick = Limits(requests_per_second=0, **limits)  # type: ignore[arg-type]
+    return Transport(urls or (ONE,), quick, httpx.MockTransport(handler))
+
+
+def history(handler: Handler, **overrides: object) -> lf.Network:
+    return lf.connect("sandbox", history_url=ONE, transport=httpx.MockTransport(handler), requests_per_second=0, **overrides)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, BadRequest),
+        (401, NotAuthenticated),
+        (403, NotPermitted),
+        (404, NotFound),
+        (405, BadRequest),
+        (409, Conflict),
+        (429, Busy),
+        (500, Internal),
+        (502, Unavailable),
+        (503, Unavailable),
+        (504, Unavailable),
+    ],
+)
+def test_every_bad_status_has_its_error_with_facts_and_next_step(status: int, kind: type[ServiceError]) -> None:
+    with pytest.raises(kind) as caught:
+        transport(lambda _: httpx.Response(status, json={"error": "it is so."})).get("/thing")
+    error = caught.value
+    assert (error.endpoint, error.status, error.host, error.detail) == ("GET /thing", status, "one.invalid", "it is so")
+    assert str(error).startswith(f"one.invalid answered GET /thing with {status}: it is so. ")
+    assert len(str(error).split(". ")) >= 2, "no next step"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("<html><body>gateway</body></html>", "a web page instead of an answer"),
+        ("Too Many Requests: Server is busy", "Too Many Requests: Server is busy"),
+        ("", ""),
+        ('["strange"]', "['strange']"),
+    ],
+)
+def test_errors_that_are_not_json_are_put_into_one_line(body: str, shown: str) -> None:
+    with pytest.raises(Unavailable) as caught:
+        transport(lambda _: httpx.Response(503, text=body)).get("/thing")
+    assert caught.value.detail == shown
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [429, 500, 502, 503, 504, httpx.ConnectError("refused"), httpx.ReadTimeout("late"), httpx.RemoteProtocolError("half")],
+)
+def test_what_may_pass_is_tried_again(failure: int | Exception) -> None:
+    answers: list[int | Exception] = [failure, failure, 200]
+
+    def handler(_: httpx.Request) -> httpx.Response:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return httpx.Response(answer, json={})
+
+    sender = transport(handler)
+    assert sender.get("/thing").body == b"{}"
+    assert sender.requests == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409])
+def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
+    sender = transport(lambda _: httpx.Response(status))
+    with pytest.raises(ServiceError):
+        sender.get("/thing")
+    assert sender.requests == 1
+
+
+def test_tries_are_bounded() -> None:
+    sender = transport(lambda _: httpx.Response(503), retries=2)
+    with pytest.raises(Unavailable):
+        sender.get("/thing")
+    assert sender.requests == 3
+
+
+def test_retry_after_is_kept() -> None:
+    with pytest.raises(Busy) as caught:
+        transport(lambda _: httpx.Response(429, headers={"Retry-After": "7"}), retries=0).get("/thing")
+    assert caught.value.retry_after == 7.0
+
+
+def test_the_next_host_is_asked_when_the_first_gives_up() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={}) if request.url.host == "two.invalid" else httpx.Response(503)
+
+    assert transport(handler, ONE, TWO, retries=1).get("/thing").host == "two.invalid"
+
+
+def test_another_host_is_not_asked_about_what_the_first_has_answered() -> None:
+    asked: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return httpx.Response(404)
+
+    with pytest.raises(NotFound):
+        transport(handler, ONE, TWO).get("/thing")
+    assert asked == ["one.invalid"]
+
+
+def test_timeout_and_broken_connection_name_host_and_next_step() -> None:
+    def late(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadTimeout("late", request=request)
+
+    def broken(request: httpx.Request) -> httpx.Response:
+        raise httpx.RemoteProtocolError("peer closed connection", request=request)
+
+    with pytest.raises(Timeout, match=r"one\.invalid did not answer GET /thing within 60 s\. Raise timeout"):
+        transport(late).get("/thing")
+    with pytest.raises(Unreachable, match=r"no whole answer to GET /thing \(peer closed connection\)\. Check the URL"):
+        transport(broken).get("/thing")
+
+
+def test_requests_say_who_asks() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=request.headers["user-agent"])
+
+    assert transport(handler).get("/thing").body.startswith(b'"ledgerframes/')
+
+
+def test_pace_spaces_requests_out() -> None:
+    pace, began = Pace(100), time.monotonic()
+    for _ in range(6):
+        pace.wait()
+    assert time.monotonic() - began >= 0.05
+
+
+def test_no_more_requests_at_once_than_allowed() -> None:
+    under_way, most, lock = 0, 0, threading.Lock()
+
+    def handler(_: httpx.Request) -> httpx.Response:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        time.sleep(0.02)
+        with lock:
+            under_way -= 1
+        return httpx.Response(200, json={})
+
+    sender = transport(handler, parallel=2)
+    threads = [threading.Thread(target=sender.get, args=("/thing",)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most <= 2
+
+
+def test_only_host_and_port_of_a_url_are_shown() -> None:
+    assert host_of("https://user:secret@host.invalid:8443/api?token=secret") == "host.invalid:8443"
+
+
+@pytest.mark.parametrize(("vocabulary", "name"), [("neutral", "lang_value_encoding"), ("canton", "daml_value_encoding")])
+def test_vocabulary_names_the_encoding(vocabulary: str, name: str) -> None:
+    seen: list[httpx.Request] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={"events": []} if request.method == "POST" else {})
+
+    net = history(handler, vocabulary=vocabulary)
+    net.history.event("1220aa", value_encoding="protobuf_json")
+    net.history.events(Cursor(4, instant("2026-11-01")), page_size=7)
+    assert seen[0].url.params[name] == "protobuf_json"
+    body = json.loads(seen[1].content)
+    assert body == {
+        "after": {"after_migration_id": 4, "after_record_time": "2026-11-01T00:00:00.000000Z"},
+        "page_size": 7,
+        name: "compact_json",
+    }
+
+
+def test_any_text_is_one_segment_of_the_path() -> None:
+    seen: list[bytes] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url.raw_path)
+        return httpx.Response(404, json={"error": "no"})
+
+    for update_id in ("a/b", "../v2/updates", "a?b#c", "%2F"):
+        with pytest.raises(NotFound):
+            history(handler).history.event(update_id)
+    paths = [path.split(b"?")[0] for path in seen]
+    assert paths == [
+        b"/api/v0/events/a%2Fb",
+        b"/api/v0/events/..%2Fv2%2Fupdates",
+        b"/api/v0/events/a%3Fb%23c",
+        b"/api/v0/events/%252F",
+    ]
+
+
+@pytest.mark.parametrize("update_id", ["", ".", ".."])
+def test_what_is_no_segment_is_refused(update_id: str) -> None:
+    with pytest.raises(UsageError, match="not an update id"):
+        history(lambda _: httpx.Response(200, json={})).history.event(update_id)
+
+
+@pytest.mark.parametrize("page_size", [0, -1, 1001])
+def test_page_size_outside_the_limits_is_refused_before_sending(page_size: int) -> None:
+    with pytest.raises(UsageError, match="between 1 and 1000"):
+        history(lambda _: pytest.fail("sent")).history.events(page_size=page_size)
+
+
+def test_unknown_encoding_is_refused_before_sending() -> None:
+    with pytest.raises(UsageError, match="compact_json or protobuf_json"):
+        history(lambda _: pytest.fail("sent")).history.event("1220aa", value_encoding="xml")  # type: ignore[arg-type]
+
+
+def test_html_with_status_200_is_a_decode_error() -> None:
+    with pytest.raises(DecodeError, match=r"not JSON.*<html>"):
+        history(lambda _: httpx.Response(200, text="<html>login</html>")).history.events()
+
+
+def test_retries_are_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), pytest.raises(Unavailable):
+        history(lambda _: httpx.Response(503), token="very-secret", retries=1).history.events()
+    assert "one.invalid" in caplog.text
+    assert "very-secret" not in caplog.text
+
+
+class HalfAnAnswer(socketserver.StreamRequestHandler):
+    """Promises more bytes than it sends."""
+
+    def handle(self) -> None:
+        self.rfile.readline()
+        self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nContent-Type: application/json\r\n\r\n{"events":[')
+
+
+class Silence(socketserver.StreamRequestHandler):
+    """Takes a request and never answers."""
+
+    def handle(self) -> None:
+        self.rfile.readline()
+        time.sleep(3)
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest) -> Iterator[str]:
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), request.param)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("served", [HalfAnAnswer], indirect=True)
+def test_half_a_body_over_a_real_socket(served: str) -> None:
+    with pytest.raises(Unreachable, match="no whole answer"):
+        lf.connect("sandbox", history_url=served, retries=0).history.events()
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("served", [Silence], indirect=True)
+def test_a_host_that_never_answers_over_a_real_socket(served: str) -> None:
+    with pytest.raises(Timeout, match=r"within 0\.2 s"):
+        lf.connect("sandbox", history_url=served, retries=0, timeout=0.2).history.events()
+
+
+@pytest.mark.loopback
+def test_a_host_that_is_down_over_a_real_socket() -> None:
+    with pytest.raises(Unreachable, match="Check the URL"):
+        lf.connect("sandbox", history_url="http://127.0.0.1:1", retries=0).history.events()

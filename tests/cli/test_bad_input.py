@@ -1,0 +1,216 @@
+"""Bad input: one sentence with the next step, the right exit code, no traceback, nothing lost."""
+
+from __future__ import annotations
+
+import importlib.util
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]  # gives what conftest calls Ran
+
+DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
+
+USAGE = {
+    "profile": (["store", "info", "--profile", "nowhere"], "no profile 'nowhere'", "ledgerframes.toml"),
+    "profile before": (["--profile", "nowhere", "store", "info"], "no profile 'nowhere'", "ledgerframes.toml"),
+    "table": (["tables", "nothing"], "no table 'nothing'", "traffic"),
+    "report": (["report", "run", "nothing", "--during", "yesterday"], "no report 'nothing'", "traffic-cost"),
+    "parameter": (
+        ["report", "run", "verdicts", "--during", "yesterday", "--param", "colour=red"],
+        "no parameter 'colour'",
+        "top",
+    ),
+    "parameter value": (
+        ["report", "run", "verdicts", "--during", "yesterday", "--param", "top=many"],
+        "parameter top",
+        "integer",
+    ),
+    "parameter form": (["report", "run", "verdicts", "--during", "yesterday", "--param", "top"], "NAME=VALUE", "report list"),
+    "since after until": (["sync", "events", "--since", "2026-11-09", "--until", "2026-11-08"], "must lie before", "until"),
+    "naive time": (["sync", "events", "--since", "2026-11-08T12:00:00"], "no time zone", "2026-11-08T12:00:00Z"),
+    "unparsable time": (["sync", "events", "--since", "last tuesday"], "not a time", "2026-11-01T12:00:00Z"),
+    "date word": (["sync", "events", "--during", "recently"], "during='recently'", "last-week"),
+    "before all time": (["sync", "events", "--since", "0001-01-01T00:00:00+14:00"], "outside the years", "9999"),
+    "after all time": (["sync", "events", "--during", "9999-12-31"], "during='9999-12-31' is not known", "last-week"),
+    "ids and a range": (["sync", "events", "--update-ids", __file__, "--during", "today"], "not both", "update_ids"),
+    "no range": (["sync", "events"], "Which range", "during"),
+    "two ranges": (["sync", "events", "--during", "yesterday", "--since", "2026-11-08"], "not both", "since"),
+    "age": (["report", "run", "verdicts", "--during", "yesterday", "--max-age", "old"], "not a length of time", "36h"),
+    "endless age": (["report", "run", "verdicts", "--during", "yesterday", "--max-age", "999999999999999w"], "too long", "36h"),
+    "share": (["report", "run", "verdicts", "--during", "yesterday", "--min-coverage", "95"], "--min-coverage", "--help"),
+    "ids missing": (["sync", "events", "--update-ids", "no-such-file"], "cannot be read", "one id a line"),
+    "command": (["fetch"], "No such command 'fetch'", "--help"),
+    "no command": (["sync"], "Missing command", "--help"),
+    "option": (["sync", "events", "--sinse", "2026"], "--sinse", "--help"),
+    "fault": (["sandbox", "--port", "8080", "--fault", "bad_mood=1"], "no fault 'bad_mood'", "too_many_requests"),
+    "fault value": (["sandbox", "--port", "8080", "--fault", "old_service=much"], "not a number", "old_service=0.1"),
+    "fault size": (["sandbox", "--port", "8080", "--fault", "old_service=7"], "not a probability", "0 to 1"),
+    "vocabulary": (["sandbox", "--port", "8080", "--vocabulary", "latin"], "latin", "canton"),
+    "port": (["sandbox"], "--port", "--help"),
+}
+
+
+def assert_told(ran: Any, code: int, *words: str) -> None:
+    """One sentence, or a few on one line, that hold these words; nothing on stdout."""
+    assert ran.code == code, ran.err
+    assert ran.out == ""
+    assert ran.err.startswith("ledgerframes: ")
+    assert ran.err.count("\n") == 1, ran.err
+    assert ran.err.endswith(".\n")
+    assert "Traceback" not in ran.err
+    assert "geheim" not in ran.err
+    for word in words:
+        assert word in ran.err
+
+
+@pytest.mark.parametrize("case", USAGE)
+def test_usage(run: Run, case: str) -> None:
+    arguments, *words = USAGE[case]
+    assert_told(run(*arguments), 2, *words)
+
+
+@pytest.mark.parametrize("case", USAGE)
+def test_usage_as_json(run: Run, case: str) -> None:
+    ran = run(*USAGE[case][0], "--json")
+    assert ran.document["error"] == "UsageError"
+    assert ran.document["exit_code"] == ran.code == 2
+    assert ran.document["message"] in ran.err
+
+
+def test_no_ids(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ids").write_text("\n \n")
+    assert_told(run("sync", "events", "--update-ids", "ids"), 2, "holds no ids")
+
+
+def test_ids_that_are_not_text(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ids").write_bytes(b"\xff\xfe\x00")
+    assert_told(run("sync", "events", "--update-ids", "ids"), 2, "cannot be read", "one id a line")
+
+
+# -- the store ----------------------------------------------------------------------------------------------------
+
+
+def test_unwritable_store(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    assert_told(run("sync", "events", *DAY, "--store", tmp_path / "file"), 1, "cannot be written", "LEDGERFRAMES_STORE")
+
+
+def test_store_of_a_newer_schema(run: Run, tmp_path: Path) -> None:
+    run("sync", "events", *DAY)
+    [catalog] = (tmp_path / "store").glob("*/catalog.sqlite")
+    with sqlite3.connect(catalog) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = catalog.read_bytes()
+    for arguments in (["sync", "events", *DAY], ["store", "info"], ["sync", "events", *DAY, "--offline"]):
+        assert_told(run(*arguments), 1, "schema 99", "Upgrade ledgerframes")
+    assert catalog.read_bytes() == before
+
+
+def test_store_that_is_none(run: Run, tmp_path: Path) -> None:
+    run("sync", "events", *DAY)
+    [catalog] = (tmp_path / "store").glob("*/catalog.sqlite")
+    catalog.write_bytes(b"this is not a database, but somebody's letter to a friend" * 20)
+    assert_told(run("store", "info"), 1, "not a catalog", "Move the folder away")
+
+
+# -- the data -----------------------------------------------------------------------------------------------------
+
+
+def test_offline_without_data(run: Run) -> None:
+    assert_told(run("sync", "events", *DAY, "--offline"), 3, "offline", "Run again without offline")
+
+
+def test_an_id_with_a_slash(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ids").write_text("a/b\n../c?d#e\n")
+    assert_told(run("sync", "events", "--update-ids", "ids"), 3, "does not know 2 of 2 ids (a/b, ../c?d#e)", "Check the ids")
+
+
+def test_unknown_ids_do_not_keep_the_known_ones_away(run: Run, tmp_path: Path, host: Any) -> None:
+    known = next(iter(host.box.world.events())).update_id
+    (tmp_path / "ids").write_text(f"{known}\na/b\n")
+    ran = run("sync", "events", "--update-ids", "ids", "--json")
+    assert (ran.code, ran.document["missing"]) == (3, ["a/b"])
+    assert sum(run("store", "info", "--json").document["ids"].values()) == 1
+
+
+# -- a host -------------------------------------------------------------------------------------------------------
+
+HOSTS = {
+    "gateway": (4, "answered POST /v0/events with 503: a web page instead of an answer", "second host"),
+    "html": (4, "not JSON", "Check that the URL"),
+    "half": (4, "no whole answer", "Check the URL"),
+    "silent": (4, "did not answer", "Raise timeout"),
+    "no_event": (4, "$.events[0].update", "doctor"),
+    "rude": (4, "400", "Check the arguments"),
+}
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize("mode", HOSTS)
+def test_host(run: Run, host: Any, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("--profile", "live", "sync", "events", *DAY).code == 0
+    before = run("--profile", "live", "store", "info", "--json").document
+    assert before["segments"] > 0
+    host.mode = mode
+    if mode == "silent":
+        monkeypatch.setenv("LEDGERFRAMES_TIMEOUT", "0.2")
+    code, *words = HOSTS[mode]
+    assert_told(run("--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-10"), code, *words)
+    assert run("--profile", "live", "store", "info", "--json").document == before
+
+
+@pytest.mark.loopback
+def test_host_that_is_down(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ledgerframes.toml").write_text('[live]\nhistory_url = "http://127.0.0.1:9"\nretries = 0\n')
+    assert_told(run("--profile", "live", "sync", "events", *DAY), 4, "127.0.0.1:9", "Check the URL")
+
+
+@pytest.mark.loopback
+def test_errors_of_a_service_carry_their_facts(run: Run, host: Any) -> None:
+    host.mode = "gateway"
+    document = run("--profile", "live", "sync", "events", *DAY, "--json").document
+    assert (document["error"], document["status"], document["endpoint"]) == ("Unavailable", 503, "POST /v0/events")
+
+
+@pytest.mark.loopback
+def test_nothing_that_a_host_says_is_obeyed_by_the_terminal(run: Run, host: Any) -> None:
+    host.mode = "rude"
+    for arguments in (["sync", "events", *DAY], ["sync", "events", *DAY, "--json", "--verbose"], ["doctor"]):
+        ran = run("--profile", "live", *arguments)
+        shown = ran.out + ran.err
+        assert "[bold]no[/bold]" in shown
+        assert not set("\x1b\x07\x9b\u202e") & set(shown)
+
+
+# -- the machine --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.loopback
+def test_port_in_use(run: Run, host: Any) -> None:
+    assert_told(run("sandbox", "--port", host.server.server_port), 2, "cannot be listened on", "another --port")
+
+
+def test_lab_without_jupyterlab(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert_told(run("lab"), 2, "not installed", "ledgerframes[lab]")
+
+
+def test_an_extra_that_is_not_installed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledgerframes.network.connect", _without_flask)
+    assert_told(run("store", "info"), 2, "flask is not installed", "pip install 'ledgerframes[sandbox]'")
+
+
+def _without_flask(*_: object, **__: object) -> None:
+    raise ModuleNotFoundError("No module named 'flask'", name="flask")
+
+
+def test_the_unexpected(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledgerframes.network.connect", lambda *_, **__: 1 / 0)
+    assert_told(run("store", "info"), 1, "Unexpected ZeroDivisionError: division by zero", "LEDGERFRAMES_TRACEBACK=1")
+    monkeypatch.setenv("LEDGERFRAMES_TRACEBACK", "1")
+    assert "Traceback" in run("store", "info").err

@@ -1,0 +1,275 @@
+"""Each command does what it says, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledgerframes.cli import lab, report
+from ledgerframes.cli.app import app
+from ledgerframes.cli.failures import MEANINGS
+from ledgerframes.cli.options import COMMON
+from ledgerframes.report import REPORTS, ReportResult
+from ledgerframes.sandbox import Faults
+from ledgerframes.tables import TABLES
+
+Run = Callable[..., Any]
+
+DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
+COMMANDS = (
+    ["sync", "events"],
+    ["tables"],
+    ["store", "info"],
+    ["report", "list"],
+    ["report", "run"],
+    ["sandbox"],
+    ["doctor"],
+    ["lab"],
+)
+
+
+# -- help ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_shows_the_common_options(run: Run, command: list[str]) -> None:
+    shown = run(*command, "--help").out
+    assert shown.startswith(f"Usage: ledgerframes {' '.join(command)} [OPTIONS]")
+    for option in ("--profile", "--store", "--offline", "--json", "--quiet", "--verbose"):
+        assert option in shown
+
+
+def test_help_lists_commands_and_exit_codes(run: Run) -> None:
+    shown = run("--help").out
+    assert run().out == run("-h").out == shown
+    assert all(f" {command.name} " in shown for command in app.registered_commands if command.name)
+    assert all(meaning in shown for meaning in MEANINGS.values())
+
+
+def test_help_names_every_fault(run: Run) -> None:
+    shown = run("sandbox", "--help").out
+    assert all(name in shown for name in Faults.__dataclass_fields__)
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out.startswith("ledgerframes 0.")
+
+
+# -- common options -----------------------------------------------------------------------------------------------
+
+
+def test_common_options_before_and_after_the_command(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ledgerframes.toml").write_text('[one]\nnetwork = "first"\n[two]\nnetwork = "second"\n')
+    named = [
+        run("--profile", "one", "--json", "store", "info"),
+        run("store", "info", "--profile", "one", "--json"),
+        run("--json", "--profile", "two", "store", "info", "--profile", "one"),
+    ]
+    assert [ran.document["network"] for ran in named] == ["first"] * 3
+    assert len(COMMON) == 6
+
+
+def test_quiet_says_nothing_that_was_not_asked_for(run: Run) -> None:
+    assert run("sync", "events", *DAY, "--quiet").out == ""
+    assert run("store", "info", "--quiet").out != ""
+    assert run("sync", "events", *DAY, "--quiet", "--json").document["requests"] == 0
+
+
+def test_nothing_but_the_document_is_on_stdout(run: Run) -> None:
+    ran = run("--json", "--verbose", "sync", "events", *DAY)
+    assert json.loads(ran.out)["requests"] > 0
+
+
+# -- sync and store -----------------------------------------------------------------------------------------------
+
+
+def test_sync_by_range(run: Run) -> None:
+    plan = run("sync", "events", *DAY, "--dry-run", "--json").document
+    assert plan["fetch"] == [{"migration_id": None, "since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}]
+    assert "not known yet" in run("sync", "events", *DAY, "--dry-run").out
+    first, again = run("sync", "events", *DAY, "--json").document, run("sync", "events", *DAY, "--json").document
+    assert set(first["rows"]) == set(TABLES)
+    assert first["rows"] == again["rows"]
+    assert (first["requests"] > 0, again["requests"]) == (True, 0)
+    assert "none: all of it was in the store" in run("sync", "events", *DAY).out
+    assert run("sync", "events", *DAY, "--dry-run").out.startswith("Nothing to fetch")
+    assert run("sync", "events", *DAY, "--offline", "--json").document["rows"] == first["rows"]
+
+
+def test_sync_of_the_tail_says_what_may_change(run: Run) -> None:
+    assert "may still change" in run("sync", "events", "--during", "today").out
+
+
+def test_sync_by_id(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+
+    from ledgerframes import Frames
+    from ledgerframes.loaders.events import load_events
+    from ledgerframes.network import connect
+
+    frames = load_events(connect(events=400, days=1, store=tmp_path / "other"), during="2026-11-08")
+    assert isinstance(frames, Frames)
+    ids = frames.verdicts["update_id"].head(3).tolist()
+    (tmp_path / "ids").write_text("\n".join(ids))
+    assert run("sync", "events", "--update-ids", "ids", "--dry-run", "--json").document["fetch"] == [
+        {"update_id": each} for each in ids
+    ]
+    assert run("sync", "events", "--update-ids", "ids", "--json").document["rows"]["verdicts"] == 3
+    assert "by id" in run("store", "info").out
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(ids)))
+    assert run("sync", "events", "--update-ids", "-", "--json").document["requests"] == 0
+
+
+def test_store_info(run: Run) -> None:
+    empty = run("store", "info", "--json").document
+    assert (empty["exists"], empty["segments"], empty["ranges"]) == (False, 0, [])
+    assert "Nothing is stored yet" in run("store", "info").out
+    rows = run("sync", "events", *DAY, "--json").document["rows"]
+    info = run("store", "info", "--json").document
+    assert {name: table["rows"] for name, table in info["tables"].items()} == rows
+    assert sum(each["rows"] for each in info["ranges"]) == sum(rows.values())
+    assert {each["status"] for each in info["ranges"]} == {"final"}
+    assert "final" in run("store", "info").out
+
+
+# -- tables -------------------------------------------------------------------------------------------------------
+
+
+def test_tables(run: Run) -> None:
+    listed = run("tables").out
+    assert all(f"{table.name} " in listed and table.row in listed for table in TABLES.values())
+    assert [table["name"] for table in run("tables", "--json").document] == list(TABLES)
+
+
+def test_one_table(run: Run) -> None:
+    traffic = TABLES["traffic"]
+    shown = run("tables", "traffic").out
+    for column in traffic.columns:
+        assert column.meaning in shown
+        assert f"({column.source})" in shown
+        assert f"[{column.unit}]" in shown or not column.unit
+    assert [column["name"] for column in run("tables", "traffic", "--json").document["columns"]] == list(traffic.column_names)
+
+
+# -- report -------------------------------------------------------------------------------------------------------
+
+
+def test_reports_are_listed(run: Run) -> None:
+    assert [each["name"] for each in run("report", "list", "--json").document] == list(REPORTS)
+    assert all(each.purpose in run("report", "list").out for each in REPORTS.values())
+
+
+def test_a_report_is_run_with_what_was_given(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def run_report(name: str, **given: Any) -> ReportResult:
+        asked.update(given, name=name)
+        out = given["out"]
+        return ReportResult(name, "key", out / "key", out / "key" / "index.html", out / "latest", False, {"rows": 1})
+
+    monkeypatch.setattr("ledgerframes.report.run_report", run_report)
+    arguments = [
+        "report",
+        "run",
+        "verdicts",
+        "--during",
+        "2026-11-08",
+        "--out",
+        "r",
+        "--min-coverage",
+        "0.95",
+        "--max-age",
+        "36h",
+    ]
+    assert run(*arguments, "--param", "top=3", "--quiet").out == "r/key/index.html\n"
+    assert (asked["name"], asked["during"], asked["min_coverage"]) == ("verdicts", "2026-11-08", 0.95)
+    assert (asked["max_age"], asked["parameters"], asked["progress"]) == (timedelta(hours=36), {"top": "3"}, False)
+    document = run(*arguments, "--json").document
+    assert (document["report"], document["index"], document["run"]) == ("verdicts", "r/key/index.html", {"rows": 1})
+    assert "is published" in run(*arguments).out
+
+
+@pytest.mark.parametrize(("text", "hours"), [("90m", 1.5), ("36h", 36), ("1.5d", 36), ("1W", 168)])
+def test_durations(text: str, hours: float) -> None:
+    assert report.duration(text) == timedelta(hours=hours)
+
+
+# -- sandbox ------------------------------------------------------------------------------------------------------
+
+
+def test_sandbox_is_served_as_shaped(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Any] = []
+    monkeypatch.setattr("ledgerframes.sandbox.serve", lambda *arguments: served.append(arguments))
+    options = [
+        "--seed",
+        "7",
+        "--events",
+        "500",
+        "--days",
+        "2",
+        "--vocabulary",
+        "canton",
+        "--fault",
+        "old-service=1",
+        "--fault",
+        "seed=3",
+    ]
+    document = run("sandbox", "--port", "8765", *options, "--json").document
+    [(box, port, host)] = served
+    assert (document["name"], document["history_url"]) == (box.name, "http://127.0.0.1:8765/api/scan")
+    assert "seed7-events500-days2-canton" in box.name
+    assert (port, host, box.faults) == (8765, "127.0.0.1", Faults(old_service=1, seed=3))
+
+
+def test_the_profile_that_the_sandbox_shows_is_a_profile(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledgerframes.sandbox.serve", lambda *_: None)
+    shown = run("sandbox", "--port", "8765").out
+    section = [line.strip() for line in shown.splitlines() if (line.startswith("    ") and "=" in line) or "[local]" in line]
+    (tmp_path / "ledgerframes.toml").write_text("\n".join(section))
+    document = run("store", "info", "--profile", "local", "--json").document
+    assert document["network"].endswith("-served")
+
+
+# -- lab ----------------------------------------------------------------------------------------------------------
+
+
+def test_notebooks_are_copied_and_never_overwritten(tmp_path: Path) -> None:
+    shipped, own = tmp_path / "shipped", tmp_path / "own"
+    shipped.mkdir()
+    (shipped / "01.ipynb").write_text("one")
+    (shipped / "02.ipynb").write_text("two")
+    assert lab.copy_notebooks(shipped, own) == (["01.ipynb", "02.ipynb"], [])
+    (own / "01.ipynb").write_text("mine")
+    (own / "02.ipynb").unlink()
+    assert lab.copy_notebooks(shipped, own) == (["02.ipynb"], ["01.ipynb"])
+    assert (own / "01.ipynb").read_text() == "mine"
+
+
+def test_lab(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped, started = tmp_path / "shipped", []
+    shipped.mkdir()
+    (shipped / "01.ipynb").write_text("one")
+    monkeypatch.setattr(lab, "shipped_notebooks", lambda: shipped)
+    monkeypatch.setattr(lab, "_require_jupyterlab", lambda: None)
+    monkeypatch.setattr("os.execve", lambda *arguments: started.append(arguments))
+    folder = tmp_path / "own"
+    assert run("lab", "--folder", folder, "--print-folder").out == f"{folder}\n"
+    assert started == []
+    assert "01.ipynb" in run("lab", "--folder", folder, "--no-browser", "--profile", "live", "--", "--port=8899").out
+    [(_, arguments, environment)] = started
+    assert arguments[1:] == ["-m", "jupyterlab", f"--ServerApp.root_dir={folder}", "--no-browser", "--port=8899"]
+    assert environment["LEDGERFRAMES_PROFILE"] == "live"
+
+
+def test_lab_in_a_folder_that_cannot_be(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shipped").mkdir()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(lab, "shipped_notebooks", lambda: tmp_path / "shipped")
+    ran = run("lab", "--print-folder", "--folder", tmp_path / "file" / "own")
+    assert (ran.code, "another --folder" in ran.err) == (1, True)

@@ -1,0 +1,149 @@
+"""The doctor: what it looks at, and what it says to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledgerframes import doctor
+from ledgerframes.api.transport import Probe
+from ledgerframes.settings import Limits, Settings, World, load_settings
+
+Run = Callable[..., Any]
+
+
+def checks(ran: Any) -> dict[str, dict[str, str]]:
+    """The checks of a run by their subject, without the host."""
+    return {check["subject"].split()[-1]: check for check in ran.document["checks"]}
+
+
+def test_the_embedded_network_is_well(run: Run) -> None:
+    ran = run("doctor", "--json")
+    assert ran.code == 0
+    assert {check["status"] for check in checks(ran).values()} == {"ok"}
+    assert run("doctor", "--quiet").out == "All is well.\n"
+    assert "LEDGERFRAMES_STORE" in run("doctor").out
+
+
+def test_nothing_is_left_behind(run: Run, tmp_path: Path) -> None:
+    run("doctor")
+    assert not list(tmp_path.iterdir())
+
+
+# -- configuration ------------------------------------------------------------------------------------------------
+
+
+def test_each_setting_says_where_it_came_from(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ledgerframes.toml").write_text(
+        '[live]\nhistory_url = "http://127.0.0.1:9/api?key=geheim"\ntoken = "geheim"\n'
+        "page_size = 7\nretries = 1\n[live.limits]\nparallel = 2\n"
+    )
+    monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "8")
+    ran = run("doctor", "--profile", "live", "--offline", "--store", tmp_path / "here", "--json")
+    rows = {row["name"]: (row["value"], row["origin"]) for row in ran.document["settings"]}
+    assert rows["profile"] == ("live", "command line")
+    assert rows["store"] == (str(tmp_path / "here"), "command line")
+    assert rows["page_size"] == ("8", "LEDGERFRAMES_PAGE_SIZE")
+    assert rows["retries"] == ("1", "ledgerframes.toml, [live]")
+    assert rows["parallel"] == ("2", "ledgerframes.toml, [live]")
+    assert rows["timeout"] == ("60.0", "default")
+    assert rows["token"] == (doctor.SECRET, "ledgerframes.toml, [live]")
+    assert "geheim" not in ran.out + ran.err
+
+
+def test_every_setting_is_shown() -> None:
+    shown = {row.name for row in doctor.settings_in_use(load_settings(), {})}
+    fields = {*Settings.model_fields, *Limits.model_fields, *World.model_fields}
+    assert shown == fields - {"limits", "world"}
+
+
+# -- store --------------------------------------------------------------------------------------------------------
+
+
+def test_a_store_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ran = run("doctor", "--store", tmp_path / "file", "--json")
+    assert ran.code == 1
+    assert checks(ran)["writable"]["status"] == "failed"
+    assert "LEDGERFRAMES_STORE" in checks(ran)["writable"]["next_step"]
+
+
+def test_a_store_of_a_newer_schema(run: Run, tmp_path: Path) -> None:
+    network = run("store", "info", "--json").document["network"]
+    folder = tmp_path / "store" / network
+    folder.mkdir(parents=True)
+    connection = sqlite3.connect(folder / "catalog.sqlite")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    ran = run("doctor", "--json")
+    assert (ran.code, checks(ran)["catalog"]["status"]) == (1, "failed")
+    assert "Upgrade ledgerframes" in checks(ran)["catalog"]["next_step"]
+
+
+# -- services -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.loopback
+def test_a_host_that_is_well(run: Run, host: Any) -> None:
+    ran = run("doctor", "--profile", "live", "--json")
+    assert ran.code == 0
+    assert {name: check["status"] for name, check in checks(ran).items() if check["kind"] == "service"} == {
+        "ready": "ok",
+        "alive": "ok",
+        "version": "ok",
+        "clock": "ok",
+        "events": "ok",
+    }
+
+
+@pytest.mark.loopback
+@pytest.mark.parametrize(
+    ("mode", "subject"), [("gateway", "ready"), ("html", "events"), ("half", "reachable"), ("no_event", "events")]
+)
+def test_a_host_that_is_not(run: Run, host: Any, mode: str, subject: str) -> None:
+    host.mode = mode
+    ran = run("doctor", "--profile", "live", "--json")
+    assert ran.code == ran.document["exit_code"] == 4
+    assert checks(ran)[subject]["status"] == "failed"
+    assert checks(ran)[subject]["next_step"]
+    assert "failed" in run("doctor", "--profile", "live", "--quiet").out
+
+
+@pytest.mark.loopback
+def test_each_of_several_hosts_is_asked(run: Run, host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEDGERFRAMES_HISTORY_URL", f"{host.url} http://127.0.0.1:9/api")
+    ran = run("doctor", "--profile", "live", "--json")
+    assert ran.code == 4
+    assert (checks(ran)["events"]["status"], checks(ran)["reachable"]["status"]) == ("ok", "failed")
+
+
+def test_a_profile_without_a_host(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ledgerframes.toml").write_text("[live]\n")
+    ran = run("doctor", "--profile", "live", "--json")
+    assert (ran.code, checks(ran)["history_url"]["status"]) == (2, "failed")
+
+
+def test_offline_nobody_is_asked(run: Run) -> None:
+    ran = run("doctor", "--offline", "--json")
+    assert (ran.code, checks(ran)["history"]["status"]) == (0, "warning")
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(0, "ok"), (4, "ok"), (90, "warning"), (-90, "warning")])
+def test_clocks(seconds: int, status: str) -> None:
+    theirs = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    probe = Probe(200, b"", format_datetime(theirs, usegmt=True))
+    check = doctor._clock("host", probe, theirs + timedelta(seconds=seconds))
+    assert check.status == status
+    if seconds:
+        assert ("ahead" in check.message, "behind" in check.message) == (seconds == 90, seconds == -90)
+
+
+@pytest.mark.parametrize("date", ["", "noon", "Fri, 99 Nov 2026 12:00:00 GMT"])
+def test_a_host_without_a_time(date: str) -> None:
+    assert "does not say" in doctor._clock("host", Probe(200, b"", date), datetime.now(UTC)).message

@@ -1,0 +1,128 @@
+"""What only a process of its own shows: start-up, pipes, Ctrl-C, terminals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "ledgerframes.cli"]
+HEAVY = ("pandas", "pyarrow", "numpy", "httpx", "flask", "matplotlib", "nbclient", "rich")
+
+# The package without its own __init__: what the command line itself imports.
+IMPORTS = """
+import sys, types
+package = types.ModuleType("ledgerframes")
+package.__path__ = [sys.argv[1]]
+sys.modules["ledgerframes"] = package
+from ledgerframes.cli import main
+main(["--help"])
+main(["sync", "events", "--help"])
+main(["--version"])
+print(sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+"""
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests run in a folder of their own; the package may be a clone that is not installed."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("LEDGERFRAMES_EVENTS", "400")
+    monkeypatch.setenv("LEDGERFRAMES_DAYS", "1")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    package = Path(__file__).parents[2] / "ledgerframes"
+    done = subprocess.run([sys.executable, "-c", IMPORTS, str(package)], capture_output=True, text=True, check=True)
+    assert "typer" in done.stderr
+    assert not [name for name in HEAVY if f"'{name}'" in done.stderr]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [(["tables"], ""), (["tables", "nothing", "--json"], "ledgerframes: There is no table")]
+)
+def test_a_closed_pipe_is_quiet(arguments: list[str], said: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        done = subprocess.run([*COMMAND, *arguments], stdout=closed, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 141
+    assert done.stderr.startswith(said)
+    assert "Traceback" not in done.stderr
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.loopback
+def test_ctrl_c_while_fetching_from_a_served_sandbox(tmp_path: Path) -> None:
+    port = free_port()
+    with subprocess.Popen(
+        [*COMMAND, "sandbox", "--port", str(port), "--fault", "latency_seconds=0.4"], stdout=subprocess.PIPE
+    ) as sandbox:
+        (tmp_path / "ledgerframes.toml").write_text(f'[live]\nhistory_url = "http://127.0.0.1:{port}/api/scan"\npage_size = 1\n')
+        wait_for(port)
+        asked = [*COMMAND, "--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-09"]
+        with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as syncing:
+            time.sleep(3)
+            syncing.send_signal(signal.SIGINT)
+            out, err = syncing.communicate(timeout=30)
+        sandbox.send_signal(signal.SIGINT)
+        sandbox.communicate(timeout=30)
+    assert (syncing.returncode, out) == (130, "")
+    assert err == "ledgerframes: Stopped from the keyboard; what was committed stays.\n"
+    assert sandbox.returncode in (0, 130)
+
+
+def wait_for(port: int) -> None:
+    for _ in range(200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError("the sandbox did not begin to listen")
+
+
+def in_terminal(*arguments: str) -> str:
+    """What a command shows on a terminal."""
+    controller, terminal = pty.openpty()
+    with subprocess.Popen([*COMMAND, *arguments], stdin=terminal, stdout=terminal, stderr=terminal):
+        os.close(terminal)
+        shown = b""
+        while True:
+            try:
+                part = os.read(controller, 65536)
+            except OSError:  # the end of a terminal, on Linux
+                break
+            if not part:
+                break
+            shown += part
+    os.close(controller)
+    return shown.decode()
+
+
+def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "90")
+    assert "\x1b[32mok" in in_terminal("doctor")
+    piped = subprocess.run([*COMMAND, "doctor"], capture_output=True, text=True, check=True)
+    assert "\x1b" not in piped.stdout
+
+
+def test_lines_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = in_terminal("tables", "verdicts").replace("\r", "")
+    assert max(map(len, shown.splitlines())) <= 120
+    assert len(shown.splitlines()) > len(
+        subprocess.run([*COMMAND, "tables", "verdicts"], capture_output=True, text=True).stdout.splitlines()
+    )

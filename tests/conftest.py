@@ -1,0 +1,56 @@
+"""What every test gets: no sockets, no pauses between tries, and settings of its own."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import stamina
+from hypothesis import HealthCheck, settings
+
+SHARED = Path(__file__).parents[2] / "shared"
+# Seconds are never asserted: machines differ.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("default")
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@pytest.fixture(autouse=True)
+def no_sockets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sockets are blocked; a test with the loopback marker may reach this machine only."""
+    allowed = LOOPBACK if request.node.get_closest_marker("loopback") else ()
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        if isinstance(address, tuple) and address[0] not in allowed:
+            raise AssertionError(f"a test tried to reach {address}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def no_pauses() -> Iterator[None]:
+    """Retries happen, without waiting."""
+    with stamina.set_testing(True, attempts=8, cap=True):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No setting of this machine reaches a test; store and configuration lie in the test's own folder."""
+    for name in [name for name in os.environ if name.startswith("LEDGERFRAMES_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("LEDGERFRAMES_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def fixtures() -> Path:
+    """The recorded answers, where they lie."""
+    return SHARED / "fixtures"

@@ -1,0 +1,90 @@
+"""The docs are current, complete, linked, and their examples run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted(page.name for page in DOCS.glob("*.md"))
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# -- generated pages ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", ["tables.md", "results.md", "cli.md", "api.md", "configuration.md"])
+def test_generated_pages_are_current(generate: ModuleType, page: str) -> None:
+    assert (DOCS / page).read_text() == generate.pages()[page], "run: python docs/generate.py"
+
+
+def test_every_public_name_is_documented(generate: ModuleType) -> None:
+    page = (DOCS / "api.md").read_text()
+    for module in generate.public_modules():
+        section = page.partition(f"\n## {module.__name__}\n")[2].partition("\n## ")[0]
+        documented = set(re.findall(r"^- \*\*`(\w+)", section, re.MULTILINE))
+        assert documented == set(generate.public_names(module)), module.__name__
+
+
+def test_every_public_function_and_class_says_what_it_is(generate: ModuleType) -> None:
+    silent = [line for line in (DOCS / "api.md").read_text().splitlines() if re.search(r"`\*\*: *$", line)]
+    assert silent == []
+
+
+def test_every_command_is_in_the_manual(generate: ModuleType) -> None:
+    page = (DOCS / "cli.md").read_text()
+    for command in generate.commands():
+        assert f"## {' '.join(['ledgerframes', *command])}\n" in page
+
+
+def test_every_setting_has_a_meaning(generate: ModuleType) -> None:
+    for line in generate.settings_grid().splitlines()[2:]:
+        assert line.split(" | ")[-1].strip(" |"), line
+
+
+# -- hand-written pages -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run(page: str) -> None:
+    text = (DOCS / page).read_text()
+    blocks = PYTHON.findall(text)
+    assert all(block.startswith(">>> ") for block in blocks), "examples are written as at the prompt, so that they are tested"
+    example = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
+    shown: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=shown.append)
+    assert shown == [], "".join(shown)
+
+
+def test_the_index_names_every_page() -> None:
+    linked = set(re.findall(r"\]\((\w[\w-]*\.md)\)", (DOCS / "index.md").read_text()))
+    assert linked == set(PAGES) - {"index.md"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    text = (DOCS / page).read_text()
+    for target, anchor in re.findall(r"\]\(([\w./-]*)#?([\w-]*)\)", text):
+        file = DOCS / target if target else DOCS / page
+        assert file.is_file(), target
+        headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
+        assert not anchor or anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}, anchor
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_names_a_machine(page: str) -> None:
+    assert not re.search(r"/(home|root|tmp|Users|work|opt|var)/|0x[0-9a-f]{6}|[\w.-]+:\d{4,5}/", (DOCS / page).read_text())

@@ -1,0 +1,114 @@
+"""One small network with a day of data, and one executed report of it, shared by all tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nbformat
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from pydantic import BaseModel, SecretStr
+
+import ledgerframes as lf
+from ledgerframes.network import Network
+from ledgerframes.report import REPORTS, Report, ReportResult, catalogue, run_report
+from ledgerframes.settings import Settings
+from ledgerframes.store import EVENTS, Migration, Span
+from ledgerframes.store.extent import microseconds
+
+SINCE, UNTIL = "2026-11-08", "2026-11-09"
+TOKEN = "s3cret-token-of-a-profile"
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that holds the sandbox's last day, final."""
+    root = tmp_path_factory.mktemp("store")
+    lf.load_events(connect(root), since=SINCE, until=UNTIL)
+    return root
+
+
+def connect(store: Path) -> Network:
+    return lf.connect("sandbox", events=600, days=2, store=store, settle_minutes=0)
+
+
+@pytest.fixture
+def net(store: Path) -> Network:
+    """The network, having made no request yet."""
+    return connect(store)
+
+
+@pytest.fixture(scope="session")
+def evil_net(store: Path) -> Network:
+    """The same day on a network with a token, one of whose parties and validators has a script as its name."""
+    frames = lf.load_events(connect(store), since=SINCE, until=UNTIL)
+    assert frames.window is not None
+    span = Span(4, microseconds(frames.window.since), microseconds(frames.window.until))
+    tables = {table: frames.scan(table).to_table() for table in frames.tables}
+    settings = Settings(
+        profile="evil",
+        network="evil",
+        store=store,
+        token=SecretStr(TOKEN),
+        token_env="EVIL_TOKEN",
+        history_url=("https://evil.invalid",),
+    )
+    net = Network(settings, offline=True)
+    net.store.commit(EVENTS, span, {**tables, "verdicts": _renamed(tables["verdicts"])}, final=True, source="evil.invalid")
+    net.store.remember([Migration(4, span.low)])
+    return net
+
+
+def _renamed(verdicts: pa.Table) -> pa.Table:
+    """The most frequent validator, and all parties of its requests, have another name."""
+    column = verdicts.column_names.index("submitting_participant_uid")
+    uids = verdicts.column(column)
+    frequent = uids.value_counts().to_pylist()[0]["values"]
+    is_evil = pc.equal(uids, frequent)
+    names = pc.if_else(is_evil, EVIL, uids)
+    verdicts = verdicts.set_column(column, verdicts.schema.field(column), names)
+    column = verdicts.column_names.index("submitting_parties")
+    lists = [
+        [EVIL] if evil else parties
+        for evil, parties in zip(is_evil.to_pylist(), verdicts.column(column).to_pylist(), strict=True)
+    ]
+    return verdicts.set_column(column, verdicts.schema.field(column), pa.array(lists, pa.list_(pa.string())))
+
+
+@pytest.fixture(scope="session")
+def traffic_run(evil_net: Network, tmp_path_factory: pytest.TempPathFactory) -> ReportResult:
+    """The traffic-cost report of the network with the evil party."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVIL_TOKEN", TOKEN)
+        patch.setenv("LEDGERFRAMES_TOKEN", TOKEN)
+        out = tmp_path_factory.mktemp("reports")
+        return run_report("traffic-cost", net=evil_net, out=out, since=SINCE, until=UNTIL, parameters={"every": "6h", "top": "5"})
+
+
+class NoParameters(BaseModel):
+    """A report without parameters of its own."""
+
+
+Small = Callable[..., None]
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
+    """Make a report called ``small`` from the sources of its code cells."""
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    monkeypatch.setattr(catalogue, "notebooks_folder", lambda: folder)
+    monkeypatch.setitem(REPORTS, "small", Report("small", "", "small.ipynb", NoParameters, needs_cost=False))
+
+    def write(*sources: str) -> None:
+        parameters = new_code_cell("since = until = during = None", metadata={"tags": ["parameters"]})
+        cells = [new_markdown_cell("# Small"), parameters, *map(new_code_cell, sources)]
+        for number, cell in enumerate(cells):
+            cell["id"] = f"cell-{number}"  # random by default, and the file's digest names the report
+        nbformat.write(new_notebook(cells=cells), folder / "small.ipynb")
+
+    return write  # type: ignore[return-value]

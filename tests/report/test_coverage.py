@@ -1,0 +1,92 @@
+"""How much is covered, how fresh it is, and whether that is enough."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from ledgerframes.errors import CoverageError
+from ledgerframes.loaders.events import load_events
+from ledgerframes.network import Network
+from ledgerframes.report.coverage import Coverage, Requirements, measure
+from ledgerframes.settings import Settings
+from ledgerframes.store import EVENTS, Migration, Span
+from ledgerframes.store.extent import microseconds
+from ledgerframes.times import Window
+
+DAY = datetime(2026, 11, 8, tzinfo=UTC)
+NOW = DAY + timedelta(days=1)
+WHOLE = Coverage(1.0, 0.0, 0.0, 10, 0, 4, 3, NOW, ("h",))
+
+
+def hours(first: float, last: float) -> Window:
+    return Window(DAY + timedelta(hours=first), DAY + timedelta(hours=last))
+
+
+def stored(root: Path, *parts: tuple[int, Window, bool]) -> Network:
+    """A network whose store holds these parts, without rows: (migration, range, final)."""
+    net = Network(Settings(network="n", store=root), offline=True, clock=lambda: NOW)
+    for migration_id, window, final in parts:
+        net.store.commit(EVENTS, Span.of(migration_id, window), {}, final=final, source=f"host{migration_id}")
+    net.store.remember([Migration(number, microseconds(DAY)) for number in sorted({part[0] for part in parts})])
+    return net
+
+
+def measured(net: Network, asked: Window) -> Coverage:
+    return measure(net, load_events(net, since=asked.since, until=asked.until), asked)
+
+
+def test_final_and_provisional_shares(tmp_path: Path) -> None:
+    coverage = measured(stored(tmp_path, (3, hours(0, 18), True), (3, hours(18, 24), False)), hours(0, 24))
+    assert (coverage.final, coverage.provisional, coverage.missing) == (0.75, 0.25, 0.0)
+    assert coverage.reached == DAY + timedelta(hours=18)
+    assert coverage.sources == ("host3",)
+    assert coverage.cost_known is None
+
+
+def test_time_is_final_only_where_all_migrations_are(tmp_path: Path) -> None:
+    parts = [(3, hours(0, 24), True), (4, hours(0, 12), True), (4, hours(12, 24), False)]
+    assert measured(stored(tmp_path, *parts), hours(0, 24)).final == 0.5
+
+
+def test_before_the_first_row_of_a_network_nothing_is_missing(tmp_path: Path) -> None:
+    net = stored(tmp_path, (3, hours(0, 24), True))
+    assert measured(net, hours(-24, 24)).final == 1.0
+
+
+def test_rows_of_the_sandbox_are_counted(net: Network) -> None:
+    frames = load_events(net, since=DAY, until=NOW)
+    coverage = measure(net, frames, Window(DAY, NOW))
+    assert coverage.rows == sum(len(frames.read(table)) for table in frames.tables)
+    assert coverage.requests_with_cost == len(frames.traffic)
+    assert coverage.provisional_rows == 0
+
+
+def test_enough_is_enough() -> None:
+    Requirements(1.0, timedelta(hours=1)).check(WHOLE, needs_cost=False, now=NOW)
+
+
+def test_unknown_traffic_counts_where_costs_matter() -> None:
+    with pytest.raises(
+        CoverageError, match=r"Only 75\.0 % of the requests have known traffic, and min_coverage asks for 90\.0 %"
+    ):
+        Requirements(0.9, None).check(WHOLE, needs_cost=True, now=NOW)
+
+
+def test_a_window_that_is_not_final_enough() -> None:
+    coverage = Coverage(0.999, 0.001, 0.0, 10, 1, 4, 4, NOW, ())
+    with pytest.raises(CoverageError, match=r"Only 99\.9 % of the window is final"):
+        Requirements(1.0, None).check(coverage, needs_cost=False, now=NOW)
+
+
+def test_data_that_are_too_old() -> None:
+    with pytest.raises(CoverageError, match=r"are 3\.0 days old; max_age allows 48 minutes"):
+        Requirements(None, timedelta(minutes=48)).check(WHOLE, needs_cost=False, now=NOW + timedelta(days=3))
+
+
+def test_no_data_are_too_old() -> None:
+    nothing = Coverage(0.0, 1.0, 0.0, 0, 0, 0, 0, None, ())
+    with pytest.raises(CoverageError, match="no data"):
+        Requirements(None, timedelta(days=1)).check(nothing, needs_cost=False, now=NOW)

@@ -1,0 +1,145 @@
+"""One page that loads nothing, runs nothing, and shows foreign text as text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from ledgerframes.network import Network
+from ledgerframes.report import ReportResult, run_report
+from ledgerframes.report.page import render
+
+from .conftest import EVIL, SINCE, TOKEN, UNTIL
+
+RUN: dict[str, Any] = {
+    "report": "small",
+    "network": "net <b>",
+    "key": "k",
+    "window": {"since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"},
+    "parameters": {},
+    "coverage": {
+        "final": 0.999999, "provisional": 0.000001, "missing": 0.0, "rows": 5, "provisional_rows": 1, "requests": 0,
+        "requests_with_cost": 0, "cost_known": None, "sources": [],
+    },
+    "versions": {"python": "3"},
+    "made_at": "2026-11-20T00:00:00Z",
+    "inputs": {"snapshot": "s", "notebook": "n"},
+    "tables": [],
+}  # fmt: skip
+
+
+class Loads(HTMLParser):
+    """Collects what a page would run, and whatever points out of it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.outside: list[str] = []
+        self.handlers: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attributes:
+            if name.startswith("on"):
+                self.handlers.append(name)
+            if name in ("src", "href", "srcset", "action", "data", "poster", "background") and not (value or "").startswith(
+                "data:image/png;base64,"
+            ):
+                self.outside.append(f"{tag} {name}={value}")
+
+
+def assert_self_contained(page: str) -> None:
+    loads = Loads(page)
+    assert loads.outside == [] and loads.handlers == []
+    assert not loads.tags & {"script", "link", "iframe", "object", "embed", "form", "base", "svg", "audio", "video"}
+    style = "".join(re.findall(r"<style>(.*?)</style>", page, re.DOTALL))
+    assert "@import" not in style and "url(" not in style and "@font-face" not in style
+    assert "default-src 'none'" in page and "script-src" not in page
+
+
+@pytest.mark.loopback
+def test_the_page_is_self_contained(traffic_run: ReportResult) -> None:
+    page = traffic_run.index.read_text(encoding="utf-8")
+    assert_self_contained(page)
+    assert page.count("<img ") >= 6
+    assert "<details" in page and "prefers-color-scheme: dark" in page and "@media print" in page
+
+
+@pytest.mark.loopback
+def test_the_page_opens_with_what_it_is_made_of(traffic_run: ReportResult) -> None:
+    head = traffic_run.index.read_text(encoding="utf-8").partition("</header>")[0]
+    for words in (
+        "What traffic costs",
+        "evil",
+        "2026-11-08 00:00 to 2026-11-09 00:00",
+        "100 % final",
+        "evil.invalid",
+        "pandas",
+        "every = 6h",
+    ):
+        assert words in head
+
+
+@pytest.mark.loopback
+def test_a_party_named_like_a_script_is_text(traffic_run: ReportResult) -> None:
+    page = traffic_run.index.read_text(encoding="utf-8")
+    assert EVIL not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert EVIL in (traffic_run.folder / "tables" / "cost_by_party.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.loopback
+def test_the_report_on_verdicts_holds_to_the_same(evil_net: Network, tmp_path: Path) -> None:
+    result = run_report("verdicts", net=evil_net, out=tmp_path, since=SINCE, until=UNTIL)
+    page = result.index.read_text(encoding="utf-8")
+    assert_self_contained(page)
+    assert EVIL not in page and "&lt;script&gt;" in page
+    assert {"outcomes", "latency_by_size", "rejections", "quorums"} <= set(result.run["tables"])
+
+
+@pytest.mark.loopback
+def test_no_token_is_anywhere(traffic_run: ReportResult) -> None:
+    files = [path for path in traffic_run.folder.rglob("*") if path.is_file()]
+    assert files and not any(TOKEN.encode() in path.read_bytes() for path in files)
+
+
+def test_outputs_are_cleaned() -> None:
+    html = (
+        "<table onclick='x()'><tr><td>kept</td></tr></table><script>bad()</script><img src='https://elsewhere.invalid/p.png'>"
+        "<a href='javascript:bad()'>link</a><style>@import 'https://elsewhere.invalid/s.css'</style><iframe src='x'></iframe>"
+    )
+    outputs = [
+        new_output("display_data", {"text/html": html}),
+        new_output("stream", name="stdout", text="<script>printed</script>"),
+        new_output("stream", name="stderr", text="a warning of a library"),
+        new_output("execute_result", {"text/plain": "<script>plain</script>"}),
+        new_output("display_data", {"image/svg+xml": "<svg onload='bad()'/>", "application/javascript": "bad()"}),
+    ]
+    cells = [new_markdown_cell("# Title\n\nwords <script>bad()</script>"), new_code_cell("secret <b>", outputs=outputs)]
+    page = render(new_notebook(cells=cells), RUN)
+    assert_self_contained(page)
+    assert "<td>kept</td>" in page and "a warning" not in page
+    assert "<title>Title · net &lt;b&gt;</title>" in page
+
+
+def test_shares_near_one_are_not_rounded_to_it() -> None:
+    page = render(new_notebook(cells=[]), RUN)
+    assert "99.9 % final · 0.1 % provisional · 0 % missing" in page
+
+
+def test_cells_for_notebook_users_are_left_out() -> None:
+    cells = [
+        new_markdown_cell("open me by hand", metadata={"tags": ["notebook-only"]}),
+        new_code_cell("during = 'last-week'", metadata={"tags": ["parameters"]}),
+        new_code_cell("first()"),
+        new_code_cell("second()"),
+    ]
+    page = render(new_notebook(cells=cells), RUN)
+    assert "by hand" not in page and "last-week" not in page
+    assert page.count("<details") == 1 and "first()\n\nsecond()" in page

@@ -1,0 +1,148 @@
+"""A report from its parameters to its place."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.errors import CoverageError, ReportError
+from ledgerframes.network import Network
+from ledgerframes.report import ReportResult, run_report
+
+from .conftest import SINCE, UNTIL, Small
+
+pytestmark = pytest.mark.loopback
+
+
+def test_everything_is_in_place(traffic_run: ReportResult) -> None:
+    assert not traffic_run.already
+    assert traffic_run.index.is_file()
+    assert (traffic_run.latest / "index.html").samefile(traffic_run.index)
+    left = [path.name for path in traffic_run.folder.parent.iterdir()]
+    assert left == [traffic_run.key]
+
+
+def test_the_run_says_what_it_was_made_from(traffic_run: ReportResult, evil_net: Network) -> None:
+    run = json.loads((traffic_run.folder / "run.json").read_text(encoding="utf-8"))
+    assert run == traffic_run.run
+    assert run["parameters"] == {"every": "6h", "top": 5}
+    assert run["window"] == {"since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}
+    assert run["coverage"]["final"] == 1.0 and run["coverage"]["provisional_rows"] == 0
+    assert set(run["versions"]) >= {"python", "ledgerframes", "pandas", "pyarrow"}
+    assert set(run["seconds"]) == {"load", "freeze", "notebook", "page"}
+    assert run["requests_made"] == 0
+    (segment,) = run["inputs"]["segments"]
+    assert segment["source"] == "evil.invalid" and len(segment["sha256"]["traffic"]) == 64
+    assert str(evil_net.settings.store) not in json.dumps(run)
+
+
+def test_tables_are_what_the_analyses_give(traffic_run: ReportResult, evil_net: Network) -> None:
+    expected = lf.cost.by_participant(lf.load_events(evil_net, since=SINCE, until=UNTIL))
+    folder = traffic_run.folder / "tables"
+    parquet = pq.read_table(folder / "cost_by_participant.parquet").to_pandas()
+    csv = pd.read_csv(folder / "cost_by_participant.csv")
+    for frame in (parquet, csv):
+        pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
+    assert (
+        sorted(path.stem for path in folder.glob("*.csv"))
+        == sorted(path.stem for path in folder.glob("*.parquet"))
+        == traffic_run.run["tables"]
+    )
+
+
+def test_the_same_again_does_nothing(traffic_run: ReportResult, evil_net: Network) -> None:
+    before = traffic_run.index.stat().st_mtime_ns
+    again = run_report(
+        "traffic-cost",
+        net=evil_net,
+        out=traffic_run.folder.parents[1],
+        since=SINCE,
+        until=UNTIL,
+        parameters={"top": 5, "every": "6h"},
+    )
+    assert again.already and again.key == traffic_run.key and again.run == traffic_run.run
+    assert again.index.stat().st_mtime_ns == before
+
+
+def test_a_stored_window_needs_no_request_and_other_parameters_are_another_report(
+    net: Network, tmp_path: Path, small: Small
+) -> None:
+    small("x = 1")
+    first = run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+    again = run_report("small", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL)
+    assert (first.already, again.already) == (False, True)
+    assert net.requests == 0 and first.run["requests_made"] == 0
+    small("x = 2")
+    changed = run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+    assert not changed.already and changed.key != first.key
+    assert changed.latest.resolve() == changed.folder
+    back = run_report("small", net=net, out=tmp_path / "out", since=SINCE, until="2026-11-08T12:00Z")
+    assert back.key != changed.key
+
+
+def test_the_notebook_reads_the_frozen_data_and_nothing_else(
+    net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEDGERFRAMES_HISTORY_URL", "http://127.0.0.1:9")
+    small(
+        "import ledgerframes as lf",
+        "net = lf.connect()",
+        "assert net.offline, 'online'",
+        f"assert net.name == {net.name!r}, net.name",
+        "frames = lf.load_events(net, since=since, until=until, during=during)",
+        "assert len(frames.verdicts) > 100",
+        "import os; assert not [name for name in os.environ if 'TOKEN' in name and name.startswith('LEDGERFRAMES')]",
+    )
+    run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+
+
+def test_a_failing_cell(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    good = run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+    small("x = 1", "raise ValueError('it is \x1b[31mbroken\x1b[0m\\nhere')", "x = 2")
+    with pytest.raises(ReportError) as caught:
+        run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+    assert str(caught.value) == "Code cell 3 of small.ipynb failed: ValueError: it is broken here"
+    assert good.latest.resolve() == good.folder
+    note = tmp_path / "out" / "small" / "FAILED.txt"
+    assert "ValueError: it is broken here" in note.read_text() and "latest still shows" in note.read_text()
+    assert sorted(path.name for path in note.parent.iterdir()) == sorted([good.key, "FAILED.txt"])
+    small("x = 1")
+    assert run_report("small", net=net, out=tmp_path / "out", during="yesterday").already
+    assert not note.exists()
+
+
+def test_a_kernel_that_dies(net: Network, tmp_path: Path, small: Small) -> None:
+    small("import os; os._exit(9)")
+    with pytest.raises(ReportError, match="died"):
+        run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+
+
+def test_data_that_are_not_good_enough(net: Network, tmp_path: Path) -> None:
+    with pytest.raises(CoverageError, match="min_coverage"):
+        run_report("traffic-cost", net=net, out=tmp_path / "out", during="yesterday", min_coverage=1.0)
+    assert "min_coverage" in (tmp_path / "out" / "traffic-cost" / "FAILED.txt").read_text()
+    with pytest.raises(CoverageError, match="max_age"):
+        run_report(
+            "verdicts", net=net, out=tmp_path / "out", since="2026-11-08", until="2026-11-08T12:00Z", max_age=timedelta(hours=1)
+        )
+    assert not (tmp_path / "out" / "latest" / "verdicts").exists()
+
+
+@pytest.mark.parametrize("name", ["traffic-cost", "verdicts"])
+def test_a_window_without_rows_is_a_report_too(net: Network, tmp_path: Path, name: str) -> None:
+    result = run_report(name, net=net, out=tmp_path / "out", since="2020-01-01", until="2020-01-02")
+    assert result.run["coverage"]["requests"] == 0
+
+
+def test_offline_without_the_data(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=600, days=2, store=tmp_path / "empty", offline=True)
+    with pytest.raises(CoverageError, match="offline"):
+        run_report("verdicts", net=net, out=tmp_path / "out", during="yesterday")
+    assert "offline" in (tmp_path / "out" / "verdicts" / "FAILED.txt").read_text()

@@ -1,0 +1,147 @@
+"""Contract values in both encodings, against the rules of the side-by-side example."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+
+from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.values import ENCODINGS, decimal_text
+
+from .conftest import client_of, nodes_of
+
+COMPACT, TYPED = ENCODINGS["compact_json"], ENCODINGS["protobuf_json"]
+TIME = 1_700_000_000_123_456
+
+
+def record(value: Any) -> Any:
+    """One record with a value of every type."""
+    return value.record(
+        {
+            "dso": value.party("DSO::1220"),
+            "amount": value.record({"initialAmount": value.amount(10**11), "number": value.integer(17)}),
+            "price": value.optional(value.numeric("0.5")),
+            "note": value.optional(None),
+            "unit": value.enum("CoinUnit"),
+            "choice": value.variant("Left", value.text("x")),
+            "at": value.time(TIME),
+            "day": value.date(date(2026, 1, 30)),
+            "tags": value.list([value.text("a")]),
+            "none": value.list([]),
+            "m": value.text_map({"k": value.text("v")}),
+            "g": value.pairs([(value.integer(1), value.record({"x": value.integer(2)}))]),
+            "ok": value.boolean(True),
+            "u": value.unit(),
+        }
+    )
+
+
+def test_compact_values() -> None:
+    assert record(COMPACT) == {
+        "dso": "DSO::1220",
+        "amount": {"initialAmount": "10.0000000000", "number": "17"},
+        "price": "0.5",
+        "note": None,
+        "unit": "CoinUnit",
+        "choice": {"tag": "Left", "value": "x"},
+        "at": "2023-11-14T22:13:20.123456Z",
+        "day": "2026-01-30",
+        "tags": ["a"],
+        "none": [],
+        "m": {"k": "v"},
+        "g": [["1", {"x": "2"}]],
+        "ok": True,
+        "u": {},
+    }
+
+
+def test_typed_values() -> None:
+    fields = [field["value"] for field in record(TYPED)["record"]["fields"]]
+    assert fields == [
+        {"party": "DSO::1220"},
+        {"record": {"fields": [{"value": {"numeric": "10.0000000000"}}, {"value": {"int64": "17"}}]}},
+        {"optional": {"value": {"numeric": "0.5"}}},
+        {"optional": {}},
+        {"enum": {"constructor": "CoinUnit"}},
+        {"variant": {"constructor": "Left", "value": {"text": "x"}}},
+        {"timestamp": str(TIME)},
+        {"date": 20483},
+        {"list": {"elements": [{"text": "a"}]}},
+        {"list": {}},
+        {"textMap": {"entries": [{"key": "k", "value": {"text": "v"}}]}},
+        {"genMap": {"entries": [{"key": {"int64": "1"}, "value": {"record": {"fields": [{"value": {"int64": "2"}}]}}}]}},
+        {"bool": True},
+        {"unit": {}},
+    ]
+
+
+@pytest.mark.parametrize(("units", "text"), [(0, "0E-10"), (1, "0.0000000001"), (10**10, "1.0000000000"), (-5, "-0.0000000005")])
+def test_decimals(units: int, text: str) -> None:
+    assert decimal_text(units) == text
+
+
+def untyped(value: Any) -> Any:
+    """Drop the tags of a typed value, and what the compact encoding has over it: names."""
+    (tag, content), *rest = value.items()
+    assert not rest
+    match tag:
+        case "record":
+            return [untyped(field["value"]) for field in content["fields"]]
+        case "optional":
+            return untyped(content["value"]) if content else None
+        case "list":
+            return [untyped(element) for element in content.get("elements", [])]
+        case "textMap":
+            return {entry["key"]: untyped(entry["value"]) for entry in content.get("entries", [])}
+        case "genMap":
+            return [[untyped(entry["key"]), untyped(entry["value"])] for entry in content.get("entries", [])]
+        case "variant":
+            return [content["constructor"], untyped(content["value"])]
+        case "enum":
+            return content["constructor"]
+        case "timestamp":
+            return int(content)
+    assert tag in ("party", "text", "contractId", "int64", "numeric", "bool", "unit"), tag
+    return content
+
+
+def same(compact: Any, typed: Any) -> bool:
+    """Tell whether a compact value has the shape and the leaves of an untyped one."""
+    if isinstance(typed, list) and isinstance(compact, dict):
+        compact = list(compact.values())
+    if isinstance(typed, list):
+        return len(compact) == len(typed) and all(map(same, compact, typed))
+    if isinstance(typed, dict):
+        return compact.keys() == typed.keys() and all(same(compact[key], typed[key]) for key in typed)
+    return (isinstance(typed, int) and not isinstance(typed, bool)) or compact == typed
+
+
+def test_both_encodings_of_the_history_say_the_same(box: Sandbox) -> None:
+    client, compared = client_of(box), 0
+    body = {"page_size": 120}
+    compact = client.post("/v2/updates", json=body).json()["transactions"]
+    typed = client.post("/v2/updates", json={**body, "lang_value_encoding": "protobuf_json"}).json()["transactions"]
+    for plain, tagged in zip(compact, typed, strict=True):
+        if "event" in plain:
+            continue
+        assert {**plain, "events_by_id": None} == {**tagged, "events_by_id": None}
+        for left, right in zip(nodes_of(plain), nodes_of(tagged), strict=True):
+            for name in ("create_arguments", "choice_argument", "exercise_result"):
+                if name in left:
+                    assert same(left.pop(name), untyped(right.pop(name)))
+                    compared += 1
+            assert left == right
+    assert compared > 1000
+
+
+def test_the_lossless_flag_of_the_first_version_is_the_typed_encoding(box: Sandbox) -> None:
+    client = client_of(box)
+    update = client.post("/v2/updates", json={"page_size": 1}).json()["transactions"][0]
+    plain = client.get(f"/v0/updates/{update['update_id']}").json()
+    lossless = client.get(f"/v0/updates/{update['update_id']}", params={"lossless": "true"}).json()
+    assert '"record": {"fields"' in json.dumps(lossless)
+    assert '"record": {"fields"' not in json.dumps(plain)
+    assert client.get(f"/v0/updates/{update['update_id']}", params={"lossless": "perhaps"}).status_code == 400

@@ -1,0 +1,130 @@
+"""The world as a whole: same bytes everywhere, the order of the history, laziness."""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ledgerframes.sandbox import Faults, Sandbox
+from ledgerframes.sandbox.identifiers import UpdateIds
+from ledgerframes.sandbox.timeline import Timeline
+
+from .conftest import DAYS, EVENTS, client_of, place_of
+
+PROMISED = "681b65f00f14655c"  # of the world with seed 7, 300 events, one day
+
+
+def all_bytes(box: Sandbox) -> list[bytes]:
+    return [event.item() for event in box.world.events()]
+
+
+def test_equal_shapes_give_equal_bytes(box: Sandbox) -> None:
+    assert all_bytes(Sandbox(1, EVENTS, DAYS)) == all_bytes(box)
+
+
+def test_faults_do_not_change_the_world(box: Sandbox) -> None:
+    assert all_bytes(Sandbox(1, EVENTS, DAYS, faults=Faults(too_many_requests=0.5))) == all_bytes(box)
+
+
+def test_another_seed_gives_another_world(box: Sandbox) -> None:
+    other = {event.update_id for event in Sandbox(2, EVENTS, DAYS).world.events()}
+    assert other.isdisjoint(event.update_id for event in box.world.events())
+
+
+def test_the_order_of_requests_does_not_matter(box: Sandbox) -> None:
+    fresh = Sandbox(1, EVENTS, DAYS).world
+    for number in reversed(range(fresh.timeline.count)):
+        assert [event.item() for event in fresh.slice(number)] == [event.item() for event in box.world.slice(number)]
+
+
+def test_threads_see_one_world(box: Sandbox) -> None:
+    fresh = Sandbox(1, EVENTS, DAYS)
+    numbers = [number for number in range(fresh.world.timeline.count) for _ in range(3)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(fresh.world.slice, numbers))
+    for number, events in zip(numbers, found, strict=True):
+        assert [event.item() for event in events] == [event.item() for event in box.world.slice(number)]
+
+
+def test_the_bytes_of_a_seed_are_promised() -> None:
+    """Stores are named by WORLD_VERSION: when this fails and the change is meant, raise it."""
+    text = b"\n".join(all_bytes(Sandbox(7, 300, 1)))
+    assert hashlib.sha256(text).hexdigest()[:16] == PROMISED
+
+
+def test_the_number_of_events_is_exact(items: list[dict[str, Any]]) -> None:
+    assert len(items) == EVENTS
+
+
+@given(st.integers(1, 10**9), st.integers(1, 60))
+@settings(max_examples=20, deadline=None)
+def test_slices_share_out_every_event(events: int, days: int) -> None:
+    timeline = Timeline(min(events, 40_000_000 * days), days)
+    assert sum(timeline.share(number, events) for number in range(timeline.count)) == events
+
+
+def test_a_world_too_small_says_what_to_do() -> None:
+    with pytest.raises(ValueError, match="ask for more events or fewer days"):
+        Sandbox(events=100, days=8)
+
+
+def test_record_times_rise_strictly_inside_a_migration(items: list[dict[str, Any]]) -> None:
+    places = [tuple(place_of(item).values()) for item in items]
+    assert places == sorted(set(places))
+    assert all(len(str(time)) == len("2026-11-07T00:00:00.000000Z") for _, time in places)
+
+
+def test_both_migrations_have_events_while_they_overlap(box: Sandbox) -> None:
+    switch = box.start + timedelta(microseconds=box.world.timeline.switch - box.world.timeline.start)
+    both = [event.migration_id for event in box.world.events(switch, switch + timedelta(minutes=20))]
+    assert {3, 4} == set(both)
+    assert box.start + (box.now - box.start) * 0.35 < switch < box.start + (box.now - box.start) * 0.45
+    assert not [event for event in box.world.events(switch + timedelta(minutes=20)) if event.migration_id == 3]
+
+
+def test_the_world_has_a_beginning_and_an_end() -> None:
+    box = Sandbox()
+    assert box.start == datetime(2026, 11, 1, tzinfo=UTC)
+    assert box.now == datetime(2026, 11, 9, 6, tzinfo=UTC)
+    assert box.name == "sandbox-v1-seed1-events24000-days8"
+    assert "seed1" in repr(box)
+
+
+def test_days_are_busier_than_nights_and_workdays_than_weekends() -> None:
+    timeline = Timeline(24_000, 8)
+    counts = [timeline.share(number, 24_000) for number in range(timeline.count)]
+    sunday_noon, monday_night, monday_noon = counts[12], counts[24 + 3], counts[24 + 12]
+    assert monday_noon > 2 * monday_night
+    assert monday_noon > 1.4 * sunday_noon
+
+
+def test_a_huge_world_answers_from_its_middle_at_once() -> None:
+    box = Sandbox(events=10_000_000)
+    assert box.world.generated == 0
+    after = {"after_migration_id": 4, "after_record_time": "2026-11-06T12:00:00Z"}
+    page = client_of(box).post("/v0/events", json={"page_size": 300, "after": after}).json()["events"]
+    assert len(page) == 300
+    assert box.world.generated <= 3
+    found = client_of(box).get(f"/v0/events/{page[-1]['verdict']['update_id']}").json()
+    assert found == page[-1]
+    assert box.world.generated <= 3
+
+
+@given(st.integers(), st.integers(0, 2**40 - 1), st.integers(0, 2**24 - 1))
+def test_an_update_id_says_where_it_stands(seed: int, slice_number: int, index: int) -> None:
+    identifiers = UpdateIds(seed)
+    update_id = identifiers.at(slice_number, index)
+    assert len(update_id) == 68
+    assert identifiers.place(update_id) == (slice_number, index)
+    assert UpdateIds(seed + 1).place(update_id) is None
+
+
+@given(st.text(max_size=70))
+def test_no_other_text_is_an_update_id(text: str) -> None:
+    assert UpdateIds(1).place(text) is None

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ledgerframes.errors import StoreError
+from ledgerframes.frames import Frames
+from ledgerframes.store import EVENTS, EVENTS_BY_ID, Ids, Migration, Span, Store
+from ledgerframes.store.catalog import SCHEMA_VERSION
+from ledgerframes.store.extent import from_microseconds
+from ledgerframes.tables.history import TRAFFIC
+from ledgerframes.times import Window
+
+ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
+
+
+def traffic(rows: list[tuple[int, int]], migration_id: int = 4) -> dict[str, pa.Table]:
+    """A traffic table with one row per (record time, cost)."""
+    columns = {
+        "migration_id": pa.array([migration_id] * len(rows), pa.int64()),
+        "record_time": pa.array([from_microseconds(time) for time, _ in rows], pa.timestamp("us", tz="UTC")),
+        "update_id": pa.array([f"id{time}" for time, _ in rows], pa.string()),
+        "total_traffic_cost": pa.array([cost for _, cost in rows], pa.int64()),
+        "envelope_count": pa.array([1] * len(rows), pa.int32()),
+        "extra": pa.nulls(len(rows), pa.string()),
+    }
+    return {"traffic": TRAFFIC.from_columns(columns)}
+
+
+def every_row(store: Store) -> dict[int, int]:
+    """Record time → cost of all that a reader sees."""
+    frame = Frames(store.snapshot(EVENTS, ALWAYS), ["traffic"]).traffic
+    assert not frame.duplicated("record_time").any()
+    assert frame["record_time"].is_monotonic_increasing
+    return dict(zip(frame["record_time"].astype("int64"), frame["total_traffic_cost"], strict=True))
+
+
+def commit(store: Store, low: int, high: int, cost: int, *, final: bool = True) -> None:
+    store.commit(EVENTS, Span(4, low, high), traffic([(time, cost) for time in range(low, high)]), final=final, source="test")
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 8), st.booleans()), max_size=6))
+def test_any_order_of_commits_gives_what_a_dictionary_would(commits: list[tuple[int, int, bool]]) -> None:
+    """Final rows are never changed; provisional ones give way to whatever comes later; nothing else is lost or doubled."""
+    import tempfile
+
+    final: dict[int, int] = {}
+    provisional: dict[int, int] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder), "net")
+        for cost, (low, length, is_final) in enumerate(commits):
+            commit(store, low, low + length, cost, final=is_final)
+            for time in range(low, low + length):
+                if time not in final:
+                    (final if is_final else provisional)[time] = cost
+                    if is_final:
+                        provisional.pop(time, None)
+        assert every_row(store) == {**provisional, **final}
+        store.remember([Migration(4, 0)])
+        missing = {
+            time
+            for span in store.missing(EVENTS, Window(from_microseconds(0), from_microseconds(25)))
+            for time in range(span.low, span.high)
+        }
+        assert missing == set(range(25)) - set(final)
+
+
+def test_all_tables_of_a_commit_appear_at_once_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path, "net")
+    commit(store, 0, 5, 1)
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ledgerframes.store.catalog.add_segment", fail)
+    with pytest.raises(KeyboardInterrupt):
+        commit(store, 5, 9, 2)
+    assert every_row(store) == dict.fromkeys(range(5), 1)
+
+
+def test_a_snapshot_does_not_change_when_the_store_does(tmp_path: Path) -> None:
+    store = Store(tmp_path, "net")
+    commit(store, 0, 5, 1, final=False)
+    before = store.snapshot(EVENTS, ALWAYS)
+    commit(store, 0, 5, 2)
+    assert Frames(before, ["traffic"]).traffic["total_traffic_cost"].tolist() == [1] * 5
+    assert before.digest != store.snapshot(EVENTS, ALWAYS).digest
+
+
+def test_a_frozen_catalog_reads_as_it_was(tmp_path: Path) -> None:
+    store = Store(tmp_path, "net")
+    commit(store, 0, 5, 1, final=False)
+    store.freeze(tmp_path / "frozen.sqlite")
+    commit(store, 0, 9, 2)
+    assert every_row(Store(tmp_path, "net", tmp_path / "frozen.sqlite")) == dict.fromkeys(range(5), 1)
+
+
+def test_freezing_an_empty_store_gives_an_empty_snapshot(tmp_path: Path) -> None:
+    Store(tmp_path, "net").freeze(tmp_path / "frozen.sqlite")
+    assert every_row(Store(tmp_path, "net", tmp_path / "frozen.sqlite")) == {}
+
+
+def test_many_threads_commit_the_same_ranges_without_doubling(tmp_path: Path) -> None:
+    store = Store(tmp_path, "net")
+    threads = [threading.Thread(target=commit, args=(store, low, low + 6, 7)) for low in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert every_row(store) == dict.fromkeys(range(15), 7)
+
+
+def test_ids_that_are_provisional_are_replaced_and_the_others_kept(tmp_path: Path) -> None:
+    store = Store(tmp_path, "net")
+    store.commit(EVENTS_BY_ID, Ids(frozenset({"id1", "id2"})), traffic([(1, 10), (2, 20)]), final=False, source="test")
+    store.commit(EVENTS_BY_ID, Ids(frozenset({"id2", "id3"})), traffic([(2, 21), (3, 30)]), final=True, source="test")
+    asked = ["id3", "id1", "id2", "id9"]
+    frame = Frames(store.snapshot(EVENTS_BY_ID, Ids(frozenset(asked))), ["traffic"], update_ids=asked).traffic
+    assert frame["total_traffic_cost"].tolist() == [10, 21, 30]
+    assert store.missing_ids(EVENTS_BY_ID, asked) == ["id1", "id9"]
+    assert store.missing_ids(EVENTS_BY_ID, asked, provisional=True) == ["id9"]
+
+
+def test_an_end_once_seen_is_not_forgotten(tmp_path: Path) -> None:
+    store = Store(tmp_path, "net")
+    store.remember([Migration(3, 10, 50)])
+    store.remember([Migration(3, 5)])
+    assert store.migrations() == [Migration(3, 5, 50)]
+
+
+def test_files_of_another_shape_are_fetched_again(tmp_path: Path) -> None:
+    store = Store(tmp_path, "net")
+    store.remember([Migration(4, 0)])
+    commit(store, 0, 5, 1)
+    with sqlite3.connect(tmp_path / "net" / "catalog.sqlite") as connection:
+        connection.execute("UPDATE segments SET fingerprint = 'older'")
+    assert every_row(store) == {}
+    assert store.missing(EVENTS, Window(from_microseconds(0), from_microseconds(5))) == [Span(4, 0, 5)]
+    commit(store, 0, 5, 2)
+    assert every_row(store) == dict.fromkeys(range(5), 2)
+
+
+def test_a_newer_schema_is_refused_with_the_next_step(tmp_path: Path) -> None:
+    store = Store(tmp_path, "net")
+    commit(store, 0, 5, 1)
+    with sqlite3.connect(tmp_path / "net" / "catalog.sqlite") as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    with pytest.raises(StoreError, match="Upgrade ledgerframes"):
+        every_row(store)
+    with pytest.raises(StoreError, match="Upgrade ledgerframes"):
+        commit(store, 5, 6, 1)
+
+
+def test_a_file_that_is_no_catalog_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "catalog.sqlite").write_bytes(b"something else" * 100)
+    with pytest.raises(StoreError, match="not a catalog"):
+        Store(tmp_path, "net").migrations()
+
+
+def test_an_unwritable_root_names_the_setting(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match="LEDGERFRAMES_STORE"):
+        commit(Store(tmp_path / "file", "net"), 0, 5, 1)
+
+
+def test_a_lost_file_is_named(tmp_path: Path) -> None:
+    store = Store(tmp_path, "net")
+    commit(store, 0, 5, 1)
+    for path in (tmp_path / "net" / "traffic").iterdir():
+        path.unlink()
+    with pytest.raises(StoreError, match="has lost the file"):
+        every_row(store)

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.errors import IntegrityError, StoreError, UsageError
+from ledgerframes.frames import MemorySource
+from ledgerframes.tables import TABLES
+
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> lf.Frames:
+    store = tmp_path_factory.mktemp("store")
+    return lf.load_events(lf.connect("sandbox", events=400, days=1, store=store), **DAY)
+
+
+def test_tables_are_plain_frames_read_once(frames: lf.Frames) -> None:
+    assert type(frames.traffic) is pd.DataFrame
+    assert frames.traffic is frames.traffic
+    assert {"traffic", "verdicts"} <= set(dir(frames))
+
+
+def test_between_narrows_every_table_together(frames: lf.Frames) -> None:
+    morning = frames.between("2026-11-08", "2026-11-08T12:00:00Z")
+    noon = pd.Timestamp("2026-11-08T12:00:00Z")
+    for name in frames.tables:
+        expected = frames.read(name)
+        pd.testing.assert_frame_equal(
+            morning.read(name), expected[expected["record_time"] < noon].reset_index(drop=True), obj=name
+        )
+    assert len(morning.verdicts) < len(frames.verdicts)
+
+
+def test_narrowing_twice_is_the_same_as_once(frames: lf.Frames) -> None:
+    twice = frames.between("2026-11-08", "2026-11-08T18:00:00Z").between("2026-11-08T06:00:00Z", "2026-11-09")
+    once = frames.between("2026-11-08T06:00:00Z", "2026-11-08T18:00:00Z")
+    pd.testing.assert_frame_equal(twice.traffic, once.traffic)
+    rejected = frames.where("verdicts", verdict_result="VERDICT_RESULT_REJECTED")
+    both = rejected.where("traffic", lambda rows: rows["total_traffic_cost"] > 3000)
+    assert set(both.verdicts["update_id"]) <= set(rejected.verdicts["update_id"])
+    assert (both.traffic["total_traffic_cost"] > 3000).all()
+
+
+def test_where_keeps_all_rows_of_the_chosen_updates(frames: lf.Frames) -> None:
+    chosen = frames.where("tree_events", depth=0, choice=["Archive", *frames.tree_events["choice"].dropna().unique()[:2]])
+    ids = set(chosen.updates["update_id"])
+    assert ids
+    for name in frames.tables:
+        rows = frames.read(name)
+        assert len(chosen.read(name)) == rows["update_id"].isin(ids).sum()
+
+
+def test_where_with_nothing_found_gives_every_table_empty(frames: lf.Frames) -> None:
+    nothing = frames.where("traffic", total_traffic_cost=-1)
+    for name in frames.tables:
+        pd.testing.assert_frame_equal(nothing.read(name), TABLES[name].empty())
+
+
+def test_some_columns_in_the_order_asked(frames: lf.Frames) -> None:
+    columns = ["total_traffic_cost", "update_id"]
+    pd.testing.assert_frame_equal(frames.read("traffic", columns), frames.traffic[columns])
+
+
+def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
+    scanned = frames.between("2026-11-08", "2026-11-08T12:00:00Z").scan("traffic")
+    assert scanned.count_rows() == len(frames.between("2026-11-08", "2026-11-08T12:00:00Z").traffic)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (lambda frames: frames.read("trafic"), "no table 'trafic'"),
+        (lambda frames: frames.scan("trafic"), "no table 'trafic'"),
+        (lambda frames: frames.read("traffic", ["cost"]), "no column 'cost'"),
+        (lambda frames: frames.where("traffic", cost=1), "no column 'cost'"),
+        (lambda frames: frames.where("trafic"), "no table 'trafic'"),
+        (lambda frames: frames.between("2026-11-09", "2026-11-08"), "must lie before"),
+        (lambda frames: frames.between("2025-01-01", "2025-01-02"), "lies outside these frames"),
+    ],
+)
+def test_what_makes_no_sense_names_the_known(frames: lf.Frames, wrong: object, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        wrong(frames)  # type: ignore[operator]
+
+
+def test_an_unknown_attribute_is_an_attribute_error(frames: lf.Frames) -> None:
+    with pytest.raises(AttributeError, match="Tables: updates"):
+        frames.trafic  # noqa: B018
+    assert not hasattr(frames, "__dataframe__")
+
+
+def test_coverage_is_clipped_to_the_window(frames: lf.Frames) -> None:
+    coverage = frames.between("2026-11-08T06:00:00Z", "2026-11-08T07:00:00Z").coverage
+    assert coverage["since"].min() == pd.Timestamp("2026-11-08T06:00:00Z")
+    assert coverage["until"].max() == pd.Timestamp("2026-11-08T07:00:00Z")
+    assert set(coverage["status"]) == {"final"}
+
+
+def test_repr_says_what_it_is(frames: lf.Frames) -> None:
+    for text in (repr(frames), frames._repr_html_()):
+        assert "2026-11-08T00:00:00Z … 2026-11-09T00:00:00Z" in text
+        assert f"{len(frames.traffic):,} rows" in text
+        assert "MB" in text
+
+
+def test_html_is_escaped() -> None:
+    html = lf.Frames(MemorySource({}, network="<script>"), ["traffic"])._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_frames_in_a_folder_are_the_same(frames: lf.Frames, tmp_path: Path) -> None:
+    lf.save_frames(frames, tmp_path / "folder")
+    opened = lf.open_frames(tmp_path / "folder")
+    assert (opened.tables, opened.window, opened.network) == (frames.tables, frames.window, frames.network)
+    for name in frames.tables:
+        pd.testing.assert_frame_equal(opened.read(name), frames.read(name), obj=name)
+    pd.testing.assert_frame_equal(opened.coverage, frames.coverage)
+
+
+def test_a_changed_file_is_noticed(frames: lf.Frames, tmp_path: Path) -> None:
+    lf.save_frames(frames, tmp_path)
+    with (tmp_path / "traffic.parquet").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(IntegrityError, match=r"traffic\.parquet"):
+        lf.open_frames(tmp_path)
+
+
+@pytest.mark.parametrize("manifest", [None, "{", "[]", '{"files": {}}'])
+def test_a_folder_without_frames_is_refused(tmp_path: Path, manifest: str | None) -> None:
+    if manifest is not None:
+        (tmp_path / "manifest.json").write_text(manifest)
+    with pytest.raises(StoreError, match="save_frames"):
+        lf.open_frames(tmp_path)
+
+
+def test_the_sample_in_data_is_the_sandbox_s() -> None:
+    """`make data` makes it; when the sandbox's world changes, it must be made again."""
+    sample = lf.open_frames(Path(__file__).parents[1] / "data" / "sample")
+    assert sample.window is not None
+    frames = lf.load_events(lf.connect("sandbox", events=4_000, days=8), since=sample.window.since, until=sample.window.until)
+    assert sample.network == frames.network
+    for name in frames.tables:
+        pd.testing.assert_frame_equal(sample.read(name), frames.read(name), obj=name)

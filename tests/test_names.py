@@ -1,0 +1,65 @@
+"""The public names: complete, sorted, documented; and what importing them costs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ledgerframes as lf
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted(
+    found.name for found in pkgutil.walk_packages(lf.__path__, "ledgerframes.") if not found.name.endswith("__main__")
+)
+HEAVY = ("matplotlib", "flask", "nbclient", "nbconvert", "IPython", "jupyterlab", "duckdb", "typer")
+
+
+def test_all_is_complete_and_sorted() -> None:
+    # ruff sorts constants first, then classes, then functions.
+    assert lf.__all__ == sorted(lf.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    submodules = {name.rpartition(".")[2] for name in MODULES}
+    names = {name for name in vars(lf) if not name.startswith("_")} - {"logging"}
+    assert names - submodules <= set(lf.__all__) <= names
+
+
+@pytest.mark.parametrize("name", lf.__all__)
+def test_every_public_name_is_documented(name: str) -> None:
+    assert inspect.getdoc(getattr(lf, name))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_says_what_it_is_for(name: str) -> None:
+    assert inspect.getdoc(importlib.import_module(name))
+
+
+def test_no_file_has_two_jobs() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in (ROOT / "ledgerframes").rglob("*.py")
+        if (lines := len(path.read_text().splitlines())) > 400
+    }
+    assert long == {}
+
+
+def test_importing_is_light() -> None:
+    """Plots, the sandbox and notebooks are imported when they are used."""
+    code = f"import sys, ledgerframes; print([name for name in {HEAVY!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_version_is_in_the_changelog() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_lock_names_no_registry() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "://" not in lock
+    assert all(name in lock for name in ("pandas==3.", "pyarrow==", "--hash=sha256:"))

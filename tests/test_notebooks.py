@@ -1,0 +1,64 @@
+"""Every notebook runs from top to bottom, and lies in the repository without results."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from ledgerframes.report import REPORTS, notebooks_folder
+from ledgerframes.report.execute import Surroundings, read, run_cells
+
+NOTEBOOKS = sorted(notebooks_folder().glob("*.ipynb"))
+LONGEST_DEF = 5
+WORLD = {"LEDGERFRAMES_EVENTS": "3000", "LEDGERFRAMES_DAYS": "8"}
+
+pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@pytest.mark.loopback
+def test_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
+    book = read(path)
+    environment = {**os.environ, **WORLD, "IPYTHONDIR": str(tmp_path / "ipython")}
+    run_cells(book, path.name, Surroundings(environment, tmp_path))
+    streams = [
+        output.text
+        for cell in book.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+        if output.get("name") == "stderr"
+    ]
+    assert not [text for text in streams if "Warning" in text]
+
+
+def test_is_committed_without_results(path: Path) -> None:
+    book = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+    nbformat.validate(book)
+    assert (book.nbformat, book.nbformat_minor) == (4, 5)
+    assert book.metadata.kernelspec.name == "python3"
+    for cell in book.cells:
+        assert cell.cell_type == "markdown" or (cell.outputs == [] and cell.execution_count is None)
+        assert "execution" not in cell.metadata
+
+
+def test_has_no_long_functions(path: Path) -> None:
+    code = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "code")
+    long = [
+        node.name
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.FunctionDef) and len(ast.unparse(node).splitlines()) > LONGEST_DEF
+    ]
+    assert long == []
+
+
+def test_opens_with_a_title_and_reports_have_their_parameters(path: Path) -> None:
+    book = read(path)
+    assert book.cells[0].source.startswith("# ")
+    report = next((report for report in REPORTS.values() if report.notebook == path.name), None)
+    if report:
+        (cell,) = [cell for cell in book.cells if "parameters" in cell.metadata.get("tags", ())]
+        names = {target.id for node in ast.parse(cell.source).body for target in node.targets}  # type: ignore[attr-defined]
+        assert names == {"since", "until", "during", *report.parameters.model_fields}
