@@ -43,7 +43,7 @@ bench: .venv/ready  ## Measure, and print
 	$(BIN)/python benchmarks/sync_memory.py
 
 lock:  ## Resolve the dependencies again (needs uv)
-	uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
+	uv pip compile --quiet pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 
 clean:  ## Remove what these targets made, except reports/

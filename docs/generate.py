@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: tables.md, results.md, cli.md, api.md, and the marked parts of configuration.md.
+"""Write the pages that are made from the code: tables, results, cli, api, operations, and the marked parts of configuration.
 
 ``python docs/generate.py`` writes them; ``python docs/generate.py --check`` says which are stale and ends with 1.
 """
@@ -31,6 +31,7 @@ def pages() -> dict[str, str]:
         "results.md": results_page(),
         "cli.md": cli_page(),
         "api.md": api_page(),
+        "operations.md": operations_page(),
         "configuration.md": with_generated_parts((HERE / "configuration.md").read_text(encoding="utf-8")),
     }
 
@@ -50,7 +51,7 @@ Each table is declared once, in `ledgerframes/tables/`. This page is made from t
 the dtypes, the empty frame and `ledgerframes tables`.
 
 - The same fact has the same name and the same type in every table.
-- Every table carries `migration_id`, `record_time` and `update_id`. Join on `update_id`.
+- Every table of the history carries `migration_id`, `record_time` and `update_id`. Join on `update_id`.
 - A column that *may be missing* has a missing value where the service gives none. Missing is never 0.
 - No column has the dtype `object`, and no integer is ever turned into a float.
 - `extra` keeps what the service sent and this version does not know, as JSON text.
@@ -257,6 +258,50 @@ def described(value: Any) -> str:
 
 
 # -- configuration ------------------------------------------------------------------------------------------------
+
+
+# -- operations ---------------------------------------------------------------------------------------------------
+
+OPERATIONS_INTRODUCTION = """\
+# Operations
+
+Every operation of the three APIs, the method that speaks it, and the test that proves it on a whole network.
+`lf.operations()` is this table as a DataFrame. `{coin}` stands for the network's own word.
+
+Operations below the second heading are in neither the order nor the sandbox: `net.ledger.call(name, ...)` sends them as the
+wire facts describe them, and how they are sent is what the test shows.
+"""
+PROOF = "tests/acceptance/test_every_operation.py"
+SENT = "tests/api/test_ledger.py"
+
+
+def operations_page() -> str:
+    """Each operation with its method and its test."""
+    from ledgerframes.api.ledger import Ledger
+    from ledgerframes.api.operations import OPERATIONS
+
+    proved = (HERE.parent / PROOF).read_text(encoding="utf-8")
+    spoken, only_sent = [], []
+    for each in OPERATIONS:
+        has_method = each.api != "ledger" or hasattr(Ledger, each.name)
+        method = f"`net.{each.api}.{each.name}`" if has_method else f"`net.ledger.call('{each.name}', …)`"
+        is_proved = f'"{each.api}.{each.name}": lambda' in proved
+        test = f"`{PROOF}::test_operation[{each.api}.{each.name}]`" if is_proved else f"`{SENT}`"
+        remarks = "; ".join(
+            part
+            for part in (
+                each.since and f"since {each.since}",
+                each.changed and f"changed {each.changed}",
+                each.deprecated and f"deprecated: {each.deprecated}",
+            )
+            if part
+        )
+        row = (each.api, f"{each.method} `{each.path}`", method, each.purpose, remarks, test)
+        (spoken if is_proved else only_sent).append(row)
+    titles = ("API", "operation", "method", "what it does", "remarks", "test")
+    parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Of the order, and of the wire facts", grid(titles, spoken)]
+    parts += ["## Sent only", grid(titles, only_sent)]
+    return "\n\n".join(parts) + "\n"
 
 
 def with_generated_parts(page: str) -> str:

@@ -3,11 +3,22 @@
 import logging
 
 from ledgerframes import plot
-from ledgerframes.analysis import cost, verdict
+from ledgerframes.analysis import cost, reconcile, verdict, votes
 from ledgerframes.errors import LedgerframesError
 from ledgerframes.folders import open_frames, save_frames
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
+from ledgerframes.loaders.ledger_state import (
+    load_active_contracts,
+    load_completions,
+    load_packages,
+    load_parties,
+    load_synchronizers,
+)
+from ledgerframes.loaders.operations import operations
+from ledgerframes.loaders.reference import load_name_rules, load_price_votes
+from ledgerframes.loaders.transfer_offers import load_transfer_offers
+from ledgerframes.loaders.updates import load_updates
 from ledgerframes.network import Network, connect
 from ledgerframes.tables import TABLES, table
 
@@ -18,15 +29,27 @@ __all__ = [
     "Network",
     "connect",
     "cost",
+    "load_active_contracts",
     "load_activity",
+    "load_completions",
     "load_events",
+    "load_name_rules",
+    "load_packages",
+    "load_parties",
+    "load_price_votes",
+    "load_synchronizers",
     "load_traffic",
+    "load_transfer_offers",
+    "load_updates",
     "load_verdicts",
     "open_frames",
+    "operations",
     "plot",
+    "reconcile",
     "save_frames",
     "table",
     "verdict",
+    "votes",
 ]
 
 logging.getLogger("ledgerframes").addHandler(logging.NullHandler())

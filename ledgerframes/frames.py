@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -20,6 +22,7 @@ from ledgerframes.times import Time, Window, instant
 
 __all__ = ["Frames", "Source"]
 
+Offsets = tuple[int, int]
 Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
 
 
@@ -70,6 +73,7 @@ class _Filter:
 
     window: Window | None = None
     update_ids: pa.Array | None = None
+    offsets: Offsets | None = None
 
     def expression(self) -> pc.Expression | None:
         """The filter as an Arrow expression, or None when everything passes."""
@@ -79,9 +83,10 @@ class _Filter:
             parts.append((pc.field("record_time") >= since) & (pc.field("record_time") < until))
         if self.update_ids is not None:
             parts.append(pc.field("update_id").isin(self.update_ids))
-        if not parts:
-            return None
-        return parts[0] if len(parts) == 1 else parts[0] & parts[1]
+        if self.offsets:
+            after, through = self.offsets
+            parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
+        return functools.reduce(operator.and_, parts) if parts else None
 
 
 class Frames:
@@ -107,12 +112,13 @@ class Frames:
         *,
         window: Window | None = None,
         update_ids: Sequence[str] | None = None,
+        offsets: Offsets | None = None,
         unknown_ids: Sequence[str] = (),
     ) -> None:
         self._source = source
         self._tables = tuple(tables)
         self._unknown_ids = tuple(unknown_ids)
-        self._filter = _Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()))
+        self._filter = _Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
         self._read: dict[str, pd.DataFrame] = {}
 
     # -- what is here -----------------------------------------------------------------------------------------------
@@ -131,6 +137,11 @@ class Frames:
     def window(self) -> Window | None:
         """The half-open range of record times asked for, or None when loaded by id."""
         return self._filter.window
+
+    @property
+    def offsets(self) -> Offsets | None:
+        """The offsets asked for, ``after < offset <= through``, or None when not of a participant's ledger."""
+        return self._filter.offsets
 
     @property
     def unknown_ids(self) -> tuple[str, ...]:
@@ -286,11 +297,16 @@ class Frames:
 
     # -- saying what it is ------------------------------------------------------------------------------------------
 
+    def _range(self) -> str:
+        if self.offsets:
+            return f"offsets after {self.offsets[0]} through {self.offsets[1]}"
+        return str(self.window) if self.window else "by id"
+
     def _facts(self) -> list[tuple[str, str]]:
         covered = self.coverage
         provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
         rows = {table: self.scan(table).count_rows() for table in self._tables}
-        facts = [("network", self.network), ("range", str(self.window or "by id"))]
+        facts = [("network", self.network), ("range", self._range())]
         facts += [(table, f"{count:,} rows") for table, count in rows.items()]
         if provisional:
             facts.append(("provisional", f"{provisional:,} rows may still change"))

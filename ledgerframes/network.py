@@ -11,13 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ledgerframes.api.history import History
+from ledgerframes.api.ledger import Ledger
+from ledgerframes.api.ledger_refusals import ledger_refusal
+from ledgerframes.api.tokens import token_source
 from ledgerframes.api.transport import BaseTransport, Transport, host_of, in_process
+from ledgerframes.api.wallet import wallet_refusal
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.settings import SANDBOX, Settings, World, load_settings
 from ledgerframes.store import EVENTS, EVENTS_BY_ID, Store
+from ledgerframes.wallet import Journal, OffersWallet
 
 if TYPE_CHECKING:
-    from ledgerframes.sandbox import Faults
+    from ledgerframes.sandbox import Faults, Sandbox
 
 __all__ = ["Network", "connect"]
 
@@ -70,10 +75,75 @@ class Network:
             )
         return History(Transport(self.settings.history_url, self.settings.limits, self._transport), self.settings.vocabulary)
 
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Client of the participant's ledger API: one method per operation, and :meth:`Ledger.call` for the rest.
+
+        Raises
+        ------
+        CoverageError
+            If this network is offline.
+        UsageError
+            If the profile has no ledger_url.
+        """
+        if self.offline:
+            raise CoverageError(
+                f"{self.name} is offline, so no request is made. Run again without offline, or ask for what the store holds."
+            )
+        if not self.settings.ledger_url:
+            raise UsageError(
+                f"Profile {self.settings.profile} has no ledger_url. Add it to ledgerframes.toml, or set LEDGERFRAMES_LEDGER_URL."
+            )
+        token = token_source(self.settings)
+        refusal = ledger_refusal(token)
+        return Ledger(Transport(self.settings.ledger_url, self.settings.limits, self._transport, token=token, refusal=refusal))
+
+    @cached_property
+    def wallet(self) -> OffersWallet:
+        """Client of the wallet API: one method per operation, and transfer offers made exactly once.
+
+        Raises
+        ------
+        CoverageError
+            If this network is offline.
+        UsageError
+            If the profile has no wallet_url, or no token.
+        """
+        if self.offline:
+            raise CoverageError(f"{self.name} is offline, so the wallet is not asked and nothing is sent. Run without offline.")
+        settings = self.settings
+        if not settings.wallet_url:
+            raise UsageError(
+                f"Profile {settings.profile} has no wallet_url. Add it to ledgerframes.toml, or set LEDGERFRAMES_WALLET_URL; "
+                "the wallet also needs token, token_file or token_env."
+            )
+        # The sandbox in this process knows its caller.
+        if self._clock is None and not (settings.token or settings.token_file or settings.token_env):
+            raise UsageError(
+                f"Profile {settings.profile} has no token, and the wallet at {host_of(settings.wallet_url[0])} is its subject's. "
+                "Set token, token_file or token_env in ledgerframes.toml, or LEDGERFRAMES_TOKEN."
+            )
+        token = token_source(settings)
+        transport = Transport(settings.wallet_url, settings.limits, self._transport, token=token, refusal=wallet_refusal)
+        return OffersWallet(transport, settings.limits, Journal(self.store.folder), self.now, token)
+
     @property
     def requests(self) -> int:
         """Requests made so far by this object."""
-        return self.history.transport.requests if "history" in self.__dict__ else 0
+        clients = [self.__dict__[api] for api in ("history", "ledger", "wallet") if api in self.__dict__]
+        return sum(client.transport.requests for client in clients)
+
+    def close(self) -> None:
+        """Close the connections; what is asked next opens new ones."""
+        for api in ("history", "ledger", "wallet"):
+            if client := self.__dict__.pop(api, None):
+                client.transport.close()
+
+    def __enter__(self) -> Network:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _facts(self) -> list[tuple[str, str]]:
         segments = [segment for stream in (EVENTS, EVENTS_BY_ID) for segment in self.store.segments(stream)]
@@ -141,7 +211,7 @@ def connect(
     settings = load_settings(profile, overrides)
     frozen = snapshot or os.environ.get("LEDGERFRAMES_SNAPSHOT") or None
     without_requests = bool(frozen) or (_flag("LEDGERFRAMES_OFFLINE") if offline is None else offline)
-    if settings.profile == SANDBOX and not settings.history_url:
+    if settings.profile == SANDBOX and not (settings.history_url or settings.ledger_url or settings.wallet_url):
         return _embedded(settings, overrides, faults, without_requests, frozen)
     if faults or not World.model_fields.keys().isdisjoint(overrides):
         raise UsageError(f"seed, events, days and faults shape the sandbox; profile {settings.profile} is a network of its own.")
@@ -163,12 +233,16 @@ def _embedded(
     pace = settings.limits.requests_per_second if "requests_per_second" in overrides else 0.0
     limits = settings.limits.model_copy(update={"requests_per_second": pace})
     return Network(
-        settings.model_copy(update={"network": box.name, "history_url": (box.history_url,), "limits": limits}),
+        settings.model_copy(update={"network": box.name, **_addresses(box), "limits": limits}),
         transport=in_process(box.app),
         clock=lambda: box.now,
         offline=offline,
         catalog=Path(frozen) if frozen else None,
     )
+
+
+def _addresses(box: Sandbox) -> dict[str, tuple[str]]:
+    return {"history_url": (box.history_url,), "ledger_url": (box.ledger_url,), "wallet_url": (box.wallet_url,)}
 
 
 def _flag(name: str) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from ledgerframes.errors import UsageError
 
@@ -22,6 +22,7 @@ __all__ = ["Limits", "Settings", "Vocabulary", "World", "load_settings", "profil
 ENVIRONMENT = "LEDGERFRAMES_"
 FILE_NAME = "ledgerframes.toml"
 SANDBOX = "sandbox"
+TOKENS = {"token", "token_file", "token_env"}
 
 
 class Vocabulary(BaseModel):
@@ -105,9 +106,11 @@ class Settings(BaseModel):
     network : str
         Name of the network, and of its folder in the store.
     history_url, ledger_url, wallet_url : tuple of str
-        Hosts of each API, asked in this order; usually of different operators (wire fact 50).
+        Hosts of each API, asked in this order: of several operators for the history (wire fact 50), replicas of one participant
+        for the ledger and the wallet, since offsets mean nothing to another (wire fact 34).
     token, token_file, token_env : optional
-        Bearer token, or where it is read from; never shown.
+        Bearer token of the ledger and the wallet API, or a callable that gives it; or the file or the environment variable that
+        it is read from before each request. One of the three; never shown.
     vocabulary : Vocabulary
     store : Path
         Root of the Parquet store.
@@ -122,7 +125,7 @@ class Settings(BaseModel):
     history_url: tuple[str, ...] = ()
     ledger_url: tuple[str, ...] = ()
     wallet_url: tuple[str, ...] = ()
-    token: SecretStr | None = None
+    token: SecretStr | Callable[[], str | None] | None = Field(default=None, repr=False)
     token_file: Path | None = None
     token_env: str | None = None
     vocabulary: Vocabulary = Vocabulary()
@@ -142,6 +145,13 @@ class Settings(BaseModel):
             if not re.fullmatch(r"https?://[^/@\s]+(/[^@\s]*)?", url):
                 raise ValueError(f"{url.split('@')[-1]!r} is not an http(s) URL without user and password")
         return tuple(url.rstrip("/") for url in urls)
+
+    @model_validator(mode="after")
+    def _one_token(self) -> Self:
+        given = sorted(name for name in TOKENS if getattr(self, name) is not None)
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are both given; keep one")
+        return self
 
     @field_validator("network")
     @classmethod
@@ -182,7 +192,11 @@ def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | Non
             f"There is no profile {name!r}. Known: {', '.join(sorted({SANDBOX, *found}))}. "
             f"Add a section [{name}] with history_url to {FILE_NAME} in this folder or in {user_config_folder()}."
         )
-    values = {"network": name, **_flat(found.get(name, {})), **_environment(), **_flat(dict(overrides or {}))}
+    values: dict[str, Any] = {"network": name}
+    for layer in (_flat(found.get(name, {})), _environment(), _flat(dict(overrides or {}))):
+        if not TOKENS.isdisjoint(layer):  # a token of one kind takes the place of any other kind
+            values = {field: value for field, value in values.items() if field not in TOKENS}
+        values.update(layer)
     groups = {
         group: {field: values.pop(field) for field in model.model_fields if field in values} for group, model in GROUPS.items()
     }
@@ -228,12 +242,18 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _environment() -> dict[str, Any]:
     """The settings given by environment variables, such as LEDGERFRAMES_HISTORY_URL."""
-    fields = [field for model in (Settings, Limits, World) for field in model.model_fields if field not in ("profile", *GROUPS)]
-    return {field: os.environ[name] for field in fields if os.environ.get(name := ENVIRONMENT + field.upper())}
+    return {field: os.environ[name] for field in _field_names() if os.environ.get(name := ENVIRONMENT + field.upper())}
+
+
+def _field_names() -> list[str]:
+    """What can be set, by any of the ways."""
+    return [field for model in (Settings, Limits, World) for field in model.model_fields if field not in ("profile", *GROUPS)]
 
 
 def _in_words(error: ValidationError) -> str:
     """What is wrong, without the values: one of them may be a token."""
     first = error.errors(include_input=False, include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}."
+    if first["type"] == "extra_forbidden":
+        return f"{where} is not a setting. Settings: {', '.join(_field_names())}."
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}.".removeprefix(": ")

@@ -16,6 +16,7 @@ TEXT = "str"
 LABEL = "category"
 TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
+AMOUNT = "decimal128(38, 10)[pyarrow]"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,6 @@ COVERAGE = coverage("cost")
 
 
 def shaped(columns: tuple[ResultColumn, ...], values: Mapping[str, Any]) -> pd.DataFrame:
-    """Put finished columns together in the declared order, each in its declared dtype."""
+    """Put finished columns together in the declared order, each in its declared dtype; amounts come in theirs already."""
     frame = pd.DataFrame({column.name: values[column.name] for column in columns})
-    return frame.astype({column.name: column.dtype for column in columns})
+    return frame.astype({column.name: column.dtype for column in columns if column.dtype != AMOUNT})

@@ -7,11 +7,14 @@ from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
+import msgspec
+
 from ledgerframes.api.transport import Answer, Transport
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import DecodeError, UsageError
 from ledgerframes.settings import Vocabulary
 from ledgerframes.wire.decode import decode
 from ledgerframes.wire.history import Event, EventsPage, Update, UpdatesPage
+from ledgerframes.wire.reference import Contract, NameRules, NameRulesAnswer
 
 __all__ = ["Cursor", "History", "ValueEncoding"]
 
@@ -52,6 +55,7 @@ class History:
     def __init__(self, transport: Transport, vocabulary: Vocabulary) -> None:
         self.transport = transport
         self._encoding_name = f"{vocabulary.lang}_value_encoding"
+        self._coin = vocabulary.coin
 
     def event(self, update_id: str, *, value_encoding: ValueEncoding = "compact_json") -> Event:
         """Look one event up by its update id.
@@ -162,6 +166,65 @@ class History:
         path = f"/v0/updates/{_segment(update_id)}"
         return decode(self.transport.get(path, {"lossless": str(lossless).lower()}).body, Update, f"GET {path}")
 
+    def name_rules(self, cached_contract_id: str | None = None, cached_domain_id: str | None = None) -> NameRules:
+        """Read the rules of the name service.
+
+        Parameters
+        ----------
+        cached_contract_id, cached_domain_id : str, optional
+            Contract and domain id of the rules that the caller holds already.
+
+        Returns
+        -------
+        NameRules
+            With the contract, or without one: then the cached contract is still the current one and must be kept.
+
+        Notes
+        -----
+        Source: order, POST /v0/ans-rules; wire facts 5.6 (both ids are plain text, and the body is ``{}`` at least).
+        """
+        cached = {"cached_ans_rules_contract_id": cached_contract_id, "cached_ans_rules_domain_id": cached_domain_id}
+        answer = self.transport.post("/v0/ans-rules", {name: value for name, value in cached.items() if value is not None})
+        return decode(answer.body, NameRulesAnswer, "POST /v0/ans-rules").ans_rules_update
+
+    def price_votes(self) -> list[Contract]:
+        """List the latest votes on the price of coin: one contract per voter, which each vote replaces.
+
+        Notes
+        -----
+        Source: order, GET /v0/coin-price/votes; the path and the answer's key have the network's own word (wire facts 0).
+        """
+        path, key = f"/v0/{self._coin}-price/votes", f"{self._coin}_price_votes"
+        members = decode(self.transport.get(path).body, dict[str, msgspec.Raw], f"GET {path}")
+        if key not in members:
+            raise DecodeError(
+                f"GET {path} answered without {key}; it has {', '.join(members) or 'nothing'}. Check the profile's vocabulary.",
+                endpoint=f"GET {path}",
+                json_path=f"$.{key}",
+            )
+        return decode(members[key], list[Contract], f"GET {path}")
+
+    def bulk_object(self, object_key: str) -> bytes:
+        """Download one bulk object as it is stored: zstd, often more than 128 MiB, held in memory as a whole.
+
+        Parameters
+        ----------
+        object_key : str
+            Such as ``2026-01-29T00:00:00Z~2026-01-30T00:00:00Z/updates_compact_json_0.zstd``; sent as one segment of the path.
+
+        Raises
+        ------
+        NotFound
+            If there is no such object.
+
+        Notes
+        -----
+        Source: order, GET /v0/history/bulk/download/{object_key}; wire facts 6.
+        """
+        # Servers write ~ as %7E in the URLs that they list, though no one need.
+        segment = _segment(object_key, "the key of a bulk object").replace("~", "%7E")
+        return self.transport.get(f"/v0/history/bulk/download/{segment}").body
+
     def ready(self) -> dict[str, int]:
         """The status each host answers ``/readyz`` with: 200 when ready, 503 when not."""
         return {url: self.transport.probe(url, "/readyz") for url in self.transport.urls}
@@ -177,10 +240,10 @@ class History:
         return request if after is None else {"after": after.as_json(), **request}
 
 
-def _segment(text: str) -> str:
+def _segment(text: str, what: str = "an update id") -> str:
     """Text as one segment of a path, whatever it holds."""
     if not text or text in (".", ".."):
-        raise UsageError(f"{text!r} is not an update id.")
+        raise UsageError(f"{text!r} is not {what}.")
     return quote(text, safe="")
 
 

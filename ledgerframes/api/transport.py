@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -14,21 +14,8 @@ from urllib.parse import urlsplit
 import httpx
 import stamina
 
-from ledgerframes.errors import (
-    BadRequest,
-    Busy,
-    Conflict,
-    Internal,
-    LedgerframesError,
-    NotAuthenticated,
-    NotFound,
-    NotPermitted,
-    ServiceError,
-    Timeout,
-    TransportError,
-    Unavailable,
-    Unreachable,
-)
+from ledgerframes.api.refusals import service_error
+from ledgerframes.errors import LedgerframesError, ServiceError, Timeout, TransportError, Unreachable
 from ledgerframes.settings import Limits
 
 logger = logging.getLogger("ledgerframes")
@@ -37,32 +24,8 @@ USER_AGENT = f"ledgerframes/{version('ledgerframes')}"
 FIRST_PAUSE = 0.4  # seconds; doubles at each try, as the clients of the public network do (wire fact 48)
 LONGEST_PAUSE = 30.0
 
-BY_STATUS: dict[int, type[ServiceError]] = {
-    400: BadRequest,
-    401: NotAuthenticated,
-    403: NotPermitted,
-    404: NotFound,
-    409: Conflict,
-    413: BadRequest,
-    429: Busy,
-    502: Unavailable,
-    503: Unavailable,
-    504: Unavailable,
-}
-
-NEXT_STEP: dict[type[ServiceError], str] = {
-    BadRequest: "Check the arguments of the call.",
-    NotAuthenticated: "Check the profile's token, token_file or token_env.",
-    NotPermitted: "Ask the operator for the right that the call needs.",
-    NotFound: "Check the id, and that the network has this operation.",
-    Conflict: "Look at the state of the thing first.",
-    Busy: "Lower requests_per_second or parallel, or try later.",
-    Unavailable: "Try later, or name a second host in the profile.",
-    Internal: "Try later, or name a second host in the profile.",
-}
-
-
 BaseTransport = httpx.BaseTransport
+Refusal = Callable[[int, bytes, Mapping[str, str], str, str], ServiceError]
 
 
 def in_process(app: Any) -> BaseTransport:
@@ -98,17 +61,31 @@ class Transport:
         Time-out, retries, pace and concurrency.
     transport : httpx.BaseTransport, optional
         Where requests go instead of the network: the sandbox in the process, or a test.
+    token : callable, optional
+        Gives the bearer token of the moment, or None; asked before each request.
+    refusal : callable
+        Turns a bad status into an error: (status, body, headers, endpoint, host) → ServiceError.
     """
 
-    def __init__(self, urls: tuple[str, ...], limits: Limits, transport: BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        urls: tuple[str, ...],
+        limits: Limits,
+        transport: BaseTransport | None = None,
+        *,
+        token: Callable[[], str | None] | None = None,
+        refusal: Refusal = service_error,
+    ) -> None:
         self.urls = urls
         self._limits = limits
+        self._token = token
+        self._refusal = refusal
         self._pace = Pace(limits.requests_per_second)
         self._places = threading.BoundedSemaphore(limits.parallel)
         self._client = httpx.Client(
             transport=transport,
             timeout=httpx.Timeout(limits.timeout),
-            headers={"User-Agent": USER_AGENT, "Accept": "application/json"},
+            headers={"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"},
             limits=httpx.Limits(max_connections=limits.parallel, max_keepalive_connections=limits.parallel),
             follow_redirects=False,
         )
@@ -126,6 +103,17 @@ class Transport:
         """POST a JSON body that only reads, with retries."""
         return self._send("POST", path, json=body)
 
+    def write(self, method: str, path: str, **content: Any) -> Answer:
+        """Send what may have an effect: once, to the first host; an error leaves open whether it was done.
+
+        Parameters
+        ----------
+        method, path : str
+        **content
+            ``json=``, ``content=`` (bytes) and ``params=``.
+        """
+        return self._answer(self.urls[0], method, path, content)
+
     def probe(self, url: str, path: str) -> int:
         """The status that one host answers a GET with, asked once."""
         return self.look(url, path).status
@@ -141,7 +129,9 @@ class Transport:
         for url in self.urls:
             try:
                 return self._with_retries(url, method, path, content)
-            except (TransportError, Busy, Unavailable, Internal) as error:
+            except (TransportError, ServiceError) as error:
+                if isinstance(error, ServiceError) and not error.may_pass:
+                    raise
                 logger.warning("%s; %s", error, "trying the next host" if url != self.urls[-1] else "no host is left")
                 failure = error
         assert failure is not None
@@ -157,11 +147,14 @@ class Transport:
             wait_jitter=FIRST_PAUSE,
         ):
             with attempt:
-                response = self._once(url, method, path, content)
-                if not response.is_success:
-                    raise _service_error(response, f"{method} {path}", url)
-                return Answer(response.content, host_of(url))
+                return self._answer(url, method, path, content)
         raise AssertionError("retry_context returns or raises")
+
+    def _answer(self, url: str, method: str, path: str, content: dict[str, Any]) -> Answer:
+        response = self._once(url, method, path, content)
+        if not response.is_success:
+            raise self._refusal(response.status_code, response.content, response.headers, f"{method} {path}", host_of(url))
+        return Answer(response.content, host_of(url))
 
     def _once(self, url: str, method: str, path: str, content: dict[str, Any]) -> httpx.Response:
         endpoint, host = f"{method} {path}", host_of(url)
@@ -169,7 +162,7 @@ class Transport:
             self._pace.wait()
             self.requests += 1
             try:
-                return _whole(self._client.request(method, url + path, **content))
+                return _whole(self._client.request(method, url + path, headers=self._authorization(), **content))
             except httpx.TimeoutException as error:
                 raise Timeout(
                     f"{host} did not answer {endpoint} within {self._limits.timeout:g} s. "
@@ -184,6 +177,10 @@ class Transport:
                     endpoint=endpoint,
                     host=host,
                 ) from error
+
+    def _authorization(self) -> dict[str, str]:
+        token = self._token() if self._token else None
+        return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 class Pace:
@@ -219,37 +216,9 @@ def _whole(response: httpx.Response) -> httpx.Response:
 
 def _pause_before_retry(error: Exception) -> bool | float:
     """Whether to try again, or after how many seconds if the service says so."""
-    if isinstance(error, Busy | Unavailable):
-        return True if error.retry_after is None else min(error.retry_after, LONGEST_PAUSE)
-    return isinstance(error, TransportError | Internal)
-
-
-def _service_error(response: httpx.Response, endpoint: str, url: str) -> ServiceError:
-    status, host = response.status_code, host_of(url)
-    kind = BY_STATUS.get(status, Internal if status >= 500 else BadRequest)
-    detail = _detail(response)
-    message = f"{host} answered {endpoint} with {status}{f': {detail}' if detail else ''}. {NEXT_STEP[kind]}"
-    error = kind(message, endpoint=endpoint, host=host, status=status, detail=detail)
-    error.retry_after = _retry_after(response)
-    return error
-
-
-def _detail(response: httpx.Response) -> str:
-    """What the service says is wrong, in one short line; a page of HTML says nothing."""
-    try:
-        content = response.json()
-    except ValueError:
-        text = response.text.strip()
-        return "a web page instead of an answer" if text[:1] == "<" else " ".join(text.split())[:200].rstrip(".")
-    if isinstance(content, dict):
-        content = content.get("error") or content.get("cause") or content
-    return " ".join(str(content).split())[:200].rstrip(".")
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    """Seconds named by the Retry-After header; dates are left to our own back-off."""
-    text = response.headers.get("Retry-After", "")
-    return float(text) if text.isdecimal() else None
+    if isinstance(error, ServiceError):
+        return min(error.retry_after, LONGEST_PAUSE) if error.may_pass and error.retry_after is not None else error.may_pass
+    return isinstance(error, TransportError)
 
 
 def _in_one_line(error: Exception) -> str:

@@ -111,7 +111,8 @@ class _Lines(logging.Handler):
         message = record.getMessage()
         if record.name == "stamina":  # its message is a constant; the facts are beside it
             facts = vars(record)
-            message = f"trying again in {facts.get('stamina.wait_for')} s after {facts.get('stamina.caused_by')}"
+            cause = str(facts.get("stamina.caused_by")).partition(". ")[0]  # the next step after it is for the end
+            message = f"trying again in {facts.get('stamina.wait_for')} s after {cause}"
         output.write_error(f"{datetime.now(UTC):%H:%M:%S} {message}")
 
 

@@ -33,32 +33,44 @@ def sandbox(
             metavar="NAME=VALUE",
             help="Misbehave, each with a probability from 0 to 1: too_many_requests, retry_after, unavailable_html, "
             "dropped_connections, truncated_bodies, html_instead_of_json, not_an_event, unknown_members, string_integers, "
-            "old_service, not_ready; or latency_seconds and seed as a number. May be given several times.",
+            "old_service, not_ready, overload_409, dropped_after_write, wallet_429, wallet_429_succeeds, wallet_500_before, "
+            "wallet_500_after, late_status, token_mismatch, pruning_overtakes, digest_of_nothing; or latency_seconds and seed as "
+            "a number. May be given several times.",
         ),
     ] = None,
+    speed: Annotated[
+        float | None, typer.Option(metavar="FACTOR", help="Let the world grow, so many times as fast as the clock on the wall.")
+    ] = None,
 ) -> None:
-    """Serve a seeded network with the history API until Ctrl-C.
+    """Serve a seeded network with all three APIs until Ctrl-C.
 
     It answers as a live network does, so that a profile, a script or a report can be tried without one.
     """
     from ledgerframes.sandbox import serve
 
-    box = _box({"seed": seed, "events": events, "days": days, "vocabulary": vocabulary}, fault or [])
+    box = _box({"seed": seed, "events": events, "days": days, "vocabulary": vocabulary}, fault or [], speed)
     _require_free(host, port)
-    url = f"http://{host}:{port}{urlsplit(box.history_url).path}"
-    document = {"name": box.name, "history_url": url, "since": box.start, "until": box.now, "vocabulary": vocabulary or "neutral"}
+    addresses = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
+    document = {
+        "name": box.name,
+        **{name: f"http://{host}:{port}{urlsplit(url).path}" for name, url in addresses.items()},
+        "since": box.start,
+        "until": box.now,
+        "vocabulary": vocabulary or "neutral",
+    }
     call.tell(document, _text(document))
     serve(box, port, host)
 
 
-def _box(shape: dict[str, Any], faults: list[str]) -> Sandbox:
+def _box(shape: dict[str, Any], faults: list[str], speed: float | None) -> Sandbox:
     """The world asked for, as the settings check and complete it."""
     from ledgerframes.sandbox import Sandbox
     from ledgerframes.settings import SANDBOX, load_settings
 
     settings = load_settings(SANDBOX, shape)
     words = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
-    return Sandbox(**settings.world.model_dump(), vocabulary=words, faults=_faults(faults))
+    growth: dict[str, Any] = {} if speed is None else {"grows": True, "speed": speed}
+    return Sandbox(**settings.world.model_dump(), vocabulary=words, faults=_faults(faults), **growth)
 
 
 def _faults(given: list[str]) -> Faults | None:
@@ -95,12 +107,17 @@ def _text(document: dict[str, Any]) -> str:
     facts = [
         ("sandbox", document["name"]),
         ("history API", document["history_url"]),
+        ("ledger API", document["ledger_url"]),
+        ("wallet API", document["wallet_url"]),
         ("record times", f"{output.time(document['since'])} to {output.time(document['until'])} UTC"),
     ]
     profile = [
         "[local]",
         f'network = "{document["name"]}-served"',
         f'history_url = "{document["history_url"]}"',
+        f'ledger_url = "{document["ledger_url"]}"',
+        f'wallet_url = "{document["wallet_url"]}"',
+        'token = "any text will do here"',
         f'vocabulary = "{document["vocabulary"]}"',
         "requests_per_second = 0  # it is yours; no need to be gentle",
     ]

@@ -36,10 +36,13 @@ def info(call: Call) -> None:
 
 def describe(net: Network) -> dict[str, Any]:
     """What the store holds of a network, as plain values."""
-    from ledgerframes.store import EVENTS, EVENTS_BY_ID
+    from ledgerframes.store import EVENTS, EVENTS_BY_ID, LEDGER, STREAMS
+    from ledgerframes.tables import TABLES
 
-    listed, looked_up = net.store.segments(EVENTS), net.store.segments(EVENTS_BY_ID)
-    files = [file for segment in (*listed, *looked_up) for file in segment.files.values()]
+    by_stream = {name: net.store.segments(stream) for name, stream in STREAMS.items()}
+    listed, looked_up = by_stream[EVENTS.name], by_stream[EVENTS_BY_ID.name]
+    every = [segment for segments in by_stream.values() for segment in segments]
+    files = [file for segment in every for file in segment.files.values()]
     rows: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for file in files:
@@ -50,11 +53,13 @@ def describe(net: Network) -> dict[str, Any]:
         "folder": net.store.folder,
         "exists": net.store.folder.is_dir(),
         "bytes": sum(sizes.values()),
-        "segments": len(listed) + len(looked_up),
+        "segments": len(every),
         "migrations": [migration.migration_id for migration in net.store.migrations()],
         "ranges": _ranges(listed),
         "ids": _ids(looked_up),
-        "tables": {table.name: {"rows": rows[table.name], "bytes": sizes[table.name]} for table in EVENTS.tables},
+        "participant_id": net.store.participant(),
+        "highest_offset": net.store.highest(LEDGER) or None,
+        "tables": {name: {"rows": rows[name], "bytes": sizes[name]} for name in TABLES if rows[name]},
         "other_networks": _others(net.store),
     }
 
@@ -112,6 +117,8 @@ def _text(document: dict[str, Any]) -> str:
         head.append(("size", f"{output.size(document['bytes'])} in {segments}"))
     if any(document["ids"].values()):
         head.append(("by id", f"{document['ids']['final']:,} events final, {document['ids']['provisional']:,} provisional"))
+    if document["highest_offset"]:
+        head.append(("ledger", f"through offset {document['highest_offset']:,} of {document['participant_id']}"))
     if document["other_networks"]:
         head.append(("other networks", ", ".join(document["other_networks"])))
     parts = [output.facts(head)]

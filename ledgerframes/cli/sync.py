@@ -65,6 +65,89 @@ def events(
     call.tell(document, _text(document))
 
 
+@app.command("updates")
+@command
+def updates(
+    call: Call,
+    after: Annotated[int | None, typer.Option(help="Offset before the first one wanted; the whole ledger by default.")] = None,
+    through: Annotated[int | None, typer.Option(help="Last offset wanted; the ledger's end now by default.")] = None,
+    party: Annotated[
+        list[str] | None, typer.Option(metavar="PARTY", help="A party whose view is wanted; may be repeated.")
+    ] = None,
+    template: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this template, as package:Module:Entity; may be repeated.")
+    ] = None,
+    interface: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this interface, as package:Module:Entity; may be repeated.")
+    ] = None,
+    trees: Annotated[
+        bool, typer.Option("--trees", help="All creates and exercises with their tree, not only the ACS delta.")
+    ] = False,
+    descending: Annotated[bool, typer.Option("--descending", help="Read from the end; the store is the same.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="After that, keep reading what the ledger adds, until Ctrl-C.")
+    ] = False,
+    poll_seconds: Annotated[float, typer.Option(help="Seconds to wait, when following, while there is nothing new.")] = 5.0,
+) -> None:
+    """Fetch a participant's ledger into the store, by offset.
+
+    What is in the store already is not asked for again: the next run goes on where this one stopped.
+    """
+    from ledgerframes.loaders.updates import load_updates
+
+    net = call.connect()
+    began = time.monotonic()
+    frames = load_updates(
+        net,
+        after=after,
+        through=through,
+        parties=party,
+        templates=template or (),
+        interfaces=interface or (),
+        shape="ledger_effects" if trees else "acs_delta",
+        descending=descending,
+        follow=follow,
+        poll_seconds=poll_seconds,
+        progress=call.progress,
+    )
+    document = _document(net, frames, time.monotonic() - began)
+    call.tell(document, _text(document))
+
+
+@app.command("votes")
+@command
+def votes(call: Call) -> None:
+    """Keep a snapshot of the votes on the coin price: only the latest are served, so their history is what was kept."""
+    from ledgerframes.loaders.reference import load_price_votes
+
+    net = call.connect()
+    _tell_snapshots(call, net, load_price_votes(net))
+
+
+@app.command("name-rules")
+@command
+def name_rules(call: Call) -> None:
+    """Keep a snapshot of the rules of the name service."""
+    from ledgerframes.loaders.reference import load_name_rules
+
+    net = call.connect()
+    _tell_snapshots(call, net, load_name_rules(net))
+
+
+def _tell_snapshots(call: Call, net: Network, kept: pd.DataFrame) -> None:
+    moments = kept["observed_at"].drop_duplicates()
+    document: dict[str, Any] = {
+        "network": net.name,
+        "snapshots": len(moments),
+        "latest": None if moments.empty else moments.iloc[-1].to_pydatetime(),
+        "rows": len(kept),
+        "requests": net.requests,
+    }
+    latest = "none" if moments.empty else f"{output.time(document['latest'])} UTC"
+    facts = [("network", net.name), ("snapshots", f"{len(moments):,}"), ("latest", latest), ("rows", f"{len(kept):,}")]
+    call.tell(document, output.facts(facts))
+
+
 def _ids(file: Path) -> list[str]:
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
@@ -123,6 +206,8 @@ def _document(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
         "network": net.name,
         "since": frames.window.since if frames.window else None,
         "until": frames.window.until if frames.window else None,
+        "after": frames.offsets[0] if frames.offsets else None,
+        "through": frames.offsets[1] if frames.offsets else None,
         "rows": {table: frames.scan(table).count_rows() for table in frames.tables},
         "provisional_rows": int(covered.loc[covered["status"] == "provisional", "rows"].sum()),
         "unknown_ids": frames.unknown_ids,
@@ -134,7 +219,11 @@ def _document(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
 
 def _text(document: dict[str, Any]) -> str:
     provisional = document["provisional_rows"]
-    asked = f"{output.time(document['since'])} to {output.time(document['until'])} UTC" if document["since"] else "by id"
+    asked = "by id"
+    if document["since"]:
+        asked = f"{output.time(document['since'])} to {output.time(document['until'])} UTC"
+    elif document["through"] is not None:
+        asked = f"offsets after {document['after']} through {document['through']}"
     lines = [
         ("network", document["network"]),
         ("range", asked),

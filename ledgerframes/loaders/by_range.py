@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.errors import CoverageError
+from ledgerframes.loaders.gathering import SEGMENT_BYTES, Gathered, wait_for
 from ledgerframes.loaders.listing import discover_migrations, is_over, pages
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
@@ -21,7 +22,6 @@ from ledgerframes.tables.events import event_tables
 from ledgerframes.times import Window
 from ledgerframes.wire.decode import collector_paused
 
-SEGMENT_BYTES = 32_000_000  # Arrow bytes gathered before they are written: bounds memory, and what a kill can lose
 HOUR = 3_600_000_000  # microseconds
 SHORTEST_PIECE = HOUR // 2
 
@@ -73,7 +73,7 @@ def sync(net: Network, asked: Window, progress: bool | None = None) -> None:
         ThreadPoolExecutor(parallel) as readers,
     ):
         reading = _Reading(net, ahead, bar, _final_before(net), threading.Event())
-        _wait_for([readers.submit(reading.read, piece) for piece in pieces], reading.stop)
+        wait_for([readers.submit(reading.read, piece) for piece in pieces], reading.stop)
 
 
 def _final_before(net: Network) -> int:
@@ -96,17 +96,6 @@ def _pieces(span: Span, parallel: int) -> list[Span]:
     return span.split(max(1, min(parallel, (span.high - span.low) // SHORTEST_PIECE)))
 
 
-def _wait_for(readings: list[Future[None]], stop: threading.Event) -> None:
-    """Wait for all; on a failure or an interrupt the others stop at their next page, and what is committed stays."""
-    try:
-        for reading in readings:
-            reading.result()
-    finally:
-        stop.set()
-        for reading in readings:
-            reading.cancel()
-
-
 @dataclass(frozen=True)
 class _Reading:
     """One sync under way: what its threads share."""
@@ -119,16 +108,17 @@ class _Reading:
 
     def read(self, piece: Span) -> None:
         """Read one piece page by page, and commit whenever enough has been gathered."""
-        low, gathered = piece.low, _Gathered()
+        low, shown, gathered = piece.low, piece.low, Gathered(EVENTS.tables)
         for page in pages(self.net.history, piece, self.net.settings.limits.page_size, self.ahead):
             with collector_paused():
                 gathered.add(event_tables(page.events, "listing"))
+            self.bar.advance((page.reached - shown) / HOUR)
+            shown = page.reached
             if page.ended:
                 self.net.store.remember([Migration(piece.migration_id, piece.low, ended=piece.high)])
             if page.last or gathered.bytes >= SEGMENT_BYTES:
                 if low < page.reached:
                     self._commit(Span(piece.migration_id, low, page.reached), gathered.take(), page.source)
-                self.bar.advance((page.reached - low) / HOUR)
                 low = page.reached
             if page.last and low < piece.high:
                 # The listing has nothing more yet: asked again next time.
@@ -143,19 +133,3 @@ class _Reading:
             if part.low < part.high:
                 rows = tables if part == span else {name: table.filter(part.filter()) for name, table in tables.items()}
                 self.net.store.commit(EVENTS, part, rows, final=final, source=source)
-
-
-class _Gathered:
-    """Tables of several pages, waiting to be written together."""
-
-    def __init__(self) -> None:
-        self._pages: list[dict[str, pa.Table]] = []
-        self.bytes = 0
-
-    def add(self, tables: dict[str, pa.Table]) -> None:
-        self._pages.append(tables)
-        self.bytes += sum(table.nbytes for table in tables.values())
-
-    def take(self) -> dict[str, pa.Table]:
-        pages, self._pages, self.bytes = self._pages, [], 0
-        return {table.name: pa.concat_tables([page[table.name] for page in pages]) for table in EVENTS.tables}

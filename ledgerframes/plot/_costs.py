@@ -299,7 +299,7 @@ def _mark_partly_known(ax: Axes, frame: pd.DataFrame) -> None:
     starts = c.time_numbers(partly["period_start"])
     widths = c.time_numbers(partly["period_end"]) - starts
     strip = list(zip(starts, widths, strict=True))
-    ax.broken_barh(strip, (0, 0.025), transform=ax.get_xaxis_transform(), color=c.color(3), label="cost partly known", zorder=3)
+    ax.broken_barh(strip, (0, 0.015), transform=ax.get_xaxis_transform(), color="0.45", label="cost partly known", zorder=3)
 
 
 def _draw_limits(ax: Axes, frame: pd.DataFrame) -> None:

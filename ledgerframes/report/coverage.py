@@ -180,6 +180,8 @@ def words(age: timedelta) -> str:
     ('2.0 days', '5 minutes')
     """
     minutes = age.total_seconds() / 60
+    if minutes < 2:
+        return f"{age.total_seconds():.0f} seconds"
     if minutes < 90:
         return f"{minutes:.0f} minutes"
     return f"{minutes / 60:.0f} hours" if minutes < 2880 else f"{minutes / 1440:.1f} days"

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import time
@@ -23,6 +24,8 @@ from typing import Any
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.report.coverage import words
 from ledgerframes.times import iso
+
+logger = logging.getLogger("ledgerframes")
 
 ASIDE = ".tmp-"
 PAGE = "index.html"
@@ -110,8 +113,12 @@ class Shelf:
         reason = " ".join(str(error).split()) or type(error).__name__
         text = f"The report {self.report} failed at {iso(now)}.\n\nReason: {reason}\n\n{self._what_latest_shows(now)}\n"
         aside = self.folder / f"{ASIDE}{uuid.uuid4().hex}"
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(self.folder / FAILED)
+        try:
+            aside.write_text(text, encoding="utf-8")
+            aside.replace(self.folder / FAILED)
+        except OSError as problem:
+            # The failure itself matters more, and is about to be raised.
+            logger.warning("no note of the failure could be left in %s: %s", self.folder, problem.strerror)
 
     def _what_latest_shows(self, now: datetime) -> str:
         if not (self.latest / RUN).is_file():

@@ -21,7 +21,7 @@ from ledgerframes.errors import UsageError
 
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-PARTY = re.compile(r"^(.*)::(\w{6})\w{8,}(\w{4})$")
+FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 LONGEST_TEXT = 56
 SHORT_TEXT = 20
 MISSING = "–"
@@ -216,5 +216,5 @@ def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
     >>> shortened("alice::1220" + "ab" * 32), shortened("x" * 99)
     ('alice::1220ab…abab', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxx')
     """
-    text = PARTY.sub(r"\1::\2…\3", text)
+    text = FINGERPRINT.sub(r"::\1…\2", text)
     return text if len(text) <= longest else f"{text[: longest - 9]}…{text[-8:]}"

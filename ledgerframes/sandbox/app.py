@@ -2,34 +2,63 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from flask import Flask, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 
+from .bulk import BulkStorage
+from .bulk_api import bulk_api
+from .canton import CantonError
+from .clock import Clock
+from .faults import Faults
 from .history_api import history_api
+from .ledger_api import LedgerService, ledger_api
+from .reference_api import reference_api
 from .requests import Refusal
+from .wallet import WalletService, wallet_api
 from .words import Words
 from .world import World
 
-HISTORY_PREFIX = "/api/scan"
+HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX = "/api/scan", "/api/ledger", "/api/validator"
 UNKNOWN_ROUTE = "The requested resource could not be found."
 WRONG_METHOD = "HTTP method not allowed, supported methods: {}"
 
 
-def make_app(world: World, words: Words) -> Flask:
-    """Return the app over a world, without faults.
+class Services(NamedTuple):
+    """What the routes are over."""
+
+    world: World
+    words: Words
+    clock: Clock
+    ledger: LedgerService
+    wallet: WalletService
+    bulk: BulkStorage
+    faults: Faults | None
+
+
+def make_app(services: Services) -> Flask:
+    """Return the app over a world, without the faults that strike any answer.
 
     Parameters
     ----------
-    world
-        The world that is shown.
-    words
-        The vocabulary of paths and keys.
+    services
+        The world, and what serves it.
     """
     app = Flask(__name__, static_folder=None)
-    history = history_api(world, words)
-    app.register_blueprint(history, url_prefix=HISTORY_PREFIX, name="history")
-    app.register_blueprint(history, name="history at the root")
+    world, words, clock = services.world, services.words, services.clock
+    history = [
+        history_api(world, words, clock),
+        reference_api(world, words, clock),
+        bulk_api(services.bulk, services.faults),
+    ]
+    for part in history:
+        app.register_blueprint(part, url_prefix=HISTORY_PREFIX, name=part.name)
+        app.register_blueprint(part, name=f"{part.name} at the root")
+    app.register_blueprint(ledger_api(services.ledger), url_prefix=LEDGER_PREFIX)
+    app.register_blueprint(wallet_api(services.wallet, clock.now), url_prefix=WALLET_PREFIX)
     app.register_error_handler(Refusal, Refusal.response)
+    app.register_error_handler(CantonError, CantonError.response)
     app.register_error_handler(NotFound, lambda error: _plain(UNKNOWN_ROUTE, 404))
     app.register_error_handler(MethodNotAllowed, _wrong_method)
     return app

@@ -20,6 +20,8 @@ from .scene import Scene, Scenery
 from .timeline import Timeline
 from .times import instant, six_digits
 from .traffic import traffic_of
+from .transactions.reassignments import LEDGER_ONLY
+from .values import LEDGER
 from .verdicts import verdict_of
 
 NULL = b"null"
@@ -109,15 +111,19 @@ class Builder:
             scene.effective_at = _effective_at(entry.time, scene.draws)
 
     def _update(self, scene: Scene, draft: Draft) -> dict[str, Any]:
+        for_ledger = scene.value is LEDGER
         if draft.reassignment:
+            half = draft.reassignment()
+            if not for_ledger:
+                half.pop(LEDGER_ONLY, None)
             return {
                 "update_id": scene.update_id,
                 "offset": REASSIGNMENT_OFFSET,
                 "record_time": six_digits(scene.record_time),
-                "event": draft.reassignment(),
+                "event": half,
             }
         roots = draft.tree() if draft.tree else []
-        root_ids, nodes = arrange(scene.update_id, roots, scene.effective_at)
+        root_ids, nodes = arrange(scene.update_id, roots, scene.effective_at, for_ledger)
         update = {
             "update_id": scene.update_id,
             "migration_id": scene.migration_id,
@@ -142,7 +148,7 @@ class Builder:
         traffic = traffic_of(draft, len(verdict["transaction_views"]["views"]), scene.draws)
         event.traffic_summary = encode(traffic)
         state = self._reference.round_at(entry.time)
-        if state and state.complete:
+        if state and state.complete and scene.value is not LEDGER:  # the ledger tells nothing of activity
             records = activity_records(verdict, traffic, state.number, state.featured, state.sv_participants)
             event.app_activity_records = encode(records)
 

@@ -9,16 +9,26 @@ import msgspec
 
 PARTS = ("update", "verdict", "traffic_summary", "app_activity_records")
 COSTS = ("total_traffic_cost", "traffic_cost", "weight")
-INTEGERS = frozenset({"migration_id", "round_number", "reassignment_counter", *COSTS})
+OFFSETS = (
+    "offset", "lowestPageOffsetExclusive", "highestPageOffsetInclusive", "activeAtOffset", "completionOffset",
+)  # fmt: skip
+INTEGERS = frozenset(
+    {"migration_id", "round_number", "reassignment_counter", "reassignmentCounter", "paidTrafficCost", *COSTS, *OFFSETS}
+)
 # Contract payloads belong to the contracts' authors: services do not touch them.
-PAYLOADS = frozenset({"create_arguments", "choice_argument", "exercise_result"})
+PAYLOADS = frozenset(
+    {
+        "create_arguments", "choice_argument", "exercise_result", "payload",
+        "createArgument", "choiceArgument", "exerciseResult", "viewValue", "context",
+    }
+)  # fmt: skip
 
 
 def not_an_event(body: bytes) -> bytes:
     """Replace one item of a page by something that is none."""
     answer = msgspec.json.decode(body)
-    for name in ("events", "transactions"):
-        if answer.get(name):
+    for name in ("events", "transactions", "updates"):
+        if isinstance(answer, dict) and answer.get(name):
             items = answer[name]
             items[len(items) // 2] = {"update": 5}
     return msgspec.json.encode(answer)
@@ -37,14 +47,14 @@ def string_integers(body: bytes) -> bytes:
     answer = msgspec.json.decode(body)
     for found in _objects(answer):
         for name in INTEGERS & found.keys():
-            found[name] = str(found[name])
+            found[name] = found[name] if found[name] is None else str(found[name])
     return msgspec.json.encode(answer)
 
 
 def old_service(body: bytes) -> bytes:
     """Leave out the parts of events that are null."""
     answer = msgspec.json.decode(body)
-    for item in answer.get("events", [answer]):
+    for item in answer.get("events", [answer]) if isinstance(answer, dict) else []:
         for part in PARTS:
             if part in item and item[part] is None:
                 del item[part]
@@ -65,7 +75,10 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _is_map(value: dict[str, Any]) -> bool:
-    return any(":" in key for key in value)
+    """Tell maps, whose keys are data, and one-ofs, which have one key only, from objects."""
+    if len(value) == 1 and (key := next(iter(value))) and (key == "value" or key[0].isupper()):
+        return True
+    return any(":" in key or key.isdecimal() for key in value)
 
 
 BODIES: dict[str, Callable[[bytes], bytes]] = {

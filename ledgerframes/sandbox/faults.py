@@ -12,7 +12,10 @@ from dataclasses import dataclass, fields
 from itertools import count
 from typing import Any
 
+import msgspec
+
 from . import distortions
+from .canton import CantonError
 from .randomness import number
 
 StartResponse = Callable[..., Any]
@@ -26,6 +29,11 @@ TEXT, HTML, JSON = "text/plain; charset=UTF-8", "text/html", "application/json"
 RETRY_AFTER_SECONDS = "1"
 PROBES = ("/readyz", "/livez", "/version", "/status")
 LISTINGS = ("/v0/events", "/v2/updates")
+LEDGER, WALLET = "/api/ledger/", "/api/validator/"
+WRITES = (  # what changes something, by the path after the API's prefix
+    "v2/commands/submit", "v2/commands/async/", "v2/parties", "v2/dars", "v2/packages",
+    "v2/package-vetting/update", "v0/wallet/transfer-offers",
+)  # fmt: skip
 
 
 class Dropped(OSError):  # noqa: N818 - it says what happened
@@ -62,6 +70,24 @@ class Faults:
         Seconds that every request takes longer.
     not_ready
         503 from /readyz and from the listings (wire facts 5.2).
+    overload_409
+        409 from the ledger API, its way of saying that it has too much to do (wire fact 44).
+    dropped_after_write
+        A write has its effect, but no answer: the connection ends as for `dropped_connections`.
+    wallet_429
+        A new offer is answered with 429; it is being processed for a few requests more.
+    wallet_429_succeeds
+        Of those, how many are offers in the end.
+    wallet_500_before, wallet_500_after
+        A new offer is answered with 500, before it was made or after.
+    late_status
+        The status of a new offer is not found at first (wire fact 68).
+    token_mismatch
+        A page token is refused in the middle of a chain.
+    pruning_overtakes
+        The ledger is pruned up to its end while somebody pages.
+    digest_of_nothing
+        A bulk object's digest is that of empty bytes, as after a known race (wire fact 59).
     seed
         Seed of the faults themselves.
     """
@@ -78,6 +104,16 @@ class Faults:
     old_service: float = 0
     latency_seconds: float = 0
     not_ready: float = 0
+    overload_409: float = 0
+    dropped_after_write: float = 0
+    wallet_429: float = 0
+    wallet_429_succeeds: float = 0.5
+    wallet_500_before: float = 0
+    wallet_500_after: float = 0
+    late_status: float = 0
+    token_mismatch: float = 0
+    pruning_overtakes: float = 0
+    digest_of_nothing: float = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -118,7 +154,7 @@ class FaultyApp:
         if refused:
             status, content_type, body, headers = refused
             return _answer(start_response, status, [("Content-Type", content_type), *headers], body)
-        if environ["PATH_INFO"].endswith(PROBES):
+        if _is_probe(environ["PATH_INFO"]):
             return self._app(environ, start_response)
         return self._spoiled(environ, start_response, request_number)
 
@@ -127,7 +163,7 @@ class FaultyApp:
         faults, unavailable = self._faults, "503 Service Unavailable"
         if path.endswith("/readyz") and faults.strike("not_ready", request_number):
             return unavailable, TEXT, b"", []
-        if path.endswith(PROBES):
+        if _is_probe(path):
             return None
         if faults.strike("dropped_connections", request_number):
             raise Dropped("connection dropped by the sandbox's faults")
@@ -137,16 +173,21 @@ class FaultyApp:
             return "429 Too Many Requests", TEXT, BUSY, headers
         if faults.strike("unavailable_html", request_number):
             return unavailable, HTML, GATEWAY, []
-        if path.endswith(LISTINGS) and faults.strike("not_ready", request_number):
+        if LEDGER not in path and path.endswith(LISTINGS) and faults.strike("not_ready", request_number):
             return unavailable, JSON, NOT_READY, []
         if faults.strike("html_instead_of_json", request_number):
             return "200 OK", HTML, MAINTENANCE, []
+        if LEDGER in path and faults.strike("overload_409", request_number):
+            error = CantonError("PARTICIPANT_BACKPRESSURE", "The participant is overloaded; try again later")
+            return "409 Conflict", JSON, msgspec.json.encode(error.body()), []
         return None
 
     def _spoiled(self, environ: dict[str, Any], start_response: StartResponse, request_number: int) -> Iterable[bytes]:
         """Let the app answer, and change the body of a good answer."""
         status, headers, body = _collect(self._app, environ)
-        if status.startswith("200"):
+        if _writes(environ) and self._faults.strike("dropped_after_write", request_number):
+            raise Dropped("connection dropped by the sandbox's faults, after the effect")
+        if status.startswith("200") and ("Content-Type", JSON) in headers:
             for name, distortion in distortions.BODIES.items():
                 if self._faults.strike(name, request_number):
                     body = distortion(body)
@@ -155,6 +196,19 @@ class FaultyApp:
             body = body[: length // 2]
         kept = [header for header in headers if header[0].lower() != "content-length"]
         return _answer(start_response, status, kept, body, length)
+
+
+def _is_probe(path: str) -> bool:
+    # The ledger's version and the status of a package or an offer end alike, but are no probes.
+    return path.endswith(PROBES) and "/v0/" not in path and "/v2/" not in path
+
+
+def _writes(environ: dict[str, Any]) -> bool:
+    """Tell whether a request may change something; asking for an offer's status does not."""
+    path: str = environ["PATH_INFO"]
+    _, _, rest = path.partition(LEDGER if LEDGER in path else WALLET)
+    changes = environ["REQUEST_METHOD"] in ("POST", "PATCH") and rest.startswith(WRITES)
+    return changes and not rest.endswith("/status")
 
 
 def _collect(app: WSGIApp, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, takewhile
 from typing import Any
 
 import msgspec
 from flask import Blueprint, Response, request
 
 from .builder import NULL, Event
+from .clock import Clock
+from .reference import INCOMPLETE_ROUNDS
 from .requests import Refusal, body_of, cursor_of, encoding_of, json_response, page_size_of
+from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import SECOND
 from .words import Words
 from .world import World
@@ -20,7 +24,7 @@ UPDATES_BEHIND, VERDICTS_BEHIND = 45 * SECOND, 90 * SECOND
 VERSION = {"version": "0.7.4", "commit_ts": "2026-10-02T09:41:07Z"}
 
 
-def history_api(world: World, words: Words) -> Blueprint:
+def history_api(world: World, words: Words, clock: Clock) -> Blueprint:
     """Return the routes of the history API (order.md "History API", wire facts 5).
 
     Parameters
@@ -29,39 +33,105 @@ def history_api(world: World, words: Words) -> Blueprint:
         The world that is shown.
     words
         The vocabulary of the query keys.
+    clock
+        The present; what comes after it is not there yet.
     """
     api = Blueprint("history", __name__)
-    _add_events(api, world, words.lang)
-    _add_updates(api, world, words.lang)
+    view = History(world, clock, words.lang)
+    _add_events(api, view)
+    _add_updates(api, view)
     _add_probes(api, words)
     return api
 
 
-def _add_events(api: Blueprint, world: World, lang: str) -> None:
+class History:
+    """The world as the history service has it at present.
+
+    Parameters
+    ----------
+    world, clock
+        The world, and the present.
+    lang
+        The network's word for its contract language.
+    """
+
+    def __init__(self, world: World, clock: Clock, lang: str) -> None:
+        self._world, self._clock, self._lang = world, clock, lang
+
+    def now(self) -> int:
+        """Return the present, microseconds since 1970."""
+        return self._clock.now()
+
+    def find(self, update_id: str, encoding: str = "") -> Event | None:
+        """Return the event with an id when its update has arrived, in the encoding that the query asks for."""
+        found = self._world.find(update_id, encoding or encoding_of(request, None, self._lang))
+        arrived = found and found.record_time < self.now() - UPDATES_BEHIND and self._begun(found.migration_id)
+        return found if arrived else None
+
+    def late(self, event: Event) -> bool:
+        """Tell whether the event's verdict is to come; a look-up by id answers without it (wire fact 51)."""
+        return event.record_time >= self.now() - VERDICTS_BEHIND
+
+    def item(self, event: Event) -> bytes:
+        """Return an event as it is known at present: newer rounds have no activity yet."""
+        state = None
+        if event.app_activity_records != NULL and self.now() < self._world.timeline.now:
+            state = self._world.reference.round_at(event.record_time)
+        if state and state.number >= self._first_incomplete():
+            return replace(event, app_activity_records=NULL).item()
+        return event.item()
+
+    def _first_incomplete(self) -> int:
+        newest = self._world.rounds.lowest_open(self.now())
+        return newest - INCOMPLETE_ROUNDS + 1 if newest else 0
+
+    def _begun(self, migration_id: int) -> bool:
+        # The service moves to the next migration when it has all of the one before.
+        timeline = self._world.timeline
+        return migration_id < SECOND_MIGRATION or self.now() >= timeline.switch + OVERLAP + VERDICTS_BEHIND
+
+    def update(self, update_id: str, encoding: str = "") -> bytes:
+        """Return an update, or refuse."""
+        found = self.find(update_id, encoding)
+        if found is None or found.update == NULL:
+            raise Refusal(404, f"Transaction with id {update_id} not found")
+        return found.update
+
+    def asked(self, behind: int) -> Iterable[Event]:
+        """Iterate over the events that a page request asks for; for updates, over those that have one."""
+        body = body_of(request)
+        size, (migration_id, record_time) = page_size_of(body), cursor_of(body)
+        encoding = encoding_of(request, body, self._lang)
+        found: Iterable[Event] = self._world.after(migration_id, record_time, self.now() - behind, encoding)
+        found = takewhile(lambda event: self._begun(event.migration_id), found)
+        if request.path.endswith("/updates"):
+            found = (event for event in found if event.update != NULL)
+        return islice(found, size)
+
+
+def _add_events(api: Blueprint, view: History) -> None:
     @api.get("/v0/events/<path:update_id>")
     def event(update_id: str) -> Response:
-        found = _find(world, update_id, encoding_of(request, None, lang))
-        if found is None or (_late(world, found) and found.update == NULL):
+        found = view.find(update_id)
+        if found is None or (view.late(found) and found.update == NULL):
             raise Refusal(404, f"Event with id {update_id} not found")
-        return json_response(found.update_only() if _late(world, found) else found.item())
+        return json_response(found.update_only() if view.late(found) else view.item(found))
 
     @api.post("/v0/events")
     def events() -> Response:
         # The page waits for the slower of both streams, hence it may be short before the end (wire fact 38).
-        end = world.timeline.now - max(UPDATES_BEHIND, VERDICTS_BEHIND)
-        listed = (found.item() for found in _asked(world, lang, end))
+        listed = (view.item(found) for found in view.asked(max(UPDATES_BEHIND, VERDICTS_BEHIND)))
         return json_response(_page("events", listed))
 
 
-def _add_updates(api: Blueprint, world: World, lang: str) -> None:
+def _add_updates(api: Blueprint, view: History) -> None:
     @api.get("/v2/updates/<path:update_id>")
     def update(update_id: str) -> Response:
-        return json_response(_update(world, update_id, encoding_of(request, None, lang)))
+        return json_response(view.update(update_id))
 
     @api.post("/v2/updates")
     def updates() -> Response:
-        listed = _asked(world, lang, world.timeline.now - UPDATES_BEHIND)
-        return json_response(_page("transactions", (found.update for found in listed if found.update != NULL)))
+        return json_response(_page("transactions", (found.update for found in view.asked(UPDATES_BEHIND))))
 
     @api.get("/v0/updates/<path:update_id>")
     def first_version(update_id: str) -> Response:
@@ -69,7 +139,7 @@ def _add_updates(api: Blueprint, world: World, lang: str) -> None:
         if lossless not in ("true", "false"):
             raise Refusal(400, f"'{lossless}' is not a value of lossless: use true or false")
         encoding = "protobuf_json" if lossless == "true" else "compact_json"
-        return json_response(in_first_version(_update(world, update_id, encoding)))
+        return json_response(in_first_version(view.update(update_id, encoding)))
 
 
 def _add_probes(api: Blueprint, words: Words) -> None:
@@ -92,34 +162,6 @@ def _add_probes(api: Blueprint, words: Words) -> None:
             "active": True,
         }
         return json_response(msgspec.json.encode({"success": success}))
-
-
-def _find(world: World, update_id: str, encoding: str) -> Event | None:
-    found = world.find(update_id, encoding)
-    arrived = found and found.record_time < world.timeline.now - UPDATES_BEHIND
-    return found if arrived else None
-
-
-def _late(world: World, event: Event) -> bool:
-    """Tell whether the event's verdict is to come; a look-up by id answers without it (wire fact 51)."""
-    return event.record_time >= world.timeline.now - VERDICTS_BEHIND
-
-
-def _update(world: World, update_id: str, encoding: str) -> bytes:
-    found = _find(world, update_id, encoding)
-    if found is None or found.update == NULL:
-        raise Refusal(404, f"Transaction with id {update_id} not found")
-    return found.update
-
-
-def _asked(world: World, lang: str, end: int) -> Iterable[Event]:
-    """Iterate over the events that a page request asks for; for updates, over those that have one."""
-    body = body_of(request)
-    size, (migration_id, record_time) = page_size_of(body), cursor_of(body)
-    found = world.after(migration_id, record_time, end, encoding_of(request, body, lang))
-    if request.path.endswith("/updates"):
-        found = (event for event in found if event.update != NULL)
-    return islice(found, size)
 
 
 def _page(name: str, items: Iterable[bytes]) -> bytes:

@@ -124,7 +124,7 @@ def exercise(
     Returns
     -------
     dict
-        The node; `arrange` replaces the children by their ids.
+        The node; `arrange` replaces the children by their ids. The stakeholders are for the ledger API.
     """
     return {
         "event_type": "exercised_event",
@@ -139,6 +139,7 @@ def exercise(
         "consuming": consuming,
         "acting_parties": sorted(actors) if len(actors) > 1 else list(actors),
         "interface_id": interface.identifier if interface else None,
+        "stakeholders": [contract.signatories, contract.observers],
     }
 
 
@@ -147,7 +148,9 @@ def archive(contract: Contract, unit: Any) -> Node:
     return exercise(contract, "Archive", unit, unit, contract.signatories, consuming=True)
 
 
-def arrange(update_id: str, roots: Sequence[Node], effective_at: int) -> tuple[list[str], dict[str, Node]]:
+def arrange(
+    update_id: str, roots: Sequence[Node], effective_at: int, stakeholders: bool = False
+) -> tuple[list[str], dict[str, Node]]:
     """Number the nodes of a transaction and lay them out as the wire does.
 
     Parameters
@@ -158,6 +161,8 @@ def arrange(update_id: str, roots: Sequence[Node], effective_at: int) -> tuple[l
         Root nodes in the order of execution.
     effective_at
         Ledger effective time, microseconds since 1970.
+    stakeholders
+        Whether exercises keep the stakeholders of their contracts; the history does not show them.
 
     Returns
     -------
@@ -174,6 +179,8 @@ def arrange(update_id: str, roots: Sequence[Node], effective_at: int) -> tuple[l
         if "created_at" in node:
             node["created_at"] = created_at
         else:
+            if not stakeholders:
+                del node["stakeholders"]
             node["child_event_ids"] = [visit(child) for child in node["child_event_ids"]]
         return identifier
 

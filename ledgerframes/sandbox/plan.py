@@ -18,6 +18,7 @@ TIMED_OUT = 0.08  # of those rejected
 PRIVATE_ABOVE = 0.98  # the luckiest draws are the requests that the history shows no update of
 # Microseconds kept free at the end of a slice, so that telling equal times apart never leaves it.
 CLOCK_MARGIN = 1000
+PLANS_KEPT = 4
 
 KINDS = {  # kind of transaction: its weight among the events that are not scheduled
     "coin transfer": 235,
@@ -70,6 +71,7 @@ class Planner:
         self._timeline = timeline
         self._schedule = schedule
         self._unscheduled = events - schedule.total()
+        self._kept: tuple[tuple[int, list[Entry]], ...] = ()
         # Verdicts were not kept in the network's youth: the first tenth of the first migration has none.
         self.verdicts_since = timeline.start + (timeline.switch - timeline.start) // 10
         if self._unscheduled < 0:
@@ -79,7 +81,15 @@ class Planner:
             )
 
     def plan(self, slice_number: int) -> list[Entry]:
-        """Return the planned events of a slice, record times strictly increasing."""
+        """Return the planned events of a slice, record times strictly increasing; the newest plans are kept."""
+        for kept_number, entries in self._kept:
+            if kept_number == slice_number:
+                return entries
+        made = self._made(slice_number)
+        self._kept = (*self._kept[1 - PLANS_KEPT :], (slice_number, made))
+        return made
+
+    def _made(self, slice_number: int) -> list[Entry]:
         piece = self._timeline.slice(slice_number)
         draws = Draws(number(self._seed, "plan", slice_number))
         count = self._timeline.share(slice_number, self._unscheduled)

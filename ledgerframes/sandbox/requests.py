@@ -45,7 +45,8 @@ def json_response(body: bytes, status: int = 200) -> Response:
     return Response(body, status, content_type="application/json")
 
 
-def _malformed(reason: str) -> Refusal:
+def malformed(reason: str) -> Refusal:
+    """Return the refusal of a body that cannot be decoded."""
     return Refusal(400, f"The request content was malformed:\n{reason}", plain=True)
 
 
@@ -54,9 +55,9 @@ def body_of(request: Request) -> dict[str, Any]:
     try:
         body = msgspec.json.decode(request.get_data() or b"null")
     except msgspec.DecodeError as error:
-        raise _malformed(str(error)) from error
+        raise malformed(str(error)) from error
     if not isinstance(body, dict):
-        raise _malformed("DecodingFailure at : Got a value that is not an object")
+        raise malformed("DecodingFailure at : Got a value that is not an object")
     return body
 
 
@@ -85,9 +86,9 @@ def page_size_of(body: dict[str, Any]) -> int:
     """Return the page size, 1 to 1000."""
     size = body.get("page_size")
     if size is None:
-        raise _malformed("DecodingFailure at .page_size: Missing required field")
+        raise malformed("DecodingFailure at .page_size: Missing required field")
     if type(size) is not int:
-        raise _malformed("DecodingFailure at .page_size: Int")
+        raise malformed("DecodingFailure at .page_size: Int")
     if not 1 <= size <= LARGEST_PAGE:
         raise Refusal(400, f"Invalid page size: {size}; it must be between 1 and {LARGEST_PAGE}")
     return size
@@ -99,16 +100,17 @@ def cursor_of(body: dict[str, Any]) -> tuple[int, int]:
     if after is None:
         return -1, 0
     if not isinstance(after, dict):
-        raise _malformed("DecodingFailure at .after: Got a value that is not an object")
+        raise malformed("DecodingFailure at .after: Got a value that is not an object")
     for key in ("after_migration_id", "after_record_time"):
         if key not in after:
-            raise _malformed(f"DecodingFailure at .after.{key}: Missing required field")
+            raise malformed(f"DecodingFailure at .after.{key}: Missing required field")
     if type(after["after_migration_id"]) is not int:
-        raise _malformed("DecodingFailure at .after.after_migration_id: Long")
-    return after["after_migration_id"], _time_of(after["after_record_time"])
+        raise malformed("DecodingFailure at .after.after_migration_id: Long")
+    return after["after_migration_id"], time_of(after["after_record_time"])
 
 
-def _time_of(text: Any) -> int:
+def time_of(text: Any) -> int:
+    """Return a time with a time zone, as microseconds since 1970, or refuse."""
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:

@@ -6,11 +6,20 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 
-from .app import HISTORY_PREFIX, make_app
+from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, Services, make_app
+from .bulk import BulkStorage
+from .clock import Clock
 from .faults import Faults, FaultyApp, WSGIApp
+from .ledger_api import LedgerService
+from .participant import ParticipantLedger, PlantedMismatch
+from .participant.paging import LARGEST_SIZE
+from .participant.registry import Registry
 from .times import moment
+from .users import Users
+from .wallet import Offer, OfferBook, WalletService
 from .words import words_of
 from .world import World
+from .writes import Write
 
 WORLD_VERSION = 1  # raise it when the same seed gives other bytes: stores are named by it
 HOST = "http://sandbox.invalid"
@@ -31,6 +40,20 @@ class Sandbox:
         "neutral", "canton", or a table with the keys "coin" and "lang".
     faults
         What shall go wrong; nothing when None.
+    participant
+        Whose ledger the ledger API shows; None takes the participant that hosts most parties.
+    ledger_version
+        Version of the ledger API: its routes and fields are those of 3.3, 3.4 or 3.5.
+    require_token
+        Whether the ledger and the wallet API ask for a bearer token.
+    pruned_through
+        Offset through which the ledger is pruned, or the share of it when below 1.
+    max_page_size
+        The largest page of ledger updates.
+    grows
+        Whether the present runs, from three quarters of the world's time to its end.
+    speed
+        World seconds per second of a running present.
 
     Attributes
     ----------
@@ -38,12 +61,26 @@ class Sandbox:
         The WSGI app, for ``httpx.WSGITransport(app=box.app)``.
     world
         Direct access to the events.
-    start, now
-        Beginning and end of the world, UTC.
+    clock
+        The present, which tests may move.
+    start
+        Beginning of the world, UTC.
     name
         Folder-safe name of the shape of the world.
-    history_url
-        Base address of the history API inside the process.
+    history_url, ledger_url, wallet_url
+        Base addresses of the APIs inside the process.
+    ledger
+        Direct access to the updates of `participant`.
+    participant, user_parties
+        Whose ledger it is, and the parties that `token` may read as.
+    token, limited_token, expired_token
+        Bearer tokens: one that may read everything, one for a single party, and one that has run out.
+    wallet
+        The transfer offers, with the steps that other people's wallets would take.
+    writes
+        The writes that the ledger and the wallet API accepted.
+    bulk
+        The bulk objects.
     """
 
     def __init__(
@@ -53,23 +90,97 @@ class Sandbox:
         days: int = 8,
         vocabulary: str | Mapping[str, str] = "neutral",
         faults: Faults | None = None,
+        *,
+        participant: str | None = None,
+        ledger_version: str = "3.5.14",
+        require_token: bool = False,
+        pruned_through: float = 0,
+        max_page_size: int = LARGEST_SIZE,
+        grows: bool = False,
+        speed: float = 60,
     ) -> None:
         if events < 1 or days < 1:
             raise ValueError(f"events={events}, days={days}: a world has at least one event and one day")
         words = words_of(vocabulary)
         self.faults = faults
         self.world = World(seed, events, days, words)
-        self.start: datetime = moment(self.world.timeline.start)
-        self.now: datetime = moment(self.world.timeline.now)
-        self.history_url = HOST + HISTORY_PREFIX
+        begin, end = self.world.timeline.start, self.world.timeline.now
+        self.start: datetime = moment(begin)
+        self.clock = Clock(begin + (end - begin) * 3 // 4, end, speed) if grows else Clock(end, end)
+        self.history_url, self.ledger_url, self.wallet_url = (
+            HOST + prefix for prefix in (HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX)
+        )
         self.name = f"sandbox-v{WORLD_VERSION}-seed{seed}-events{events}-days{days}"
         if words.name != "neutral":
             self.name += f"-{words.name}"
-        app = make_app(self.world, words)
+        self.ledger = ParticipantLedger(self.world, self.clock, participant)
+        if pruned_through:
+            self.prune(pruned_through)
+        self.users = Users(seed, self.ledger.party_names, require_token)
+        self.wallet = OfferBook(self.clock)
+        self.writes: list[Write] = []
+        self.bulk = BulkStorage(self.world, self.clock)
+        registry = Registry(self.world.scenery().templates)
+        service = LedgerService(self.ledger, registry, self.users, ledger_version, self.writes, max_page_size, faults)
+        wallet = WalletService(self.wallet, self.users, self.world, self.writes, faults)
+        app = make_app(Services(self.world, words, self.clock, service, wallet, self.bulk, faults))
         self.app: WSGIApp = FaultyApp(app, faults) if faults else app
+
+    @property
+    def now(self) -> datetime:
+        """The present, UTC: the end of the world unless it grows or its clock was moved."""
+        return self.clock.time
+
+    @property
+    def participant(self) -> str:
+        """Id of the participant whose ledger is shown."""
+        return self.ledger.participant
+
+    @property
+    def user_parties(self) -> list[str]:
+        """The parties that the participant hosts; the default token may read as all of them."""
+        return list(self.ledger.party_names)
+
+    @property
+    def token(self) -> str:
+        """A bearer token that may read everything; its wallet is that of the first of `user_parties`."""
+        return self.users.token(self.users.main)
+
+    @property
+    def limited_token(self) -> str:
+        """A bearer token that may read as one party only, the second of `user_parties`."""
+        return self.users.token(self.users.limited)
+
+    @property
+    def expired_token(self) -> str:
+        """A bearer token that was good once."""
+        return self.users.expired_token
+
+    def token_of(self, party: str) -> str:
+        """Return the bearer token of the user whose wallet is a party's."""
+        return self.users.token_of(party)
+
+    @property
+    def offers(self) -> list[Offer]:
+        """Every transfer offer that exists, as it stands; looking moves nothing on."""
+        return self.wallet.offers
+
+    def at(self, time: datetime) -> Sandbox:
+        """Move the present to a time, and return the sandbox."""
+        self.clock.set(time)
+        return self
+
+    def prune(self, through: float) -> int:
+        """Prune the ledger through an offset, or a share of it when below 1; return the offset."""
+        return self.ledger.prune(through)
+
+    def planted_traffic_mismatches(self) -> list[PlantedMismatch]:
+        """Return the updates whose paid traffic cost is not what the history says; looks at the whole world."""
+        return self.ledger.planted()
 
     def __repr__(self) -> str:
         """Say what kind of world it is."""
-        set_faults = {name: value for name, value in asdict(self.faults).items() if value} if self.faults else {}
+        usual, found = asdict(Faults()), asdict(self.faults) if self.faults else {}
+        set_faults = {name: value for name, value in found.items() if value != usual[name]}
         faults = f", faults {set_faults}" if set_faults else ""
         return f"<Sandbox {self.name}, {self.start:%Y-%m-%d %H:%M} to {self.now:%Y-%m-%d %H:%M} UTC{faults}>"

@@ -84,13 +84,16 @@ class Scenery:
         self.value = value
         self.templates = Templates(words)
         self.dso = people.dso
+        self._lasting: dict[tuple[object, ...], str] = {}
 
     def lasting(self, template: Template, *name: object, signatories: Iterable[str] = ()) -> Contract:
         """Return a contract known by name, of which here only the id matters.
 
         The id does not depend on the vocabulary, hence the name must tell contracts of one template apart.
         """
-        return Contract(contract_id(self.seed, "lasting", *name), template, {}, signatories or (self.dso,))
+        if name not in self._lasting:
+            self._lasting[name] = contract_id(self.seed, "lasting", *name)
+        return Contract(self._lasting[name], template, {}, signatories or (self.dso,))
 
     @cached_property
     def dso_rules(self) -> Contract:

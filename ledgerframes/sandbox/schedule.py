@@ -42,7 +42,10 @@ class Chain(NamedTuple):
     def count_before(self, time: int) -> int:
         """Return how many occurrences happen before a time."""
         count = (time - self.first - 1) // self.period + 1
-        return 0 if count <= 0 else count - (self.time(count - 1) >= time)
+        if count <= 0:
+            return 0
+        latest = self.first + (count - 1) * self.period + self.jitter
+        return count if latest <= time else count - (self.time(count - 1) >= time)
 
     def between(self, begin: int, end: int) -> range:
         """Return the occurrences of a half-open range of time."""

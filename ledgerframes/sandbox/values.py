@@ -178,9 +178,38 @@ class TypedValues(CompactValues):
         return {"unit": {}}
 
 
+class LedgerValues(CompactValues):
+    """The ledger API's plain JSON: ten decimals everywhere, and no trailing None (wire facts 2.9)."""
+
+    name = "ledger_json"
+
+    def record(self, fields: dict[str, Json]) -> Json:
+        """Encode a record; what is None at its end is left out."""
+        if not fields or next(reversed(fields.values())) is not None:
+            return fields
+        kept = len(fields)
+        for field in reversed(fields.values()):
+            if field is not None:
+                break
+            kept -= 1
+        return dict(list(fields.items())[:kept])
+
+    def amount(self, units: int) -> Json:
+        """Encode a decimal given in units of 10**-10, zero like any other."""
+        return decimal_text(units) if units else "0.0000000000"
+
+    def numeric(self, text: str) -> Json:
+        """Encode a decimal given as text, with ten digits after the point."""
+        if "E" in text:
+            return self.amount(0)
+        whole, _, fraction = text.partition(".")
+        return f"{whole}.{fraction:0<10}"
+
+
 def _entries(entries: Iterable[Json]) -> Json:
     listed = list(entries)
     return {"entries": listed} if listed else {}
 
 
 ENCODINGS: dict[str, CompactValues] = {values.name: values for values in (CompactValues(), TypedValues())}
+LEDGER = LedgerValues()  # not among them: the history API does not offer it

@@ -18,7 +18,7 @@ from .scene import Scenery
 from .schedule import Schedule
 from .timeline import Timeline
 from .times import micros
-from .values import ENCODINGS
+from .values import ENCODINGS, LEDGER
 from .words import Words
 
 SLICES_KEPT = 12  # enough for four readers at different places
@@ -50,7 +50,9 @@ class World:
         self.generated = 0  # how many slices were built so far; tests of laziness look at it
         self._planner = Planner(seed, self.timeline, self.schedule, events)
         self._builder = Builder(seed, self.timeline, self._planner, self.reference, self.identifiers)
-        self._sceneries = {name: Scenery(seed, self.people, self.rounds, words, value) for name, value in ENCODINGS.items()}
+        self._sceneries = {
+            value.name: Scenery(seed, self.people, self.rounds, words, value) for value in (*ENCODINGS.values(), LEDGER)
+        }
         self._kept: OrderedDict[tuple[int, str], list[Event]] = OrderedDict()
         self._lock = RLock()
 
@@ -62,7 +64,8 @@ class World:
         number
             Number of the slice.
         encoding
-            Value encoding of the payloads, "compact_json" or "protobuf_json".
+            Value encoding of the payloads, "compact_json" or "protobuf_json"; "ledger_json" also keeps
+            what only the ledger API shows.
         """
         key = number, encoding
         with self._lock:
@@ -107,6 +110,15 @@ class World:
             piece = self.timeline.slice(number)
             if piece.begin < end and begin < piece.end:
                 yield from (event for event in self.slice(number, encoding) if begin <= event.record_time < end)
+
+    @property
+    def planner(self) -> Planner:
+        """Plans of slices, which are cheap."""
+        return self._planner
+
+    def scenery(self, encoding: str = "compact_json") -> Scenery:
+        """Return what all slices share, as told in an encoding."""
+        return self._sceneries[encoding]
 
     def find(self, update_id: str, encoding: str = "compact_json") -> Event | None:
         """Return the event with an update id; None when this world has no such event."""

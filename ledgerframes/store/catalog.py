@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.extent import Extent, Ids, Migration, Span, Stream
+from ledgerframes.store.extent import Extent, Ids, Migration, Range, Stream
 from ledgerframes.store.segments import SegmentFile, unwritable
 
 SCHEMA_VERSION = 1
@@ -23,16 +23,16 @@ SCHEMA = """
 CREATE TABLE segments (
     segment_id TEXT PRIMARY KEY,
     stream TEXT NOT NULL,
-    migration_id INTEGER,
+    lane TEXT,
     low INTEGER,
     high INTEGER,
-    final INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('final', 'provisional', 'gap')),
     source TEXT NOT NULL,
     fetched_at INTEGER NOT NULL,
     written_by TEXT NOT NULL,
     fingerprint TEXT NOT NULL
 );
-CREATE INDEX segments_by_place ON segments (stream, migration_id, low);
+CREATE INDEX segments_by_place ON segments (stream, lane, low);
 CREATE TABLE files (
     segment_id TEXT NOT NULL REFERENCES segments ON DELETE CASCADE,
     table_name TEXT NOT NULL,
@@ -48,6 +48,10 @@ CREATE TABLE ids (
     PRIMARY KEY (segment_id, update_id)
 );
 CREATE INDEX ids_by_update ON ids (update_id);
+CREATE TABLE facts (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
 CREATE TABLE migrations (
     migration_id INTEGER PRIMARY KEY,
     first INTEGER NOT NULL,
@@ -64,10 +68,10 @@ class Segment:
     ----------
     segment_id : str
     stream : str
-    extent : Span or Ids
+    extent : Span, OffsetSpan, Moment or Ids
         What it covers, whether or not there were rows.
-    final : bool
-        False for the tail that is asked again next time.
+    status : str
+        ``final``; ``provisional`` for the tail that is asked again next time; ``gap`` for what can no longer be asked.
     source : str
         Host that answered.
     fetched_at : int
@@ -81,11 +85,16 @@ class Segment:
     segment_id: str
     stream: str
     extent: Extent
-    final: bool
+    status: str
     source: str
     fetched_at: int
     written_by: str
     files: dict[str, SegmentFile]
+
+    @property
+    def final(self) -> bool:
+        """Whether it is never asked again."""
+        return self.status != "provisional"
 
     @property
     def rows(self) -> int:
@@ -107,7 +116,9 @@ class Catalog:
         if not self.path.exists():
             yield None
             return
-        with closing(self._connect("ro")) as connection:
+        # Not read-only: what a killed writer left half done is rolled back by the next connection, whichever it is.
+        with closing(self._connect("rw")) as connection:
+            connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             yield connection if self._checked_version(connection) else None
 
@@ -149,6 +160,8 @@ class Catalog:
         """Whether the catalog has its tables yet; a newer one is an error."""
         try:
             (found,) = connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.OperationalError as error:
+            raise unwritable(self.path.parent, error) from error
         except sqlite3.DatabaseError as error:
             raise StoreError(
                 f"{self.path} is not a catalog ({error}). Move the folder away to begin a new store.", path=str(self.path)
@@ -170,7 +183,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 # -- segments -------------------------------------------------------------------------------------------------------
 
-SEGMENT_COLUMNS = "segment_id, stream, migration_id, low, high, final, source, fetched_at, written_by"
+SEGMENT_COLUMNS = "segment_id, stream, lane, low, high, status, source, fetched_at, written_by"
 IDS_AT_ONCE = 500
 
 
@@ -182,35 +195,34 @@ def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping:
     connection : Connection or None
         From :meth:`Catalog.reading` or :meth:`Catalog.writing`.
     stream : Stream
-    overlapping : Span or Ids, optional
+    overlapping : Span, OffsetSpan, Moment or Ids, optional
         Only segments that cover a part of this.
     """
     if connection is None:
         return []
     query = f"SELECT {SEGMENT_COLUMNS} FROM segments WHERE stream = ? AND fingerprint = ?"  # noqa: S608  (constant columns)
     values: list[object] = [stream.name, stream.fingerprint]
-    if isinstance(overlapping, Span):
-        query += " AND migration_id = ? AND low < ? AND high > ?"
-        values += [overlapping.migration_id, overlapping.high, overlapping.low]
-    rows = connection.execute(query + " ORDER BY migration_id, low, segment_id", values).fetchall()
+    if isinstance(overlapping, Range):
+        query += " AND lane = ? AND low < ? AND high > ?"
+        values += [overlapping.lane, overlapping.high, overlapping.low]
+    rows = connection.execute(query + " ORDER BY lane, low, segment_id", values).fetchall()
     if isinstance(overlapping, Ids):
         holders = _holders(connection, overlapping)
         rows = [row for row in rows if row[0] in holders]
-    return [_segment(connection, row) for row in rows]
+    return [_segment(connection, stream, row) for row in rows]
 
 
-def _segment(connection: sqlite3.Connection, row: Sequence[Any]) -> Segment:
-    segment_id, stream, migration_id, low, high, final, source, fetched_at, written_by = row
+def _segment(connection: sqlite3.Connection, stream: Stream, row: Sequence[Any]) -> Segment:
+    segment_id, _, lane, low, high, status, source, fetched_at, written_by = row
     files = connection.execute("SELECT table_name, path, rows, bytes, sha256 FROM files WHERE segment_id = ?", [segment_id])
     extent: Extent
     if low is None:
         ids = connection.execute("SELECT update_id FROM ids WHERE segment_id = ?", [segment_id])
         extent = Ids(frozenset(update_id for (update_id,) in ids))
     else:
-        extent = Span(migration_id, low, high)
-    return Segment(
-        segment_id, stream, extent, bool(final), source, fetched_at, written_by, {file[0]: SegmentFile(*file) for file in files}
-    )
+        extent = stream.ranges.in_lane(lane, low, high)
+    by_table = {file[0]: SegmentFile(*file) for file in files}
+    return Segment(segment_id, stream.name, extent, status, source, fetched_at, written_by, by_table)
 
 
 def _holders(connection: sqlite3.Connection, ids: Ids) -> set[str]:
@@ -228,14 +240,14 @@ def _holders(connection: sqlite3.Connection, ids: Ids) -> set[str]:
 def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str) -> None:
     """Record a segment with its files."""
     extent = segment.extent
-    place = (extent.migration_id, extent.low, extent.high) if isinstance(extent, Span) else (None, None, None)
+    place = (extent.lane, extent.low, extent.high) if isinstance(extent, Range) else (None, None, None)
     connection.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             segment.segment_id,
             segment.stream,
             *place,
-            segment.final,
+            segment.status,
             segment.source,
             segment.fetched_at,
             segment.written_by,
@@ -276,3 +288,19 @@ def put_migration(connection: sqlite3.Connection, migration: Migration) -> None:
         "ended = CASE WHEN ended IS NULL THEN excluded.ended ELSE min(ended, coalesce(excluded.ended, ended)) END",
         [migration.migration_id, migration.first, migration.ended],
     )
+
+
+# -- facts ----------------------------------------------------------------------------------------------------------
+
+
+def fact(connection: sqlite3.Connection | None, name: str) -> str | None:
+    """Something remembered of the network, such as the participant whose ledger is stored."""
+    if connection is None:
+        return None
+    found = connection.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()
+    return None if found is None else str(found[0])
+
+
+def put_fact(connection: sqlite3.Connection, name: str, value: str) -> None:
+    """Remember something of the network; what is known already stays."""
+    connection.execute("INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO NOTHING", [name, value])

@@ -3,40 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Self, TypeGuard
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.tables import EVENT_TABLES, Table
+from ledgerframes.tables import EVENT_TABLES, LEDGER_TABLES, Table, reference
 from ledgerframes.tables.spec import TEXT, TIME
-from ledgerframes.times import MICROSECOND, Window
+from ledgerframes.times import MICROSECOND, Window, iso
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Stream:
-    """A kind of reading with its own coverage: the tables that one commit makes visible together."""
+class Range:
+    """A half-open range of positions in one lane; ranges of different lanes or kinds have nothing in common."""
 
-    name: str
-    tables: tuple[Table, ...]
+    low: int
+    high: int
 
     @property
-    def fingerprint(self) -> str:
-        """Names the shape of all its tables; segments of another shape are fetched again."""
-        return "-".join(table.fingerprint[:6] for table in self.tables)
+    def lane(self) -> str:
+        """What the positions belong to, so that it sorts as it should."""
+        raise NotImplementedError
 
+    def minus(self, others: Iterable[Extent]) -> list[Self]:
+        """The parts that none of the others covers, in order."""
+        rest: list[Self] = []
+        low = self.low
+        for other in sorted((other for other in others if self._beside(other)), key=lambda other: other.low):
+            if low < min(other.low, self.high):
+                rest.append(self._part(low, min(other.low, self.high)))
+            low = max(low, other.high)
+        if low < self.high:
+            rest.append(self._part(low, self.high))
+        return rest
 
-EVENTS = Stream("events", EVENT_TABLES)
-EVENTS_BY_ID = Stream("events_by_id", EVENT_TABLES)
-STREAMS = {stream.name: stream for stream in (EVENTS, EVENTS_BY_ID)}
+    def overlaps(self, other: Extent) -> bool:
+        """Whether both cover something in common."""
+        return self._beside(other) and other.low < self.high and self.low < other.high
+
+    def split(self, parts: int) -> list[Self]:
+        """Equal parts of the range, in order."""
+        edges = [self.low + (self.high - self.low) * part // parts for part in range(parts + 1)]
+        return [self._part(low, high) for low, high in pairwise(edges) if low < high]
+
+    def _beside(self, other: object) -> TypeGuard[Self]:
+        return type(other) is type(self) and other.lane == self.lane
+
+    def _part(self, low: int, high: int) -> Self:
+        return replace(self, low=low, high=high)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, order=True)
-class Span:
+class Span(Range):
     """A half-open range of record times in one migration, in microseconds since 1970."""
 
     migration_id: int
@@ -48,31 +70,20 @@ class Span:
         """The span of a window in one migration."""
         return cls(migration_id, microseconds(window.since), microseconds(window.until))
 
+    @classmethod
+    def in_lane(cls, lane: str, low: int, high: int) -> Span:
+        """The span that a catalog remembers."""
+        return cls(int(lane), low, high)
+
+    @property
+    def lane(self) -> str:
+        """The migration."""
+        return f"{self.migration_id:09}"
+
     @property
     def window(self) -> Window:
         """The range of record times."""
         return Window(from_microseconds(self.low), from_microseconds(self.high))
-
-    def minus(self, others: Iterable[Extent]) -> list[Extent]:
-        """The parts that none of the others covers, in order."""
-        rest: list[Extent] = []
-        low = self.low
-        for other in sorted(other for other in others if isinstance(other, Span) and other.migration_id == self.migration_id):
-            if low < min(other.low, self.high):
-                rest.append(Span(self.migration_id, low, min(other.low, self.high)))
-            low = max(low, other.high)
-        if low < self.high:
-            rest.append(Span(self.migration_id, low, self.high))
-        return rest
-
-    def overlaps(self, other: Extent) -> bool:
-        """Whether both cover something in common."""
-        return (
-            isinstance(other, Span)
-            and other.migration_id == self.migration_id
-            and other.low < self.high
-            and self.low < other.high
-        )
 
     def filter(self) -> pc.Expression:
         """The rows inside, as an Arrow expression."""
@@ -81,13 +92,64 @@ class Span:
             (pc.field("migration_id") == self.migration_id) & (pc.field("record_time") >= low) & (pc.field("record_time") < high)
         )
 
-    def split(self, parts: int) -> list[Span]:
-        """Equal parts of the span, in order."""
-        edges = [self.low + (self.high - self.low) * part // parts for part in range(parts + 1)]
-        return [Span(self.migration_id, low, high) for low, high in pairwise(edges) if low < high]
-
     def __str__(self) -> str:
         return f"migration {self.migration_id}, {self.window}"
+
+
+@dataclass(frozen=True, order=True)
+class OffsetSpan(Range):
+    """Offsets of one participant's ledger seen through one filter: ``low < offset <= high``."""
+
+    view: str
+    low: int
+    high: int
+
+    @classmethod
+    def in_lane(cls, lane: str, low: int, high: int) -> OffsetSpan:
+        """The span that a catalog remembers."""
+        return cls(lane, low, high)
+
+    @property
+    def lane(self) -> str:
+        """The participant and the filter."""
+        return self.view
+
+    def filter(self) -> pc.Expression:
+        """The rows inside, as an Arrow expression."""
+        return (pc.field("offset") > self.low) & (pc.field("offset") <= self.high)
+
+    def __str__(self) -> str:
+        return f"offsets {self.low} < … <= {self.high}"
+
+
+@dataclass(frozen=True, order=True)
+class Moment(Range):
+    """One snapshot of something of which only the latest state is served; microseconds since 1970."""
+
+    low: int
+    high: int
+
+    @classmethod
+    def at(cls, time: datetime) -> Moment:
+        """The moment of an instant."""
+        return cls(microseconds(time), microseconds(time) + 1)
+
+    @classmethod
+    def in_lane(cls, lane: str, low: int, high: int) -> Moment:
+        """The moment that a catalog remembers."""
+        return cls(low, high)
+
+    @property
+    def lane(self) -> str:
+        """There is only one."""
+        return ""
+
+    def filter(self) -> pc.Expression:
+        """The rows of this snapshot, as an Arrow expression."""
+        return pc.field("observed_at") == pa.scalar(from_microseconds(self.low), TIME)
+
+    def __str__(self) -> str:
+        return iso(from_microseconds(self.low))
 
 
 @dataclass(frozen=True)
@@ -96,7 +158,7 @@ class Ids:
 
     update_ids: frozenset[str]
 
-    def minus(self, others: Iterable[Extent]) -> list[Extent]:
+    def minus(self, others: Iterable[Extent]) -> list[Ids]:
         """What none of the others holds; nothing, or one set."""
         rest = self.update_ids.difference(*(other.update_ids for other in others if isinstance(other, Ids)))
         return [Ids(rest)] if rest else []
@@ -113,7 +175,37 @@ class Ids:
         return f"{len(self.update_ids)} ids"
 
 
-Extent = Span | Ids
+Extent = Span | OffsetSpan | Moment | Ids
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A kind of reading with its own coverage: the tables that one commit makes visible together.
+
+    Attributes
+    ----------
+    name : str
+    tables : tuple of Table
+    ranges : type
+        What its segments cover; segments of ids are known by their ids.
+    """
+
+    name: str
+    tables: tuple[Table, ...]
+    ranges: type[Span] | type[OffsetSpan] | type[Moment] = Span
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the shape of all its tables; segments of another shape are fetched again."""
+        return "-".join(table.fingerprint[:6] for table in self.tables)
+
+
+EVENTS = Stream("events", EVENT_TABLES)
+EVENTS_BY_ID = Stream("events_by_id", EVENT_TABLES)
+LEDGER = Stream("ledger", LEDGER_TABLES, OffsetSpan)
+PRICE_VOTES = Stream("price_votes", (reference.PRICE_VOTES,), Moment)
+NAME_RULES = Stream("name_rules", (reference.NAME_RULES,), Moment)
+STREAMS = {stream.name: stream for stream in (EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, NAME_RULES)}
 
 
 @dataclass(frozen=True, order=True)
@@ -142,7 +234,7 @@ def missing_spans(window: Window, migrations: Iterable[Migration], covered: Iter
     """
     known = list(covered)
     asked = [span for migration in sorted(migrations) if (span := migration.span(window))]
-    return [part for span in asked for part in span.minus(known) if isinstance(part, Span)]
+    return [part for span in asked for part in span.minus(known)]
 
 
 def microseconds(time: datetime) -> int:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.extent import Extent, Span
+from ledgerframes.store.extent import Extent, Moment, OffsetSpan, Span, from_microseconds
 
 ROW_GROUP = 25_000
 COMPRESSION_LEVEL = 1  # level 3 and 9 give the same size, slower
@@ -80,6 +80,10 @@ def _readable(extent: Extent) -> str:
     if isinstance(extent, Span):
         window = extent.window
         return f"m{extent.migration_id}_{_compact(window.since)}_{_compact(window.until)}"
+    if isinstance(extent, OffsetSpan):
+        return f"offsets{extent.low}-{extent.high}"
+    if isinstance(extent, Moment):
+        return _compact(from_microseconds(extent.low))
     return f"ids{len(extent.update_ids)}"
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.fs as fs
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.extent import Span, from_microseconds
+from ledgerframes.store.extent import Ids, OffsetSpan, Span, from_microseconds
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.tables import table as table_spec
 from ledgerframes.tables.bookkeeping import COVERAGE
@@ -33,7 +32,7 @@ class Snapshot:
     @property
     def ordered(self) -> bool:
         """Whether a scan gives rows in the declared order; segments of ids were written in the order of asking."""
-        return all(isinstance(segment.extent, Span) for segment in self.segments)
+        return not any(isinstance(segment.extent, Ids) for segment in self.segments)
 
     @property
     def digest(self) -> str:
@@ -68,15 +67,14 @@ class Snapshot:
 
 def _coverage_row(segment: Segment) -> tuple[object, ...]:
     extent = segment.extent
-    place = (extent.migration_id, extent.window.since, extent.window.until) if isinstance(extent, Span) else (None, None, None)
-    status = "final" if segment.final else "provisional"
-    return (*place, status, segment.rows, segment.source, from_microseconds(segment.fetched_at))
+    place: tuple[object, ...] = (None, None, None, None, None)
+    if isinstance(extent, Span):
+        place = (extent.migration_id, extent.window.since, extent.window.until, None, None)
+    elif isinstance(extent, OffsetSpan):
+        place = (None, None, None, extent.low, extent.high)
+    return (*place, segment.status, segment.rows, segment.source, from_microseconds(segment.fetched_at))
 
 
 def _promise(segment: Segment) -> pc.Expression | None:
     """What is true of every row of a segment, so that a scan can skip its files."""
-    extent = segment.extent
-    if not isinstance(extent, Span):
-        return None
-    low, high = (pa.scalar(from_microseconds(time), pa.timestamp("us", tz="UTC")) for time in (extent.low, extent.high))
-    return (pc.field("record_time") >= low) & (pc.field("record_time") < high)
+    return None if isinstance(segment.extent, Ids) else segment.extent.filter()

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Catalog, Segment
-from ledgerframes.store.extent import Extent, Ids, Migration, Span, Stream, missing_spans
+from ledgerframes.store.extent import Extent, Ids, Migration, OffsetSpan, Range, Span, Stream, missing_spans
 from ledgerframes.store.segments import write_files
 from ledgerframes.store.snapshot import Snapshot
 from ledgerframes.times import Window
@@ -24,6 +24,7 @@ from ledgerframes.times import Window
 logger = logging.getLogger("ledgerframes")
 
 CATALOG = "catalog.sqlite"
+PARTICIPANT = "participant_id"
 
 
 class Store:
@@ -71,23 +72,59 @@ class Store:
         """The ids that have to be looked up, in the order given; provisional rows count only if told so."""
         asked = Ids(frozenset(update_ids))
         held = [segment.extent for segment in self.segments(stream, asked) if segment.final or provisional]
-        rest = {update_id for part in asked.minus(held) if isinstance(part, Ids) for update_id in part.update_ids}
+        rest = {update_id for part in asked.minus(held) for update_id in part.update_ids}
         return [update_id for update_id in dict.fromkeys(update_ids) if update_id in rest]
+
+    def participant(self) -> str | None:
+        """The participant whose ledger is stored here, if any."""
+        with self._catalog.reading() as connection:
+            return records.fact(connection, PARTICIPANT)
+
+    def belongs_to(self, participant_id: str) -> str:
+        """The participant whose ledger is stored here: the one given, if there is none yet."""
+        if self.participant() is None:
+            with self._catalog.writing() as connection:
+                records.put_fact(connection, PARTICIPANT, participant_id)
+        return self.participant() or participant_id
+
+    def missing_offsets(self, stream: Stream, asked: OffsetSpan) -> list[OffsetSpan]:
+        """What has to be fetched of a participant's ledger, seen through one filter."""
+        return asked.minus(segment.extent for segment in self.segments(stream, asked) if segment.final)
+
+    def highest(self, stream: Stream) -> int:
+        """The highest position that any lane of a stream has reached; 0 if it has none."""
+        return max((segment.extent.high for segment in self.segments(stream) if isinstance(segment.extent, Range)), default=0)
 
     # -- committing -------------------------------------------------------------------------------------------------
 
-    def commit(self, stream: Stream, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str) -> None:
+    def commit(
+        self, stream: Stream, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str, gap: bool = False
+    ) -> None:
         """Make all tables of an extent visible at once.
 
         What another process has committed as final in the meantime is left as it is, and dropped from these tables; the
         provisional rows that these replace disappear in the same transaction.
+
+        Parameters
+        ----------
+        stream : Stream
+        extent : Span, OffsetSpan, Moment or Ids
+        tables : mapping of str to Table
+            A table that is not named has no rows.
+        final : bool
+            False for what is to be asked again next time.
+        source : str
+            Host that answered.
+        gap : bool
+            That this can no longer be asked, and has no rows for this reason.
 
         Raises
         ------
         StoreError
             If the store cannot be written.
         """
-        segment = self._written(stream, extent, tables, final=final, source=source)
+        status = "gap" if gap else "final" if final else "provisional"
+        segment = self._written(stream, extent, tables, status, source)
         with self._catalog.writing() as connection:
             present = [other for other in records.segments(connection, stream) if extent.overlaps(other.extent)]
             settled = [other.extent for other in present if other.final]
@@ -100,16 +137,16 @@ class Store:
                 self._replace_provisional(connection, stream, part, [other for other in present if not other.final])
                 records.add_segment(connection, part, stream.fingerprint)
 
-    def _written(self, stream: Stream, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str) -> Segment:
+    def _written(self, stream: Stream, extent: Extent, tables: Mapping[str, pa.Table], status: str, source: str) -> Segment:
         segment_id = uuid.uuid4().hex
         files = write_files(self.folder, segment_id, extent, tables)
         now = time.time_ns() // 1000
-        return Segment(segment_id, stream.name, extent, final, source, now, version("ledgerframes"), files)
+        return Segment(segment_id, stream.name, extent, status, source, now, version("ledgerframes"), files)
 
     def _cut(self, stream: Stream, segment: Segment, part: Extent) -> Segment:
         """The part of a segment as a segment of its own; segments never change."""
         tables = {name: pq.read_table(self.folder / file.path, filters=part.filter()) for name, file in segment.files.items()}
-        cut = self._written(stream, part, tables, final=segment.final, source=segment.source)
+        cut = self._written(stream, part, tables, segment.status, segment.source)
         return replace(cut, fetched_at=segment.fetched_at, written_by=segment.written_by)
 
     def _replace_provisional(
@@ -124,16 +161,16 @@ class Store:
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def segments(self, stream: Stream, asked: Window | Ids | None = None) -> list[Segment]:
-        """The committed segments, in order; those that matter for a window or ids, or all."""
+    def segments(self, stream: Stream, asked: Window | Extent | None = None) -> list[Segment]:
+        """The committed segments, in order; those that matter for a window or an extent, or all."""
         with self._catalog.reading() as connection:
-            found = records.segments(connection, stream, asked if isinstance(asked, Ids) else None)
+            found = records.segments(connection, stream, None if isinstance(asked, Window) else asked)
         if not isinstance(asked, Window):
             return found
         return [segment for segment in found if isinstance(segment.extent, Span) and segment.extent.window.intersect(asked)]
 
-    def snapshot(self, stream: Stream, asked: Window | Ids) -> Snapshot:
-        """What is committed now for a window or ids; later commits do not change it."""
+    def snapshot(self, stream: Stream, asked: Window | Extent | None = None) -> Snapshot:
+        """What is committed now for a window or an extent, or all of it; later commits do not change it."""
         return Snapshot(self.network, self.folder, tuple(self.segments(stream, asked)))
 
     def freeze(self, target: Path) -> None:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from ledgerframes.errors import UsageError
 from ledgerframes.tables.history import EVENT_TABLES
+from ledgerframes.tables.ledger import LEDGER_TABLES
+from ledgerframes.tables.ledger_state import LEDGER_STATE_TABLES
+from ledgerframes.tables.reference import NAME_RULES, PRICE_VOTES
 from ledgerframes.tables.spec import Column, Table
+from ledgerframes.tables.wallet import TRANSFER_OFFERS
 
-__all__ = ["EVENT_TABLES", "TABLES", "Column", "Table", "table"]
+__all__ = ["EVENT_TABLES", "LEDGER_TABLES", "TABLES", "Column", "Table", "table"]
 
-TABLES: dict[str, Table] = {table.name: table for table in EVENT_TABLES}
+TABLES: dict[str, Table] = {
+    table.name: table for table in (*EVENT_TABLES, *LEDGER_TABLES, *LEDGER_STATE_TABLES, PRICE_VOTES, NAME_RULES, TRANSFER_OFFERS)
+}
 
 
 def table(name: str) -> Table:

@@ -16,13 +16,19 @@ COVERAGE = Table(
     row="segment of the store that frames read",
     family="bookkeeping",
     key=(),
-    sort=("migration_id", "since"),
+    sort=("migration_id", "since", "after"),
     columns=(
         MIGRATION,
         SINCE,
         UNTIL,
+        Column("after", INTEGER, "Offset before the first of the range; missing for times and ids.", STORE, nullable=True),
+        Column("through", INTEGER, "Last offset of the range; missing for times and ids.", STORE, nullable=True),
         Column(
-            "status", CHOICE, "Provisional rows may still change, and are asked again.", STORE, values=("final", "provisional")
+            "status",
+            CHOICE,
+            "Provisional rows may still change and are asked again; a gap can no longer be asked.",
+            STORE,
+            values=("final", "provisional", "gap"),
         ),
         Column("rows", INTEGER, "Rows of all tables together.", STORE, unit="rows"),
         Column("source", TEXT, "Host that answered.", STORE),

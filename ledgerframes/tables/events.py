@@ -124,7 +124,7 @@ def _updates(batch: _Batch) -> pa.Table:
             "effective_at": times([update.effective_at for update in updates], "effective_at"),
             "root_event_ids": _without_hash(pa.array([update.root_event_ids for update in updates], TEXTS)),
             "node_count": pa.array(lengths(update.events_by_id for update in updates), SMALL),
-            "offset": pa.array([None if update.offset is None else str(update.offset) for update in updates], TEXT),
+            "node_offset": pa.array([None if update.offset is None else str(update.offset) for update in updates], TEXT),
             "external_transaction_hash": pa.array([update.external_transaction_hash for update in updates], TEXT),
             "extra": _extras(updates),
         }

@@ -48,7 +48,8 @@ ID_SOURCES = ("listing", "ledger", "bulk", "user")
 VERDICT_RESULTS = ("VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", "VERDICT_RESULT_UNSPECIFIED")
 
 
-def _extra(owner: str) -> Column:
+def unknown_members(owner: str) -> Column:
+    """The column that keeps what this version does not know of an object."""
     return Column(
         "extra", JSON, f"Members of the {owner} that this version does not know, as JSON text.", "design: Tables", nullable=True
     )
@@ -94,14 +95,14 @@ UPDATES = Table(
         Column("root_event_ids", TEXTS, "Event ids of the roots of the transaction tree, in order.", UPDATE_ITEM, nullable=True),
         Column("node_count", SMALL, "Nodes of the transaction tree.", UPDATE_ITEM, unit="nodes"),
         Column(
-            "offset",
+            "node_offset",
             TEXT,
             "Offset inside the answering node, where it gives one; never comparable across nodes.",
             UPDATE_ITEM,
             nullable=True,
         ),
         Column("external_transaction_hash", TEXT, "Hash that an external party signed.", UPDATE_ITEM, nullable=True),
-        _extra("update"),
+        unknown_members("update"),
     ),
 )
 
@@ -141,7 +142,7 @@ TREE_EVENTS = Table(
         CREATE_ARGUMENTS,
         Column("choice_argument", JSON, "Argument of the choice, as JSON text; missing for a create.", NODE, nullable=True),
         Column("exercise_result", JSON, "Result of the choice, as JSON text of any type.", "wire fact 13", nullable=True),
-        _extra("node"),
+        unknown_members("node"),
     ),
 )
 
@@ -174,7 +175,7 @@ REASSIGNMENTS = Table(
         SIGNATORIES,
         OBSERVERS,
         CREATE_ARGUMENTS,
-        _extra("reassignment"),
+        unknown_members("reassignment"),
     ),
 )
 
@@ -208,7 +209,7 @@ VERDICTS = Table(
             "questions T1",
             values=ID_SOURCES,
         ),
-        _extra("verdict"),
+        unknown_members("verdict"),
     ),
 )
 
@@ -226,7 +227,7 @@ VIEWS = Table(
         Column("quorum_count", SMALL, "Quorums that must confirm the view.", VIEW, unit="quorums"),
         Column("sub_views", SMALLS, "View ids directly below.", VIEW),
         Column("view_hash", TEXT, "Hash of the view; empty wherever it was recorded.", "wire fact 4"),
-        _extra("view"),
+        unknown_members("view"),
     ),
 )
 
@@ -242,7 +243,7 @@ QUORUMS = Table(
         Column("quorum", SMALL, "Number of the quorum in its view, from 0.", VIEW),
         Column("threshold", SMALL, "Confirmations needed.", VIEW, unit="confirmations"),
         Column("parties", TEXTS, "Parties that may confirm.", VIEW),
-        _extra("quorum"),
+        unknown_members("quorum"),
     ),
 )
 
@@ -258,7 +259,7 @@ TRAFFIC = Table(
             "total_traffic_cost", INTEGER, "Cost of the request, paid by the submitting validator.", TRAFFIC_SUMMARY, unit="bytes"
         ),
         Column("envelope_count", SMALL, "Envelopes of the request.", TRAFFIC_SUMMARY, unit="envelopes"),
-        _extra("traffic summary"),
+        unknown_members("traffic summary"),
     ),
 )
 
@@ -273,7 +274,7 @@ ENVELOPES = Table(
         Column("envelope", SMALL, "Number of the envelope in its request, from 0.", TRAFFIC_SUMMARY),
         Column("traffic_cost", INTEGER, "Cost of the envelope.", TRAFFIC_SUMMARY, unit="bytes"),
         Column("view_ids", SMALLS, "Views inside; empty for mediator and root-hash messages.", TRAFFIC_SUMMARY),
-        _extra("envelope"),
+        unknown_members("envelope"),
     ),
 )
 
@@ -288,7 +289,7 @@ ACTIVITY_RECORDS = Table(
         Column("round_number", INTEGER, "Mining round that the activity counts for.", ACTIVITY),
         Column("party", TEXT, "App provider.", ACTIVITY),
         Column("weight", INTEGER, "Activity weight; 0 is a real value.", ACTIVITY, unit="bytes"),
-        _extra("activity record"),
+        unknown_members("activity record"),
     ),
 )
 

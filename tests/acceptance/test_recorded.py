@@ -67,7 +67,8 @@ def net(recorded: dict[str, bytes], tmp_path: Path) -> Iterator[lf.Network]:
     Path("ledgerframes.toml").write_text(
         f'[recorded]\nhistory_url = "http://127.0.0.1:{server.server_port}"\nrequests_per_second = 0\n'
     )
-    yield lf.connect("recorded", store=tmp_path / "store")
+    with lf.connect("recorded", store=tmp_path / "store") as net:
+        yield net
     server.shutdown()
     server.server_close()
 

@@ -292,18 +292,21 @@ def served(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.mark.loopback
 @pytest.mark.parametrize("served", [HalfAnAnswer], indirect=True)
 def test_half_a_body_over_a_real_socket(served: str) -> None:
-    with pytest.raises(Unreachable, match="no whole answer"):
-        lf.connect("sandbox", history_url=served, retries=0).history.events()
+    with lf.connect("sandbox", history_url=served, retries=0) as net, pytest.raises(Unreachable, match="no whole answer"):
+        net.history.events()
 
 
 @pytest.mark.loopback
 @pytest.mark.parametrize("served", [Silence], indirect=True)
 def test_a_host_that_never_answers_over_a_real_socket(served: str) -> None:
-    with pytest.raises(Timeout, match=r"within 0\.2 s"):
-        lf.connect("sandbox", history_url=served, retries=0, timeout=0.2).history.events()
+    with lf.connect("sandbox", history_url=served, retries=0, timeout=0.2) as net, pytest.raises(Timeout, match=r"within 0\.2 s"):
+        net.history.events()
 
 
 @pytest.mark.loopback
 def test_a_host_that_is_down_over_a_real_socket() -> None:
-    with pytest.raises(Unreachable, match="Check the URL"):
-        lf.connect("sandbox", history_url="http://127.0.0.1:1", retries=0).history.events()
+    with (
+        lf.connect("sandbox", history_url="http://127.0.0.1:1", retries=0) as net,
+        pytest.raises(Unreachable, match="Check the URL"),
+    ):
+        net.history.events()

@@ -27,7 +27,7 @@ def generate() -> ModuleType:
 # -- generated pages ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", ["tables.md", "results.md", "cli.md", "api.md", "configuration.md"])
+@pytest.mark.parametrize("page", ["tables.md", "results.md", "cli.md", "api.md", "operations.md", "configuration.md"])
 def test_generated_pages_are_current(generate: ModuleType, page: str) -> None:
     assert (DOCS / page).read_text() == generate.pages()[page], "run: python docs/generate.py"
 

@@ -54,7 +54,6 @@ def evil_net(store: Path) -> Network:
         network="evil",
         store=store,
         token=SecretStr(TOKEN),
-        token_env="EVIL_TOKEN",
         history_url=("https://evil.invalid",),
     )
     net = Network(settings, offline=True)
@@ -83,7 +82,6 @@ def _renamed(verdicts: pa.Table) -> pa.Table:
 def traffic_run(evil_net: Network, tmp_path_factory: pytest.TempPathFactory) -> ReportResult:
     """The traffic-cost report of the network with the evil party."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EVIL_TOKEN", TOKEN)
         patch.setenv("LEDGERFRAMES_TOKEN", TOKEN)
         out = tmp_path_factory.mktemp("reports")
         return run_report("traffic-cost", net=evil_net, out=out, since=SINCE, until=UNTIL, parameters={"every": "6h", "top": "5"})

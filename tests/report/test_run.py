@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
+import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -124,6 +128,28 @@ def test_a_kernel_that_dies(net: Network, tmp_path: Path, small: Small) -> None:
         run_report("small", net=net, out=tmp_path / "out", during="yesterday")
 
 
+KILLED = """
+import sys
+from pathlib import Path
+import ledgerframes as lf
+from ledgerframes.report import run_report
+net = lf.connect("sandbox", events=600, days=2, store=sys.argv[1], settle_minutes=0)
+run_report("verdicts", net=net, out=Path(sys.argv[2]), during="yesterday")
+"""
+
+
+def test_a_killed_run_leaves_nothing_visible(store: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(store), str(tmp_path)], stderr=subprocess.DEVNULL)
+    folder = tmp_path / "verdicts"
+    while not list(folder.glob(".tmp-*/scratch")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert all(path.name.startswith(".tmp-") for path in folder.iterdir())
+    assert list((tmp_path / "latest").iterdir()) == []
+
+
 def test_data_that_are_not_good_enough(net: Network, tmp_path: Path) -> None:
     with pytest.raises(CoverageError, match="min_coverage"):
         run_report("traffic-cost", net=net, out=tmp_path / "out", during="yesterday", min_coverage=1.0)
@@ -139,6 +165,14 @@ def test_data_that_are_not_good_enough(net: Network, tmp_path: Path) -> None:
 def test_a_window_without_rows_is_a_report_too(net: Network, tmp_path: Path, name: str) -> None:
     result = run_report(name, net=net, out=tmp_path / "out", since="2020-01-01", until="2020-01-02")
     assert result.run["coverage"]["requests"] == 0
+
+
+def test_inside_a_running_event_loop(net: Network, tmp_path: Path, small: Small) -> None:
+    async def as_in_a_notebook() -> ReportResult:
+        return run_report("small", net=net, out=tmp_path / "out", during="yesterday")
+
+    small("x = 1")
+    assert asyncio.run(as_in_a_notebook()).index.is_file()
 
 
 def test_offline_without_the_data(tmp_path: Path) -> None:

@@ -67,3 +67,75 @@ def read_all(client: httpx.Client, path: str = "/v0/events", page_size: int = 50
         found += page
         if len(page) < page_size:
             return found
+
+
+DELTA, EFFECTS = "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"
+PAGE = "/v2/updates/get-updates-page"
+ANYBODY: dict[str, Any] = {"filtersForAnyParty": {"cumulative": []}, "verbose": True}
+
+
+def ledger_of(box: Sandbox, token: str | None = None) -> httpx.Client:
+    """Return a client of a sandbox's ledger API, in the process."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return httpx.Client(transport=httpx.WSGITransport(app=box.app), base_url=box.ledger_url, headers=headers)
+
+
+def wallet_of(box: Sandbox, token: str | None = None) -> httpx.Client:
+    """Return a client of a sandbox's wallet API, in the process."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return httpx.Client(transport=httpx.WSGITransport(app=box.app), base_url=box.wallet_url, headers=headers)
+
+
+def update_format(shape: str = EFFECTS, events: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return a format of everything, or of what an event format says."""
+    asked = events or ANYBODY
+    return {
+        "includeTransactions": {"transactionShape": shape, "eventFormat": asked},
+        "includeReassignments": asked,
+        "includeTopologyEvents": {"includeParticipantAuthorizationEvents": {"parties": []}},
+    }
+
+
+def read_pages(client: httpx.Client, size: int = 500, **request: Any) -> list[dict[str, Any]]:
+    """Return the pages of a chain up to its end; a tail ends with its first empty page."""
+    body = {"updateFormat": update_format(), "maxPageSize": size, **request}
+    pages: list[dict[str, Any]] = []
+    while True:
+        pages.append(client.post(PAGE, json=body).raise_for_status().json())
+        body["pageToken"] = pages[-1]["nextPageToken"]
+        if not body["pageToken"] or not pages[-1]["updates"]:
+            return pages
+
+
+def updates_of(pages: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return (kind, value) of every update of some pages."""
+    found = []
+    for page in pages:
+        for item in page["updates"]:
+            ((kind, wrapped),) = item["update"].items()
+            assert set(wrapped) == {"value"}
+            found.append((kind, wrapped["value"]))
+    return found
+
+
+@pytest.fixture(scope="session")
+def ledger(box: Sandbox) -> httpx.Client:
+    """A client of the ledger API, in the process."""
+    return ledger_of(box)
+
+
+@pytest.fixture(scope="session")
+def effects(ledger: httpx.Client) -> list[tuple[str, dict[str, Any]]]:
+    """Every update of the participant as ledger effects."""
+    return updates_of(read_pages(ledger, 2000))
+
+
+@pytest.fixture(scope="session")
+def deltas(ledger: httpx.Client) -> list[tuple[str, dict[str, Any]]]:
+    """Every update of the participant as ACS delta."""
+    return updates_of(read_pages(ledger, 2000, updateFormat=update_format(DELTA)))
+
+
+def events_of(value: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return (kind, event) of a transaction."""
+    return [next(iter(event.items())) for event in value["events"]]

@@ -11,7 +11,8 @@ import pytest
 
 from ledgerframes.sandbox import Dropped, Faults, Sandbox
 
-from .conftest import DAYS, EVENTS, client_of
+from .conftest import DAYS, EVENTS, client_of, ledger_of, update_format, wallet_of
+from .conftest import PAGE as PAGE_OF_UPDATES
 
 PAGE = {"page_size": 40, "after": {"after_migration_id": 4, "after_record_time": "2026-11-08T12:00:00Z"}}
 
@@ -158,3 +159,42 @@ def test_payloads_are_left_alone(good: httpx.Response) -> None:
         ]
 
     assert json.dumps(payloads(page(unknown_members=1, string_integers=1))) == json.dumps(payloads(good))
+
+
+def ledger_page(**faults: Any) -> Any:
+    client = ledger_of(Sandbox(1, EVENTS, DAYS, faults=Faults(**faults)))
+    return client.post(PAGE_OF_UPDATES, json={"updateFormat": update_format(), "endOffsetInclusive": 45_000}).json()
+
+
+def test_distortions_of_ledger_updates() -> None:
+    plain = ledger_page()
+    assert without_extensions(ledger_page(unknown_members=1)) == plain
+    assert ledger_page(unknown_members=1) != plain
+    for item in ledger_page(unknown_members=1)["updates"]:
+        assert len(item["update"]) == 1
+    text = ledger_page(string_integers=1)
+    assert text["highestPageOffsetInclusive"] == str(plain["highestPageOffsetInclusive"])
+    values = [next(iter(item["update"].values()))["value"] for item in text["updates"]]
+    assert all(isinstance(value["offset"], str) for value in values)
+    assert {"update": 5} in ledger_page(not_an_event=1)["updates"]
+
+
+def test_distortions_leave_other_bodies_alone() -> None:
+    everything = Faults(not_an_event=1, unknown_members=1, string_integers=1, old_service=1)
+    client = ledger_of(Sandbox(1, EVENTS, DAYS, faults=everything))
+    package = client.get("/v2/packages").json()["packageIds"][0]
+    assert client.get(f"/v2/packages/{package}").is_success
+    body = {"updateFormat": update_format(), "endInclusive": 500}
+    assert isinstance(client.post("/v2/updates", json=body).json(), list)
+
+
+def test_faults_strike_all_apis(box: Sandbox) -> None:
+    busy = Sandbox(1, EVENTS, DAYS, faults=Faults(too_many_requests=1))
+    assert ledger_of(busy).get("/v2/version").status_code == 429
+    assert wallet_of(busy).get("/v0/wallet/balance").status_code == 429
+    assert ledger_of(busy).get("/livez").is_success
+
+
+def test_the_sandbox_says_what_goes_wrong() -> None:
+    assert "faults {'overload_409': 0.5}" in repr(Sandbox(1, EVENTS, DAYS, faults=Faults(overload_409=0.5)))
+    assert "faults" not in repr(Sandbox(1, EVENTS, DAYS, faults=Faults()))

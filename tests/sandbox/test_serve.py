@@ -14,6 +14,8 @@ from ledgerframes.sandbox.serve import make_server
 
 from .conftest import DAYS, EVENTS
 
+BULK = {"start_record_time": "2026-11-01T00:00:00Z", "end_record_time": "2026-11-09T00:00:00Z", "page_size": 99}
+
 
 @contextmanager
 def served(box: Sandbox) -> Iterator[httpx.Client]:
@@ -54,3 +56,25 @@ def test_a_truncated_body_ends_early() -> None:
         pytest.raises(httpx.RemoteProtocolError),
     ):
         remote.post("/v0/events", json={"page_size": 5})
+
+
+@pytest.mark.loopback
+def test_all_apis_are_served_under_their_prefixes() -> None:
+    box = Sandbox(1, EVENTS, DAYS)
+    with served(box) as remote:
+        root = str(remote.base_url).removesuffix("/api/scan/")
+        assert remote.get(f"{root}/api/ledger/v2/state/ledger-end").json() == {"offset": box.ledger.end()}
+        assert remote.get(f"{root}/api/validator/v0/wallet/transfer-offers").json() == {"offers": []}
+        ref = remote.post("/v0/history/bulk/updates", json=BULK).json()["object_refs"][0]
+        assert ref["url"].startswith(root)
+        assert remote.get(ref["url"]).content == box.bulk.get(box.bulk.keys(box.bulk.folders()[0])[0])
+
+
+@pytest.mark.loopback
+def test_a_drop_after_the_effect_is_a_closed_socket() -> None:
+    box = Sandbox(1, EVENTS, DAYS, faults=Faults(dropped_after_write=1))
+    with served(box) as remote:
+        root = str(remote.base_url).removesuffix("/api/scan/")
+        with pytest.raises(httpx.RemoteProtocolError):
+            remote.post(f"{root}/api/ledger/v2/parties", json={"partyIdHint": "zora"})
+    assert len(box.writes) == 1

@@ -14,6 +14,7 @@ from ..times import HOUR, trimmed
 from . import tokens
 
 ASSIGNED_FIRST = 0.15
+LEDGER_ONLY = "unassigned_contract"  # what only the ledger API tells of an unassignment
 
 
 @dataclass(slots=True)
@@ -66,6 +67,8 @@ def _begin(scene: Scene) -> Pending:
 
 
 def _unassignment(scene: Scene, half: Pending) -> dict[str, Any]:
+    created = create(half.contract)
+    created["created_at"] = trimmed(half.contract.created_at)
     return {
         "submitter": half.owner.identifier,
         "source_synchronizer": half.source,
@@ -74,6 +77,7 @@ def _unassignment(scene: Scene, half: Pending) -> dict[str, Any]:
         "unassign_id": half.unassign_id,
         "reassignment_counter": half.counter,
         "contract_id": half.contract.identifier,
+        LEDGER_ONLY: created,
     }
 
 

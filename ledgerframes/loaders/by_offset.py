@@ -1,0 +1,316 @@
+"""A participant's update pages by offset: the plan, the chains of pages, and the tail that is followed."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from ledgerframes.api.transport import Answer
+from ledgerframes.api.update_format import UpdateFormat
+from ledgerframes.errors import CoverageError, DecodeError, InvalidPageToken, InvalidRequest, PrunedOffset, StoreError, UsageError
+from ledgerframes.loaders.gathering import SEGMENT_BYTES, Gathered, wait_for
+from ledgerframes.loaders.progress import Progress
+from ledgerframes.network import Network
+from ledgerframes.store import LEDGER, OffsetSpan
+from ledgerframes.tables.ledger_pages import ledger_tables
+from ledgerframes.wire.decode import collector_paused
+from ledgerframes.wire.ledger import UpdatesPage, decode_page
+
+logger = logging.getLogger("ledgerframes")
+
+PAGES_PER_PIECE = 4  # a span shorter than this many pages is not split
+
+
+@dataclass(frozen=True)
+class LedgerView:
+    """One participant's ledger seen through one filter: what offsets can be compared within.
+
+    Attributes
+    ----------
+    participant_id : str
+    update_format : UpdateFormat
+    """
+
+    participant_id: str
+    update_format: UpdateFormat
+
+    @property
+    def lane(self) -> str:
+        """Names the view in the store."""
+        return f"{self.participant_id} {hashlib.sha256(str(self.update_format).encode()).hexdigest()[:16]}"
+
+    @property
+    def shows_trees(self) -> bool:
+        """Whether the events are ledger effects."""
+        return self.update_format.shape == "ledger_effects"
+
+    def span(self, after: int, through: int) -> OffsetSpan:
+        """The offsets of this view with ``after < offset <= through``."""
+        return OffsetSpan(self.lane, after, through)
+
+
+def open_view(net: Network, update_format: UpdateFormat) -> LedgerView:
+    """The ledger that the store belongs to; offline the one it knows, online the one that answers.
+
+    Raises
+    ------
+    CoverageError
+        If the network is offline and no ledger is stored.
+    StoreError
+        If another participant answers, or its ledger has been reset: its end lies below what is stored.
+    """
+    if net.offline:
+        stored = net.store.participant()
+        if stored is None:
+            raise CoverageError(
+                f"{net.name} is offline and the store lacks its ledger. Run again without offline.", missing=("ledger",)
+            )
+        return LedgerView(stored, update_format)
+    participant_id = net.ledger.participant_id()
+    known = net.store.belongs_to(participant_id)
+    if known != participant_id:
+        raise StoreError(
+            f"The store {net.store.folder} holds the ledger of participant {known}, but {participant_id} answers; offsets of two "
+            "participants cannot be mixed. Check ledger_url, or give this participant a profile with a network name of its own.",
+            path=str(net.store.folder),
+        )
+    end, highest = net.ledger.ledger_end(), net.store.highest(LEDGER)
+    if end < highest:
+        raise StoreError(
+            f"The ledger of {participant_id} ends at {end}, below offset {highest} in the store: it was reset. "
+            f"Move {net.store.folder} away, or use a profile with another network name.",
+            path=str(net.store.folder),
+        )
+    return LedgerView(participant_id, update_format)
+
+
+def require_stored(net: Network, asked: OffsetSpan) -> None:
+    """Offline, offsets that the store lacks are an error.
+
+    Raises
+    ------
+    CoverageError
+        If a part is not in the store.
+    """
+    missing = tuple(str(span) for span in net.store.missing_offsets(LEDGER, asked))
+    if missing:
+        lacks = "; ".join(missing)
+        raise CoverageError(f"{net.name} is offline and the store lacks {lacks}. Run again without offline.", missing=missing)
+
+
+def checked_bounds(net: Network, after: int | None, through: int | None) -> tuple[int, int]:
+    """The offsets to read, from what the caller said and the ledger has.
+
+    Raises
+    ------
+    UsageError
+        If they make no sense, or lie past the ledger's end.
+    """
+    end = net.store.highest(LEDGER) if net.offline else net.ledger.ledger_end()
+    low, high = after or 0, end if through is None else through
+    if low < 0 or high < 0:
+        raise UsageError(f"Offsets are not negative: after={low}, through={high}.")
+    if high > end and not net.offline:
+        raise UsageError(f"through={high} lies past the ledger's end, which is {end}. Leave it out, or ask again later.")
+    if low > high:
+        raise UsageError(f"after={low} must not lie past through={high}.")
+    return low, high
+
+
+def sync(net: Network, view: LedgerView, asked: OffsetSpan, *, explicit: bool, descending: bool, progress: bool | None) -> None:
+    """Fetch what the store lacks of a range of offsets, and commit it piece by piece.
+
+    Parameters
+    ----------
+    net : Network
+    view : LedgerView
+    asked : OffsetSpan
+    explicit : bool
+        Whether the caller named the lower bound: then a part lost to pruning is an error instead of a gap.
+    descending : bool
+        Read from the end.
+    progress : bool or None
+
+    Raises
+    ------
+    PrunedOffset
+        If the caller named a lower bound that is pruned and not in the store.
+    """
+    missing = net.store.missing_offsets(LEDGER, asked)
+    if not missing:
+        return
+    _record_pruned(net, view, missing, explicit)
+    page_size = net.settings.limits.page_size
+    spans = net.store.missing_offsets(LEDGER, asked)
+    pieces = [piece for span in spans for piece in _pieces(span, page_size, net.settings.limits.parallel)]
+    total = sum(piece.high - piece.low for piece in pieces)
+    with Progress(f"{net.name} ledger", total, progress) as bar, ThreadPoolExecutor(net.settings.limits.parallel) as readers:
+        reading = _Reading(net, view, descending, bar, threading.Event())
+        wait_for([readers.submit(reading.read, piece, page_size) for piece in pieces], reading.stop)
+
+
+def _pieces(span: OffsetSpan, page_size: int, parallel: int) -> list[OffsetSpan]:
+    return span.split(max(1, min(parallel, (span.high - span.low) // (page_size * PAGES_PER_PIECE))))
+
+
+def _record_pruned(net: Network, view: LedgerView, missing: list[OffsetSpan], explicit: bool) -> None:
+    """What is missing and pruned can no longer be asked: say so, or remember it as a gap."""
+    pruned = net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
+    if explicit and missing[0].low < pruned:
+        raise PrunedOffset(
+            f"The ledger of {view.participant_id} is pruned through offset {pruned}. Ask with after={pruned} or more.",
+            earliest_offset=pruned,
+        )
+    for span in missing:
+        if span.low < pruned:
+            _commit_gap(net, replace(span, high=min(span.high, pruned)))
+
+
+def _commit_gap(net: Network, lost: OffsetSpan) -> None:
+    logger.warning("%s: %s was pruned before it could be read; it stays a gap", net.name, lost)
+    net.store.commit(LEDGER, lost, {}, final=True, gap=True, source="")
+
+
+# -- chains of pages ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One sync under way: what its threads share."""
+
+    net: Network
+    view: LedgerView
+    descending: bool
+    bar: Progress
+    stop: threading.Event
+
+    def read(self, piece: OffsetSpan, page_size: int) -> None:
+        """Read one piece; a page size that is refused is halved, and what pruning overtakes becomes a gap."""
+        rest: list[OffsetSpan] = [piece]
+        while rest and not self.stop.is_set():
+            try:
+                self._read_chain(rest[0], page_size)
+            except InvalidPageToken:
+                logger.info("%s has forgotten the page token; beginning a new chain", self.net.name)
+            except InvalidRequest as error:
+                if page_size == 1 or "size" not in error.detail.lower():
+                    raise
+                page_size = max(1, page_size // 2)
+                logger.warning("%s refused the page size (%s); trying %d", self.net.name, error.detail, page_size)
+            except PrunedOffset as error:
+                _commit_gap(self.net, replace(rest[0], high=min(rest[0].high, max(error.earliest_offset, rest[0].low + 1))))
+            rest = self.net.store.missing_offsets(LEDGER, piece)
+
+    def _read_chain(self, span: OffsetSpan, page_size: int) -> None:
+        gathered, known = Gathered(LEDGER.tables), replace(span, high=span.low)
+        if self.descending:
+            known = replace(span, low=span.high)
+        for answer, page in _chain(self.net, self.view, span, page_size, self.descending):
+            with collector_paused():
+                gathered.add(ledger_tables(page.updates or [], self.view.participant_id, trees=self.view.shows_trees))
+            known = _joined(known, page, span, self.descending)
+            last = not page.next_page_token
+            if last or self.stop.is_set() or gathered.bytes >= SEGMENT_BYTES:
+                known = self._commit(known, gathered.take(descending=self.descending), answer.host)
+            if self.stop.is_set():
+                return
+
+    def _commit(self, known: OffsetSpan, tables: dict[str, pa.Table], host: str) -> OffsetSpan:
+        """Commit what is known, and give the empty span where the next page joins."""
+        if known.low < known.high:
+            self.net.store.commit(LEDGER, known, tables, final=True, source=host)
+            self.bar.advance(known.high - known.low)
+        return replace(known, high=known.low) if self.descending else replace(known, low=known.high)
+
+
+def _joined(known: OffsetSpan, page: UpdatesPage, span: OffsetSpan, descending: bool) -> OffsetSpan:
+    """What is known with one more page, whose bounds must join those of the page before (wire facts 2.2)."""
+    low = max(page.lowest_page_offset_exclusive, span.low)
+    high = min(page.highest_page_offset_inclusive, span.high)
+    edge, expected = (high, known.low) if descending else (low, known.high)
+    if edge != expected or low > high:
+        bound = "highestPageOffsetInclusive" if descending else "lowestPageOffsetExclusive"
+        raise DecodeError(
+            f"A page of updates covers offsets {low} < … <= {high}, which does not join {expected}.", json_path=f"$.{bound}"
+        )
+    return replace(known, low=low) if descending else replace(known, high=high)
+
+
+def _chain(
+    net: Network, view: LedgerView, span: OffsetSpan, page_size: int, descending: bool
+) -> Iterator[tuple[Answer, UpdatesPage]]:
+    """The pages of one span: the first without a token, each further one with the last and otherwise the same request."""
+    request: dict[str, Any] = {
+        "updateFormat": view.update_format.as_json(),
+        "beginOffsetExclusive": span.low,
+        "endOffsetInclusive": span.high,
+        "maxPageSize": page_size,
+        "descendingOrder": descending,
+    }
+    while True:
+        answer = net.ledger.get_updates_page(request)
+        page = decode_page(answer.body)
+        yield answer, page
+        if not page.next_page_token:
+            return
+        request = {**request, "pageToken": page.next_page_token}
+
+
+# -- the tail -------------------------------------------------------------------------------------------------------
+
+
+def follow(net: Network, view: LedgerView, after: int, poll_seconds: float, stop: threading.Event) -> int:
+    """Read what the ledger adds, until told to stop; every page is committed before the next is asked for.
+
+    Parameters
+    ----------
+    net : Network
+    view : LedgerView
+    after : int
+        Everything through this offset is in the store.
+    poll_seconds : float
+        Pause when there is nothing new.
+    stop : threading.Event
+        Set to end after the page under way.
+
+    Returns
+    -------
+    int
+        Everything through this offset is in the store now.
+    """
+    token, reached = None, after
+    request = _tail_request(net, view, after)
+    while not stop.is_set():
+        try:
+            answer = net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
+        except InvalidPageToken:
+            token, request = None, _tail_request(net, view, after)  # the service has forgotten it: begin a new chain
+            continue
+        page = decode_page(answer.body)
+        token, reached = page.next_page_token, page.highest_page_offset_inclusive
+        if page.updates:
+            tables = ledger_tables(page.updates, view.participant_id, trees=view.shows_trees)
+            net.store.commit(LEDGER, view.span(after, reached), tables, final=True, source=answer.host)
+            after = reached
+        else:
+            stop.wait(poll_seconds)
+    if after < reached:
+        net.store.commit(LEDGER, view.span(after, reached), {}, final=True, source=answer.host)
+    return reached
+
+
+def _tail_request(net: Network, view: LedgerView, after: int) -> dict[str, Any]:
+    """A request without an end: its chain never ends (wire fact 33)."""
+    return {
+        "updateFormat": view.update_format.as_json(),
+        "beginOffsetExclusive": after,
+        "maxPageSize": net.settings.limits.page_size,
+        "descendingOrder": False,
+    }

@@ -1,0 +1,51 @@
+"""The served present: it stands still at the end of the world, is moved by hand, or runs."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+from threading import Lock
+
+from .times import SECOND, micros, moment
+
+
+class Clock:
+    """What time it is for whoever asks the sandbox.
+
+    Parameters
+    ----------
+    position
+        Microseconds since 1970 at which it begins.
+    end
+        Where a running clock stops; setting it by hand may go further.
+    speed
+        World seconds per second of the wall clock; 0 stands still.
+    """
+
+    def __init__(self, position: int, end: int, speed: float = 0) -> None:
+        self._position = position
+        self._end = end
+        self._speed = speed
+        self._since = time.monotonic()
+        self._lock = Lock()
+
+    def now(self) -> int:
+        """Return the present in microseconds since 1970."""
+        if not self._speed:
+            return self._position
+        passed = int((time.monotonic() - self._since) * self._speed * SECOND)
+        return max(self._position, min(self._end, self._position + passed))
+
+    @property
+    def time(self) -> datetime:
+        """The present, UTC."""
+        return moment(self.now())
+
+    def set(self, to: datetime) -> None:
+        """Move the present to a moment that has a time zone."""
+        with self._lock:
+            self._position, self._since = micros(to), time.monotonic()
+
+    def advance(self, by: timedelta) -> None:
+        """Move the present on."""
+        self.set(moment(self.now()) + by)

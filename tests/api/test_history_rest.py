@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.errors import BadRequest, DecodeError, Internal, NotFound, UsageError
+
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+def network(handler: Handler, **overrides: Any) -> lf.Network:
+    transport = httpx.MockTransport(handler)
+    return lf.connect("sandbox", history_url="http://one.invalid/api", transport=transport, requests_per_second=0, **overrides)
+
+
+def answering(content: Any, seen: list[httpx.Request]) -> Handler:
+    def handler(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, content=content) if isinstance(content, bytes) else httpx.Response(200, json=content)
+
+    return handler
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sent"),
+    [
+        ({}, {}),  # a body is needed even so (wire fact 54)
+        (
+            {"cached_contract_id": "00aa", "cached_domain_id": "global::12"},
+            {"cached_ans_rules_contract_id": "00aa", "cached_ans_rules_domain_id": "global::12"},
+        ),
+    ],
+)
+def test_name_rules_as_sent(arguments: dict[str, str], sent: dict[str, str]) -> None:
+    seen: list[httpx.Request] = []
+    network(answering({"ans_rules_update": {"domain_id": "d"}}, seen)).history.name_rules(**arguments)
+    assert (seen[0].method, seen[0].url.path) == ("POST", "/api/v0/ans-rules")
+    assert json.loads(seen[0].content) == sent
+
+
+def test_name_rules_fresh_and_cached(fixtures: Path) -> None:
+    recorded = json.loads((fixtures / "made" / "scan_ans_rules.json").read_text())
+    fresh = network(answering(recorded["fresh"], [])).history.name_rules()
+    expected = recorded["fresh"]["ans_rules_update"]
+    assert fresh.contract is not None
+    assert (fresh.contract.contract_id, fresh.domain_id) == (expected["contract"]["contract_id"], expected["domain_id"])
+    assert msgspec.json.decode(fresh.contract.payload) == expected["contract"]["payload"]
+    assert network(answering(recorded["cached_hit"], [])).history.name_rules("00aa").contract is None
+
+
+@pytest.mark.parametrize(("vocabulary", "coin"), [("neutral", "coin"), ("canton", "amulet")])
+def test_price_votes_use_the_networks_word(vocabulary: str, coin: str) -> None:
+    seen: list[httpx.Request] = []
+    net = network(answering({f"{coin}_price_votes": []}, seen), vocabulary=vocabulary)
+    assert net.history.price_votes() == []
+    assert (seen[0].method, seen[0].url.path) == ("GET", f"/api/v0/{coin}-price/votes")
+
+
+def test_price_votes_as_published(fixtures: Path) -> None:
+    recorded = json.loads((fixtures / "made" / "scan_amulet_price_votes.json").read_text())
+    votes = network(answering(recorded, []), vocabulary="canton").history.price_votes()
+    assert [vote.contract_id for vote in votes] == [vote["contract_id"] for vote in recorded["amulet_price_votes"]]
+    assert msgspec.json.decode(votes[1].payload)["amuletPrice"] is None  # a new voter has none (wire fact 11)
+    with pytest.raises(
+        DecodeError, match=r"without coin_price_votes; it has amulet_price_votes\. Check the profile's vocabulary"
+    ):
+        network(answering(recorded, [])).history.price_votes()
+
+
+def test_unknown_members_of_a_contract_are_kept() -> None:
+    contract = {"template_id": "t", "contract_id": "c", "payload": {}, "created_at": "2026-01-01T00:00:00Z", "new": 1}
+    (vote,) = network(answering({"coin_price_votes": [contract]}, [])).history.price_votes()
+    assert msgspec.json.decode(vote.extra) == {"new": 1}
+    assert vote.created_event_blob is None
+
+
+def test_a_bulk_key_is_one_segment_of_the_path() -> None:
+    seen: list[httpx.Request] = []
+    key = "2026-01-29T00:00:00Z~2026-01-30T00:00:00Z/updates_compact_json_0.zstd"
+    assert network(answering(b"\x28\xb5\x2f\xfd", seen)).history.bulk_object(key) == b"\x28\xb5\x2f\xfd"
+    segment = b"2026-01-29T00%3A00%3A00Z%7E2026-01-30T00%3A00%3A00Z%2Fupdates_compact_json_0.zstd"
+    assert seen[0].url.raw_path == b"/api/v0/history/bulk/download/" + segment
+
+
+@pytest.mark.parametrize("key", ["", ".", ".."])
+def test_what_is_no_key_is_refused(key: str) -> None:
+    with pytest.raises(UsageError, match="not the key of a bulk object"):
+        network(lambda _: pytest.fail("sent")).history.bulk_object(key)
+
+
+@pytest.mark.parametrize(("status", "kind"), [(404, NotFound), (400, BadRequest), (500, Internal)])
+def test_refusals(status: int, kind: type[Exception]) -> None:
+    history = network(lambda _: httpx.Response(status, json={"error": "it is so"}), retries=0).history
+    for call in (history.name_rules, history.price_votes, lambda: history.bulk_object("key")):
+        with pytest.raises(kind, match="it is so"):
+            call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("content", [{}, {"ans_rules_update": None}, {"ans_rules_update": {"contract": {}}}, []])
+def test_malformed_name_rules(content: Any) -> None:
+    with pytest.raises(DecodeError, match="ans-rules"):
+        network(answering(content, [])).history.name_rules()

@@ -1,0 +1,554 @@
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.api.ledger import Ledger
+from ledgerframes.api.operations import OPERATIONS, Operation
+from ledgerframes.api.update_format import event_format, update_format
+from ledgerframes.errors import (
+    ContractNotFound,
+    CoverageError,
+    DecodeError,
+    LedgerUnavailable,
+    NotFound,
+    NotOffered,
+    NotVisible,
+    TooManyElements,
+    UpdateNotFound,
+    UsageError,
+)
+from ledgerframes.wire.ledger import OffsetCheckpoint
+from ledgerframes.wire.ledger_state import Completion, one_of
+
+Handler = Callable[[httpx.Request], httpx.Response]
+URL = "http://one.invalid/prefix"
+LEDGER = [entry for entry in OPERATIONS if entry.api == "ledger"]
+UNKNOWN_ROUTE = httpx.Response(404, text="The requested resource could not be found.")
+EVERYTHING = update_format()
+
+
+def ledger(handler: Handler, **overrides: Any) -> Ledger:
+    transport = httpx.MockTransport(handler)
+    return lf.connect("sandbox", ledger_url=URL, transport=transport, requests_per_second=0, **overrides).ledger
+
+
+def answering(content: Any, seen: list[httpx.Request] | None = None, status: int = 200) -> Handler:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if seen is not None:
+            seen.append(request)
+        return httpx.Response(status, content=content) if isinstance(content, bytes) else httpx.Response(status, json=content)
+
+    return handler
+
+
+def sent(seen: list[httpx.Request]) -> tuple[str, str, dict[str, str], Any]:
+    """Method, path, query and body of the one request."""
+    (request,) = seen
+    body = json.loads(request.content) if request.content[:1] == b"{" else request.content
+    return request.method, request.url.path.removeprefix("/prefix"), dict(request.url.params), body
+
+
+# -- requests as they are sent -----------------------------------------------------------------------------------------
+
+EVENTS = event_format().as_json()
+READS: list[tuple[Callable[[Ledger], Any], Any, tuple[str, str, dict[str, str], Any]]] = [
+    (lambda it: it.ledger_end(), {"offset": 9}, ("GET", "/v2/state/ledger-end", {}, b"")),
+    (lambda it: it.participant_id(), {"participantId": "p"}, ("GET", "/v2/parties/participant-id", {}, b"")),
+    (
+        lambda it: it.connected_synchronizers(party="alice"),
+        {"connectedSynchronizers": []},
+        ("GET", "/v2/state/connected-synchronizers", {"party": "alice"}, b""),
+    ),
+    (
+        lambda it: it.parties_page(page_token="t", page_size=5, filter_party="a"),
+        {"partyDetails": [], "nextPageToken": ""},
+        ("GET", "/v2/parties", {"pageToken": "t", "pageSize": "5", "filter-party": "a"}, b""),
+    ),
+    (lambda it: it.party("a::1/2"), {"partyDetails": []}, ("GET", "/v2/parties/a::1/2", {}, b"")),
+    (lambda it: it.package_status("ab"), {"packageStatus": "x"}, ("GET", "/v2/packages/ab/status", {}, b"")),
+    (
+        lambda it: it.vetted_packages_page(page_size=3, package_filter={"packageNamePrefixes": ["a"]}),
+        {"vettedPackages": [], "nextPageToken": ""},
+        ("POST", "/v2/package-vetting/list", {}, {"pageSize": 3, "packageMetadataFilter": {"packageNamePrefixes": ["a"]}}),
+    ),
+    (
+        lambda it: it.active_contracts_page(event_format(), active_at_offset=7, max_page_size=10, page_token="t"),
+        {"activeContracts": []},
+        (
+            "POST",
+            "/v2/state/active-contracts-page",
+            {},
+            {"eventFormat": EVENTS, "activeAtOffset": 7, "maxPageSize": 10, "pageToken": "t"},
+        ),
+    ),
+    (
+        lambda it: it.active_contracts(event_format(), active_at_offset=0, limit=5, idle_ms=100),
+        [],
+        (
+            "POST",
+            "/v2/state/active-contracts",
+            {"limit": "5", "stream_idle_timeout_ms": "100"},
+            {"activeAtOffset": 0, "eventFormat": EVENTS},
+        ),
+    ),
+    (
+        lambda it: it.events_by_contract_id("00aa", event_format()),
+        {},
+        ("POST", "/v2/events/events-by-contract-id", {}, {"contractId": "00aa", "eventFormat": EVENTS}),
+    ),
+    (
+        lambda it: it.contract_by_id("00aa", querying_parties=["alice"]),
+        {},
+        ("POST", "/v2/contracts/contract-by-id", {}, {"contractId": "00aa", "queryingParties": ["alice"]}),
+    ),
+    (
+        lambda it: it.command_completions(["alice"], after=4, limit=9),
+        [],
+        ("POST", "/v2/commands/command-completions", {"limit": "9"}, {"parties": ["alice"], "beginExclusive": 4}),
+    ),
+    (
+        lambda it: it.updates(EVERYTHING, after=1, through=5, descending=True),
+        [],
+        (
+            "POST",
+            "/v2/updates",
+            {},
+            {"beginExclusive": 1, "endInclusive": 5, "descendingOrder": True, "updateFormat": EVERYTHING.as_json()},
+        ),
+    ),
+    (
+        lambda it: it.update_by_id("1220aa", EVERYTHING),
+        {},
+        ("POST", "/v2/updates/update-by-id", {}, {"updateId": "1220aa", "updateFormat": EVERYTHING.as_json()}),
+    ),
+    (
+        lambda it: it.update_by_offset(5, EVERYTHING),
+        {},
+        ("POST", "/v2/updates/update-by-offset", {}, {"offset": 5, "updateFormat": EVERYTHING.as_json()}),
+    ),
+    (
+        lambda it: it.get_updates_page({"updateFormat": EVERYTHING, "maxPageSize": 3, "endOffsetInclusive": None}),
+        {},
+        ("POST", "/v2/updates/get-updates-page", {}, {"updateFormat": EVERYTHING.as_json(), "maxPageSize": 3}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "answer", "expected"), READS, ids=lambda value: value[1] if isinstance(value, tuple) else "")
+def test_reads_as_they_are_sent_and_tried_again(
+    call: Callable[[Ledger], Any], answer: Any, expected: tuple[str, str, dict[str, str], Any]
+) -> None:
+    seen: list[httpx.Request] = []
+    call(ledger(answering(answer, seen)))
+    assert sent(seen) == expected
+    failures = [503, 503]
+    tried = ledger(lambda _: httpx.Response(failures.pop()) if failures else httpx.Response(200, json=answer))
+    call(tried)
+    assert tried.transport.requests == 3
+
+
+JSON = {"any": ["thing"]}
+WRITES: list[tuple[Callable[[Ledger], Any], tuple[str, str, dict[str, str], Any]]] = [
+    (lambda it: it.submit_and_wait(JSON), ("POST", "/v2/commands/submit-and-wait", {}, JSON)),
+    (
+        lambda it: it.submit_and_wait_for_transaction(JSON),
+        ("POST", "/v2/commands/submit-and-wait-for-transaction", {}, JSON),
+    ),
+    (
+        lambda it: it.submit_and_wait_for_reassignment(JSON),
+        ("POST", "/v2/commands/submit-and-wait-for-reassignment", {}, JSON),
+    ),
+    (lambda it: it.async_submit(JSON), ("POST", "/v2/commands/async/submit", {}, JSON)),
+    (lambda it: it.async_submit_reassignment(JSON), ("POST", "/v2/commands/async/submit-reassignment", {}, JSON)),
+    (lambda it: it.allocate_party(JSON), ("POST", "/v2/parties", {}, JSON)),
+    (lambda it: it.update_party("alice::1", JSON), ("PATCH", "/v2/parties/alice::1", {}, JSON)),
+    (lambda it: it.allocate_external_party(JSON), ("POST", "/v2/parties/external/allocate", {}, JSON)),
+    (lambda it: it.update_vetting(JSON), ("POST", "/v2/package-vetting/update", {}, JSON)),
+    (lambda it: it.post_package_vetting(JSON), ("POST", "/v2/package-vetting", {}, JSON)),
+    (
+        lambda it: it.upload_dar(b"PK", vet_all_packages=True, synchronizer_id="s"),
+        ("POST", "/v2/dars", {"vetAllPackages": "true", "synchronizerId": "s"}, b"PK"),
+    ),
+    (lambda it: it.validate_dar(b"PK", synchronizer_id="s"), ("POST", "/v2/dars/validate", {"synchronizerId": "s"}, b"PK")),
+    (lambda it: it.call("create_user", body=JSON), ("POST", "/v2/users", {}, JSON)),
+    (lambda it: it.call("delete_user", user_id="a b"), ("DELETE", "/v2/users/a b", {}, b"")),
+]
+
+
+@pytest.mark.parametrize(("call", "expected"), WRITES, ids=lambda value: value[1] if isinstance(value, tuple) else "")
+def test_writes_are_passed_on_as_they_are_and_sent_once(
+    call: Callable[[Ledger], Any], expected: tuple[str, str, dict[str, str], Any]
+) -> None:
+    seen: list[httpx.Request] = []
+    assert call(ledger(answering({"updateId": "u"}, seen))) == {"updateId": "u"}
+    assert sent(seen) == expected
+    assert call(ledger(answering(b""))) is None
+    failing = ledger(answering({"code": "SERVICE_NOT_RUNNING", "errorCategory": 1, "cause": "down", "context": {}}, status=503))
+    with pytest.raises(LedgerUnavailable):
+        call(failing)
+    assert failing.transport.requests == 1
+
+
+def test_generating_topology_changes_nothing_so_it_is_tried_again() -> None:
+    failures = [503]
+    it = ledger(lambda _: httpx.Response(failures.pop()) if failures else httpx.Response(200, json={"topologyTransactions": []}))
+    assert it.external_party_topology(JSON) == {"topologyTransactions": []}
+    assert it.transport.requests == 2
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("entry", LEDGER, ids=lambda entry: entry.name)
+def test_every_operation_can_be_called_by_name(entry: Operation) -> None:
+    seen: list[httpx.Request] = []
+    in_path = {name.replace("-", "_"): "a/b" for name in entry.path_names}
+    content = b"bytes" if entry.reply == "bytes" else b"{}"
+    answer = ledger(answering(content, seen)).call(entry.name, params={"q": True, "none": None}, **in_path)
+    assert answer == (b"bytes" if entry.reply == "bytes" else {})
+    path = entry.path
+    for name in entry.path_names:
+        path = path.replace("{" + name + "}", "a%2Fb")
+    assert (seen[0].method, seen[0].url.raw_path.decode()) == (entry.method, f"/prefix{path}?q=true")
+
+
+def test_every_method_named_by_the_table_says_what_it_does() -> None:
+    methods = [getattr(Ledger, entry.name) for entry in LEDGER if hasattr(Ledger, entry.name)]
+    assert len(methods) > 40
+    assert all(inspect.getdoc(method) for method in methods)
+
+
+# -- answers -------------------------------------------------------------------------------------------------------------
+
+
+def test_version_as_recorded(fixtures: Path) -> None:
+    found = ledger(answering((fixtures / "version_3_3.json").read_bytes())).version()
+    assert (found.version, found.release) == ("3.3.0-SNAPSHOT", (3, 3))
+    assert msgspec.json.decode(found.features)["userManagement"]["supported"] is True
+
+
+def test_packages_as_recorded(fixtures: Path) -> None:
+    content = (fixtures / "packages.json").read_bytes()
+    assert ledger(answering(content)).packages() == json.loads(content)["packageIds"]
+
+
+def test_contract_events_as_recorded(fixtures: Path) -> None:
+    content = (fixtures / "events_by_contract_id_ok.json").read_bytes()
+    events = Ledger.decode_contract_events(ledger(answering(content)).events_by_contract_id("00aa", event_format()))
+    recorded = json.loads(content)
+    assert events.created is not None
+    assert msgspec.json.decode(events.created.created_event) == recorded["created"]["createdEvent"]
+    assert events.created.synchronizer_id == recorded["created"]["synchronizerId"]
+    assert (events.archived is None) == (recorded.get("archived") is None)
+
+
+def test_active_contracts_as_recorded(fixtures: Path) -> None:
+    content = (fixtures / "active_contracts.json").read_bytes()
+    assert ledger(answering(content)).active_contracts(event_format(), active_at_offset=5).body == content
+    page = b'{"activeContracts":' + content + b',"activeAtOffset":"432","nextPageToken":null}'
+    head = Ledger.decode_active_contracts(ledger(answering(page)).active_contracts_page(event_format()))
+    assert (head.active_at_offset, head.next_page_token) == (432, None)
+    assert msgspec.json.decode(head.active_contracts) == json.loads(content)
+
+
+@pytest.mark.parametrize("number", [7, "7"])
+def test_numbers_may_be_text(number: int | str) -> None:
+    assert ledger(answering({"offset": number})).ledger_end() == 7
+    both = {"participantPrunedUpToInclusive": number, "allDivulgedContractsPrunedUpToInclusive": number, "new": 1}
+    pruned = ledger(answering(both)).latest_pruned_offsets()
+    assert (pruned.participant_pruned_up_to_inclusive, pruned.all_divulged_contracts_pruned_up_to_inclusive) == (7, 7)
+    assert msgspec.json.decode(pruned.extra) == {"new": 1}
+
+
+def test_never_pruned_may_be_left_out() -> None:
+    assert ledger(answering({})).latest_pruned_offsets().participant_pruned_up_to_inclusive == 0
+
+
+def completion(wrapped: bool) -> dict[str, Any]:
+    content = {
+        "commandId": "c",
+        "status": {"code": 0, "message": "", "details": []},
+        "updateId": "1220",
+        "userId": "u",
+        "actAs": ["alice"],
+        "submissionId": "s",
+        "deduplicationPeriod": {"Empty": {}},
+        "traceContext": None,
+        "offset": "12",
+        "synchronizerTime": {"synchronizerId": "d", "recordTime": "2026-01-01T00:00:00Z"},
+        "paidTrafficCost": None,
+    }
+    return {"completionResponse": {"Completion": {"value": content} if wrapped else content}}
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_completions_with_and_without_the_wrapper(wrapped: bool) -> None:
+    checkpoint = {"completionResponse": {"OffsetCheckpoint": {"value": {"offset": 13, "synchronizerTimes": []}}}}
+    items = [completion(wrapped), checkpoint, {"completionResponse": {"Empty": {}}}]
+    first, second = ledger(answering(items)).command_completions(["alice"])
+    assert isinstance(first, Completion)
+    assert (first.command_id, first.offset, first.paid_traffic_cost, first.act_as) == ("c", 12, None, ["alice"])
+    assert isinstance(second, OffsetCheckpoint)
+    assert second.offset == 13
+
+
+def test_a_one_of_with_two_keys_is_a_decode_error() -> None:
+    assert one_of(msgspec.Raw(b"null"), "x") == ("", msgspec.Raw(b"null"))
+    with pytest.raises(DecodeError, match="exactly one key: A, B"):
+        one_of(msgspec.Raw(b'{"A":1,"B":2}'), "x")
+
+
+def test_rights_of_a_user() -> None:
+    kinds = [{"CanReadAs": {"value": {"party": "alice"}}}, {"ParticipantAdmin": {"value": {}}}, {"CanActAs": {"party": "bob"}}]
+    rights = ledger(answering({"rights": [{"kind": kind} for kind in kinds]})).user_rights("me")
+    assert [(right.kind, right.party) for right in rights] == [
+        ("CanReadAs", "alice"),
+        ("ParticipantAdmin", None),
+        ("CanActAs", "bob"),
+    ]
+
+
+@pytest.mark.parametrize("last", ["", None])
+def test_all_pages_of_parties_and_vetted_packages(last: str | None) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            token = request.url.params.get("pageToken")
+            party = {"party": f"p{token}", "isLocal": True, "localMetadata": None, "identityProviderId": ""}
+            return httpx.Response(200, json={"partyDetails": [party], "nextPageToken": last if token else "t"})
+        token = json.loads(request.content).get("pageToken")
+        vetted = {"packages": [{"packageId": "a"}], "participantId": f"p{token}", "synchronizerId": "s", "topologySerial": 1}
+        return httpx.Response(200, json={"vettedPackages": [vetted], "nextPageToken": last if token else "t"})
+
+    it = ledger(handler)
+    assert [details.party for details in it.parties()] == ["pNone", "pt"]
+    assert [vetted.participant_id for vetted in it.vetted_packages()] == ["pNone", "pt"]
+
+
+def test_a_token_that_stays_the_same_is_noticed() -> None:
+    with pytest.raises(DecodeError, match="page token it was asked with"):
+        list(ledger(answering({"partyDetails": [], "nextPageToken": "t"})).parties())
+
+
+def test_packages_are_bytes() -> None:
+    assert ledger(answering(b"\x00\xff")).package("ab") == b"\x00\xff"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda it: it.ledger_end(),
+        lambda it: it.version(),
+        lambda it: it.packages(),
+        lambda it: it.command_completions(),
+        lambda it: it.user_rights("me"),
+        lambda it: it.call("users"),
+    ],
+)
+def test_malformed_answers_are_decode_errors(call: Callable[[Ledger], Any]) -> None:
+    with pytest.raises(DecodeError):
+        call(ledger(answering(b"<html>")))
+
+
+def test_ready_and_live_are_below_the_base() -> None:
+    seen: list[httpx.Request] = []
+    it = ledger(answering(b"ok", seen, 503))
+    assert (it.ready(), it.live()) == ({URL: 503}, {URL: 503})
+    assert [request.url.path for request in seen] == ["/prefix/readyz", "/prefix/livez"]
+
+
+# -- before anything is sent ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("request_", "named"),
+    [
+        ({}, "no updateFormat"),
+        ({"updateFormat": "x"}, "no updateFormat"),
+        ({"updateFormat": EVERYTHING, "begin": 1}, "no member begin.*beginOffsetExclusive"),
+        ({"updateFormat": {"includeTransaction": {}}}, "updateFormat has no member includeTransaction:"),
+        (
+            {"updateFormat": {"includeReassignments": {"filtersByParty": {"alice": {"cumulated": []}}}}},
+            r"updateFormat\.includeReassignments\.filtersByParty\.alice has no member cumulated",
+        ),
+        (
+            {"updateFormat": {"includeReassignments": {"filtersForAnyParty": {"cumulative": [{"identifierfilter": {}}]}}}},
+            r"cumulative\[0\] has no member identifierfilter",
+        ),
+        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": -1}, "beginOffsetExclusive=-1 is not an offset"),
+        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 1.5}, "is not an offset"),
+        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 2**63}, "is not an offset"),
+        ({"updateFormat": EVERYTHING, "endOffsetInclusive": 0}, "whole numbers from 1"),
+        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 9, "endOffsetInclusive": 8}, "lies before"),
+        ({"updateFormat": EVERYTHING, "maxPageSize": 0}, "maxPageSize=0 is not a page size"),
+    ],
+)
+def test_a_page_request_that_makes_no_sense(request_: dict[str, Any], named: str) -> None:
+    with pytest.raises(UsageError, match=named):
+        ledger(lambda _: pytest.fail("sent")).get_updates_page(request_)
+
+
+def test_the_json_of_a_filter_is_as_good_as_the_filter() -> None:
+    made = update_format(["alice"], ["p:M:E"], ["q:M:I"], topology=["bob"]).as_json()
+    assert ledger(answering({"ok": 1})).get_updates_page({"updateFormat": made}).body == b'{"ok":1}'
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda it: it.call("nothing"), "no operation 'nothing'"),
+        (lambda it: it.call("user"), "takes these names of the path: user_id. Given: none"),
+        (lambda it: it.call("users", user_id="a"), "takes these names of the path: none. Given: user_id"),
+        (lambda it: it.party(".."), "cannot stand in a path"),
+        (lambda it: it.package(""), "cannot stand in a path"),
+        (lambda it: it.update_by_offset(0, EVERYTHING), "offset=0"),
+        (lambda it: it.update_by_id("", EVERYTHING), "update_id"),
+        (lambda it: it.events_by_contract_id(" ", event_format()), "contract_id"),
+        (lambda it: it.active_contracts_page({"verbos": True}), "eventFormat has no member verbos"),
+        (lambda it: it.active_contracts_page(event_format(), max_page_size=0), "max_page_size"),
+        (lambda it: it.active_contracts(event_format(), active_at_offset=-1), "active_at_offset"),
+        (lambda it: it.upload_dar("path.dar"), "given as its bytes"),
+        (lambda it: it.parties_page(page_size=-1), "page_size"),
+    ],
+)
+def test_nonsense_is_refused_before_anything_is_sent(call: Callable[[Ledger], Any], named: str) -> None:
+    with pytest.raises(UsageError, match=named):
+        call(ledger(lambda _: pytest.fail("sent")))
+
+
+def test_a_network_without_the_ledger_says_what_to_set() -> None:
+    net = lf.connect("sandbox", history_url="http://one.invalid")
+    with pytest.raises(UsageError, match="LEDGERFRAMES_LEDGER_URL"):
+        _ = net.ledger
+    with pytest.raises(CoverageError, match="is offline"):
+        _ = lf.connect("sandbox", ledger_url=URL, offline=True).ledger
+
+
+def test_a_network_counts_the_requests_of_its_ledger() -> None:
+    transport = httpx.MockTransport(answering({"offset": 0}))
+    net = lf.connect("sandbox", ledger_url=URL, transport=transport, requests_per_second=0)
+    assert net.requests == 0
+    assert net.ledger.ledger_end() == 0
+    assert net.requests == 1
+
+
+# -- refusals ------------------------------------------------------------------------------------------------------------
+
+
+def test_recorded_refusals_arrive_as_their_class(fixtures: Path) -> None:
+    def recorded(name: str) -> Handler:
+        return answering(json.loads((fixtures / name).read_text())["details"]["response"], status=404)
+
+    with pytest.raises(ContractNotFound):
+        ledger(recorded("events_by_contract_id_404.json")).events_by_contract_id("00aa", event_format())
+    with pytest.raises(NotVisible):
+        ledger(recorded("user_rights_404.json")).user_rights("nobody")
+    made = json.loads((fixtures / "made" / "canton_errors.json").read_text())
+    with pytest.raises(UpdateNotFound):
+        ledger(answering(made["not_found_http_404"], status=404)).update_by_id("1220", EVERYTHING)
+    with pytest.raises(TooManyElements, match="active_contracts_page"):
+        ledger(answering(made["too_many_http_413"], status=413)).active_contracts(event_format(), active_at_offset=1)
+
+
+# -- versions ------------------------------------------------------------------------------------------------------------
+
+
+def older(version: str | None, seen: list[str], also: dict[str, Any] | None = None) -> Handler:
+    """A participant that has /v2/version, if it names one, and nothing else but what is said."""
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/prefix")
+        seen.append(path)
+        if path == "/v2/version" and version is not None:
+            return httpx.Response(200, json={"version": version})
+        return httpx.Response(200, json=(also or {})[path]) if path in (also or {}) else UNKNOWN_ROUTE
+
+    return handler
+
+
+def test_an_operation_newer_than_the_participant_says_so() -> None:
+    seen: list[str] = []
+    it = ledger(older("3.4.2", seen))
+    for _ in range(2):
+        with pytest.raises(
+            NotOffered, match=r"get_updates_page .* needs ledger API 3\.5, this participant runs 3\.4\.2\."
+        ) as caught:
+            it.get_updates_page({"updateFormat": EVERYTHING})
+    assert isinstance(caught.value, NotFound)
+    assert (caught.value.needs, caught.value.runs) == ("3.5", "3.4.2")
+    assert seen.count("/v2/version") == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [("3.5.14", r"does not have .*, though it runs 3\.5\.14"), ("SNAPSHOT", "needs ledger API"), (None, "is no ledger API")],
+)
+def test_an_operation_that_should_be_there_says_so(version: str | None, message: str) -> None:
+    with pytest.raises(NotOffered, match=message):
+        ledger(older(version, [])).get_updates_page({"updateFormat": EVERYTHING})
+
+
+def test_a_version_that_is_not_there_is_a_plain_not_found() -> None:
+    with pytest.raises(NotFound, match="/v2/version") as caught:
+        ledger(older(None, [])).version()
+    assert not isinstance(caught.value, NotOffered)
+
+
+def test_a_wrong_method_on_a_known_path_is_an_operation_not_offered() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        version = httpx.Response(200, json={"version": "3.4.0"})
+        return version if request.url.path.endswith("/version") else httpx.Response(405, text="Method Not Allowed")
+
+    with pytest.raises(NotOffered, match=r"needs ledger API 3\.5"):
+        ledger(handler).active_contracts_page(event_format())
+
+
+def test_completions_of_an_older_participant_come_from_the_older_operation() -> None:
+    seen: list[str] = []
+    it = ledger(older("3.4.2", seen, {"/v2/commands/completions": [completion(wrapped=True)]}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (found,) = it.completions(["alice"])
+    assert isinstance(found, Completion)
+    assert seen[0] == "/v2/commands/command-completions"
+    assert seen[-1] == "/v2/commands/completions"
+
+
+# -- deprecated ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "successor"),
+    [
+        (lambda it: it.flat_updates({}), "use updates"),
+        (lambda it: it.tree_updates({}), "use updates"),
+        (lambda it: it.submit_and_wait_for_transaction_tree({}), "use submit_and_wait_for_transaction"),
+        (lambda it: it.active_contracts_page_by_get({"maxPageSize": 1}), "use active_contracts_page"),
+        (lambda it: it.vetted_packages_page_by_get(), "use vetted_packages_page"),
+        (lambda it: it.upload_package(b"PK"), "use upload_dar"),
+        (lambda it: it.transaction_by_id("1220", {}), "use update_by_id"),
+        (lambda it: it.transaction_by_offset(4, {}), "use update_by_offset"),
+        (lambda it: it.call("transaction_tree_by_id", update_id="1220"), "use update_by_id"),
+    ],
+)
+def test_what_is_deprecated_warns_once_and_names_the_successor(call: Callable[[Ledger], Any], successor: str) -> None:
+    it = ledger(answering({}))
+    with pytest.warns(DeprecationWarning, match=successor) as caught:
+        call(it)
+        call(it)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_a_get_with_a_body_carries_it() -> None:
+    seen: list[httpx.Request] = []
+    with pytest.warns(DeprecationWarning):
+        ledger(answering({}, seen)).active_contracts_page_by_get({"maxPageSize": 1})
+    assert sent(seen) == ("GET", "/v2/state/active-contracts-page", {}, {"maxPageSize": 1})

@@ -1,0 +1,171 @@
+"""Bulk objects: listings, digests, frames, lines (wire facts 6)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import Any
+from urllib.parse import quote, unquote
+
+import httpx
+import pytest
+import zstandard
+
+from ledgerframes.sandbox import Faults, Sandbox
+
+from .conftest import DAYS, EVENTS, client_of, nodes_of
+
+DOWNLOAD = "/v0/history/bulk/download/"
+ALL = {"start_record_time": "2026-01-01T00:00:00Z", "end_record_time": "2026-11-09T00:00:00Z", "page_size": 100}
+
+
+def refs(client: httpx.Client, **request: Any) -> list[dict[str, str]]:
+    answer = client.post("/v0/history/bulk/updates", json={**ALL, **request}).raise_for_status().json()
+    found: list[dict[str, str]] = answer["object_refs"]
+    return found
+
+
+def key_of(ref: dict[str, str]) -> str:
+    segment = ref["url"].partition(DOWNLOAD)[2]
+    assert "/" not in segment
+    return unquote(segment)
+
+
+def number_of(key: str) -> tuple[str, int]:
+    folder, _, file = key.partition("/")
+    return folder, int(file.removesuffix(".zstd").rpartition("_")[2])
+
+
+def lines_of(raw: bytes) -> list[bytes]:
+    with zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as reader:
+        text = reader.read()
+    assert text.endswith(b"\n")
+    return text.splitlines()
+
+
+@pytest.fixture(scope="module")
+def objects(box: Sandbox) -> dict[str, bytes]:
+    client = client_of(box)
+    return {key_of(ref): client.get(ref["url"]).raise_for_status().content for ref in refs(client)}
+
+
+def test_the_objects_are_the_history_up_to_the_last_whole_day(objects: Any, items: Any) -> None:
+    lines = [line for key in sorted(objects, key=number_of) for line in lines_of(objects[key])]
+    found = [json.loads(line) for line in lines]
+    expected = [item["update"] for item in items if item["update"] and item["update"]["record_time"] < "2026-11-09T00:00:00"]
+    assert len(found) == len(expected)
+    assert sorted(found, key=lambda update: update["update_id"]) == sorted(expected, key=lambda update: update["update_id"])
+    assert all(line == json.dumps(json.loads(line), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+               for line in lines[::40])  # fmt: skip
+
+
+def test_keys_and_their_order(objects: Any) -> None:
+    keys = list(objects)
+    assert keys == sorted(keys)
+    assert keys != sorted(keys, key=number_of)
+    assert keys[0] == "0001-01-01T00:00:00Z~2026-11-08T00:00:00Z/updates_0.zstd"
+    assert any(key.startswith("2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/updates_compact_json_") for key in keys)
+
+
+def test_frames_have_no_size_and_are_several(objects: Any) -> None:
+    raw = next(iter(objects.values()))
+    assert zstandard.frame_content_size(raw) == -1
+    first = zstandard.ZstdDecompressor().decompressobj()
+    text = first.decompress(raw)
+    assert first.unused_data
+    assert text.endswith(b"\n")
+
+
+def test_digests(box: Sandbox, objects: Any) -> None:
+    client = client_of(box)
+    for ref in refs(client):
+        digest = hashlib.sha256(objects[key_of(ref)]).digest()
+        assert ref["digest"] == base64.b64encode(digest).decode()
+    keys = list(objects)[:3][::-1]
+    sums = client.post("/v0/history/bulk/checksums", json={"object_keys": keys}).json()["checksums"]
+    known = {key_of(ref): ref["digest"] for ref in refs(client)}
+    assert [entry["value"] for entry in sums] == [known[key] for key in keys]
+    assert client.post("/v0/history/bulk/checksums", json={"object_keys": ["x"]}).status_code == 404
+    assert client.post("/v0/history/bulk/checksums", json={}).status_code == 400
+
+
+def test_the_fault_of_empty_digests() -> None:
+    client = client_of(Sandbox(1, EVENTS, DAYS, faults=Faults(digest_of_nothing=1)))
+    ref = refs(client)[0]
+    assert ref["digest"] == "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+    assert len(client.get(ref["url"]).content) > 100
+
+
+def test_listings_are_whole_days(box: Sandbox, objects: Any) -> None:
+    client = client_of(box)
+    folders = list(dict.fromkeys(key.partition("/")[0] for key in objects))
+    hour = refs(client, start_record_time="2026-11-08T10:00:00Z", end_record_time="2026-11-08T11:00:00Z")
+    assert {key_of(ref).partition("/")[0] for ref in hour} == {folders[1]}
+    assert refs(client, start_record_time="2026-11-09T00:00:00Z", end_record_time="2026-11-09T01:00:00Z") == []
+    size = max(sum(key.startswith(folder) for key in objects) for folder in folders)
+    page = client.post("/v0/history/bulk/updates", json={**ALL, "page_size": size}).json()
+    assert {key_of(ref).partition("/")[0] for ref in page["object_refs"]} == {folders[0]}
+    assert page["next_page_token"] == f"{folders[0]}/"
+    rest = client.post("/v0/history/bulk/updates", json={**ALL, "next_page_token": page["next_page_token"]}).json()
+    assert {key_of(ref).partition("/")[0] for ref in rest["object_refs"]} == {folders[1]}
+    assert "next_page_token" not in rest
+    assert client.post("/v0/history/bulk/updates", json={**ALL, "page_size": 2}).status_code == 400
+
+
+def test_an_end_in_the_future_leaves_the_token(box: Sandbox) -> None:
+    client, body = client_of(box), {**ALL, "end_record_time": "2027-01-01T00:00:00Z"}
+    page = client.post("/v0/history/bulk/updates", json=body).json()
+    assert page["object_refs"]
+    again = client.post("/v0/history/bulk/updates", json={**body, "next_page_token": page["next_page_token"]}).json()
+    assert again == {"object_refs": [], "next_page_token": page["next_page_token"]}
+
+
+def test_the_other_encoding_is_there_but_not_listed(box: Sandbox, objects: Any) -> None:
+    client = client_of(box)
+    key = next(key for key in objects if "compact_json" in key)
+    twin = key.replace("compact_json", "protobuf_json")
+    assert twin not in objects
+    raw = client.get(DOWNLOAD + quote(twin, safe="")).raise_for_status().content
+    typed, plain = lines_of(raw), lines_of(objects[key])
+    assert [json.loads(line)["update_id"] for line in typed] == [json.loads(line)["update_id"] for line in plain]
+    assert b'"record":{"fields"' in b"".join(typed)
+
+
+def test_active_contracts(box: Sandbox, updates: Any) -> None:
+    client = client_of(box)
+    answer = client.get("/v0/history/bulk/acs", params={"at_or_before_record_time": "2026-11-08T17:00:00Z"}).json()
+    assert answer["record_time"] == "2026-11-08T00:00:00Z"
+    keys = [key_of(ref) for ref in answer["object_refs"]]
+    assert keys[0] == "2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/ACS_compact_json_0.zstd"
+    found = [json.loads(line) for ref in answer["object_refs"] for line in lines_of(client.get(ref["url"]).content)]
+    made: dict[str, Any] = {}
+    for update in updates:
+        if update["record_time"] < "2026-11-08T00:00:00":
+            nodes = nodes_of(update)
+            made |= {node["contract_id"]: update["update_id"] for node in nodes if "created_at" in node}
+            for node in nodes:
+                if node.get("consuming"):
+                    made.pop(node["contract_id"], None)
+    assert {entry["contract_id"]: entry["created_in_update_id"] for entry in found} == made
+    assert set(found[0]) == {
+        "contract_id", "template_id", "package_name", "create_arguments", "created_at", "signatories", "observers",
+        "created_in_update_id",
+    }  # fmt: skip
+    assert client.get("/v0/history/bulk/acs").json()["record_time"] == "2026-11-09T00:00:00Z"
+    early = client.get("/v0/history/bulk/acs", params={"at_or_before_record_time": "2026-01-01T00:00:00Z"})
+    assert early.status_code == 404
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "x", "2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/updates_compact_json_999.zstd", "a/b/c.zstd",
+     "2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/updates_0.zstd",
+     "2026-11-09T00:00:00Z~2026-11-10T00:00:00Z/updates_compact_json_0.zstd",
+     "0001-01-01T00:00:00Z~2026-11-08T00:00:00Z/updates_protobuf_json_0.zstd"],
+)  # fmt: skip
+def test_unknown_objects(box: Sandbox, key: str) -> None:
+    answer = client_of(box).get(DOWNLOAD + quote(key, safe=""))
+    assert answer.status_code == 404
+    if key:
+        assert list(answer.json()) == ["error"]

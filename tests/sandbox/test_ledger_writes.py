@@ -1,0 +1,157 @@
+"""Writes of the ledger API, and who may ask for what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from ledgerframes.sandbox import Dropped, Faults, Sandbox
+
+from .conftest import DAYS, EVENTS, PAGE, ledger_of, read_pages, update_format
+from .test_served_pages import refusal
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def fresh() -> Sandbox:
+    return Sandbox(1, EVENTS, DAYS)
+
+
+def commands(box: Sandbox) -> Json:
+    create = {"CreateCommand": {"templateId": "#meadow-token:Meadow.Token.Holding:Holding", "createArguments": {"a": "1"}}}
+    return {"commands": [create], "commandId": "c-1", "actAs": box.user_parties[:1]}
+
+
+def test_submissions(fresh: Sandbox) -> None:
+    client, body = ledger_of(fresh), commands(fresh)
+    waited = client.post("/v2/commands/submit-and-wait", json=body).json()
+    assert set(waited) == {"updateId", "completionOffset"}
+    made = client.post("/v2/commands/submit-and-wait-for-transaction", json={"commands": body}).json()["transaction"]
+    assert made["commandId"] == "c-1"
+    assert made["events"][0]["CreatedEvent"]["createArgument"] == {"a": "1"}
+    tree = client.post("/v2/commands/submit-and-wait-for-transaction-tree", json=body).json()["transactionTree"]
+    assert set(tree["eventsById"]["0"]) == {"CreatedTreeEvent"}
+    assert client.post("/v2/commands/async/submit", json=body).json() == {}
+    half = {"reassignmentCommands": {"commandId": "r-1", "submitter": fresh.user_parties[0], "commands": []}}
+    assert client.post("/v2/commands/async/submit-reassignment", json=half).json() == {}
+    moved = client.post("/v2/commands/submit-and-wait-for-reassignment", json=half).json()["reassignment"]
+    assert set(moved["events"][0]) == {"JsUnassignedEvent"}
+    assert [write.operation.partition(" commands/")[2] for write in fresh.writes] == [
+        "submit-and-wait",
+        "submit-and-wait-for-transaction",
+        "submit-and-wait-for-transaction-tree",
+        "async/submit",
+        "async/submit-reassignment",
+        "submit-and-wait-for-reassignment",
+    ]
+    for missing in ("commands", "commandId", "actAs"):
+        short = {key: value for key, value in body.items() if key != missing}
+        assert refusal(client.post("/v2/commands/submit-and-wait", json=short)) == (400, "MISSING_FIELD", 8)
+    assert len(fresh.writes) == 6
+
+
+def test_allocated_parties_are_listed(fresh: Sandbox) -> None:
+    client = ledger_of(fresh)
+    made = client.post("/v2/parties", json={"partyIdHint": "zora"}).json()["partyDetails"]
+    assert made["party"].startswith("zora::1220")
+    assert client.get(f"/v2/parties/{made['party']}").json()["partyDetails"] == [made]
+    assert made in client.get("/v2/parties").json()["partyDetails"]
+    assert client.post("/v2/parties", json={"partyIdHint": "zora"}).status_code == 400
+    assert client.post("/v2/parties", json={}).is_success
+    changed = {"partyDetails": {"party": made["party"], "localMetadata": {"annotations": {"desk": "4"}}}}
+    patched = client.patch(f"/v2/parties/{made['party']}", json=changed).json()["partyDetails"]
+    assert patched["localMetadata"] == {"resourceVersion": "1", "annotations": {"desk": "4"}}
+    assert client.patch("/v2/parties/nobody::1220ab", json={}).status_code == 400
+    assert len(fresh.writes) == 3
+
+
+def test_external_parties(fresh: Sandbox) -> None:
+    client = ledger_of(fresh)
+    asked = {"synchronizer": fresh.world.people.synchronizer, "partyHint": "ext", "publicKey": {"keyData": "AA=="}}
+    topology = client.post("/v2/parties/external/generate-topology", json=asked).json()
+    assert set(topology) == {"partyId", "publicKeyFingerprint", "topologyTransactions", "multiHash"}
+    assert fresh.writes == []
+    body = {"onboardingTransactions": [{"transaction": text} for text in topology["topologyTransactions"]]}
+    party = client.post("/v2/parties/external/allocate", json=body).json()["partyId"]
+    assert client.get(f"/v2/parties/{party}").json()["partyDetails"][0]["party"] == party
+    assert refusal(client.post("/v2/parties/external/allocate", json={}))[1] == "MISSING_FIELD"
+
+
+def test_uploads(fresh: Sandbox) -> None:
+    client, archive = ledger_of(fresh), b"PK\x03\x04 an archive"
+    before = client.get("/v2/packages").json()["packageIds"]
+    assert client.post("/v2/dars/validate", content=archive).content == b""
+    assert client.get("/v2/packages").json()["packageIds"] == before
+    assert client.post("/v2/dars", content=archive).json() == {}
+    (added,) = set(client.get("/v2/packages").json()["packageIds"]) - set(before)
+    assert client.get(f"/v2/packages/{added}").content == archive
+    assert client.post("/v2/packages", content=archive).json() == {}
+    assert client.post("/v2/dars", content=b"").headers["content-type"].startswith("text/plain")
+    assert refusal(client.post("/v2/dars", content=b"text")) == (400, "INVALID_ARGUMENT", 8)
+    vet = {"changes": [{"operation": {"Vet": {"value": {"packages": [{"packageId": added}]}}}}]}
+    answer = client.post("/v2/package-vetting/update", json=vet).json()
+    assert {"packageId": added} in answer["newVettedPackages"]["packages"]
+    assert {"packageId": added} not in answer["pastVettedPackages"]["packages"]
+    unvet = {"changes": [{"operation": {"Unvet": {"value": {"packages": [{"packageId": added}]}}}}]}
+    answer = client.post("/v2/package-vetting", json=unvet).json()
+    assert {"packageId": added} not in answer["newVettedPackages"]["packages"]
+    assert len(fresh.writes) == 4
+
+
+def test_a_drop_after_the_effect() -> None:
+    box = Sandbox(1, EVENTS, DAYS, faults=Faults(dropped_after_write=1))
+    client = ledger_of(box)
+    with pytest.raises(Dropped):
+        client.post("/v2/parties", json={"partyIdHint": "zora"})
+    assert len(box.writes) == 1
+    assert client.get("/v2/parties", params={"filter-party": "zora"}).json()["partyDetails"]
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Sandbox:
+    return Sandbox(1, EVENTS, DAYS, require_token=True)
+
+
+def ask(client: httpx.Client, events: Any) -> httpx.Response:
+    return client.post(PAGE, json={"updateFormat": {"includeReassignments": events}, "endOffsetInclusive": 20_000})
+
+
+def test_tokens(guarded: Sandbox) -> None:
+    for token in (None, "nonsense", guarded.expired_token):
+        client = ledger_of(guarded, token)
+        for answer in (ask(client, {"filtersForAnyParty": {}}), client.get("/v2/state/ledger-end"), client.get("/v2/parties")):
+            assert refusal(answer) == (401, "NA", -1)
+            assert answer.json()["grpcCodeValue"] == 16
+            assert answer.json()["cause"] == "A security-sensitive error has been received"
+    good = ledger_of(guarded, guarded.token)
+    assert ask(good, {"filtersForAnyParty": {}}).is_success
+    assert ask(good, {"filtersByParty": {party: {} for party in guarded.user_parties}}).is_success
+    assert ledger_of(guarded).get("/v2/version").is_success
+
+
+def test_rights(guarded: Sandbox) -> None:
+    client = ledger_of(guarded, guarded.limited_token)
+    user = client.get("/v2/authenticated-user").json()["user"]
+    ((right,), *_) = [[r["kind"]["CanReadAs"]["value"]["party"]] for r in
+                      client.get(f"/v2/users/{user['id']}/rights").json()["rights"] if "CanReadAs" in r["kind"]]  # fmt: skip
+    assert right == guarded.user_parties[1]
+    assert ask(client, {"filtersByParty": {right: {}}}).is_success
+    everything = update_format()
+    for events in ({"filtersByParty": {guarded.user_parties[0]: {}}}, {"filtersForAnyParty": {}}):
+        assert refusal(ask(client, events)) == (403, "NA", -1)
+    assert refusal(client.post(PAGE, json={"updateFormat": everything})) == (403, "NA", -1)
+    topology = {"includeTopologyEvents": {"includeParticipantAuthorizationEvents": {"parties": []}}}
+    assert client.post(PAGE, json={"updateFormat": topology, "endOffsetInclusive": 20_000}).status_code == 403
+    topology["includeTopologyEvents"]["includeParticipantAuthorizationEvents"]["parties"] = [right]
+    assert client.post(PAGE, json={"updateFormat": topology, "endOffsetInclusive": 20_000}).is_success
+    body = {"activeAtOffset": 100, "eventFormat": {"filtersForAnyParty": {}}}
+    assert client.post("/v2/state/active-contracts", json=body).status_code == 403
+
+
+def test_a_token_is_used_where_none_is_needed(box: Sandbox) -> None:
+    assert ask(ledger_of(box, box.limited_token), {"filtersForAnyParty": {}}).status_code == 403
+    assert ask(ledger_of(box, "nonsense"), {"filtersForAnyParty": {}}).is_success
+    assert read_pages(ledger_of(box, box.token), 10, endOffsetInclusive=200)

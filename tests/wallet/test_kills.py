@@ -1,0 +1,125 @@
+"""Processes that are killed, and processes at the same time: each offer exists exactly once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from wallet_service import POST_FAULTS, PREFIX, TOKEN, WalletService
+
+from ledgerframes.wallet import Journal
+
+pytestmark = pytest.mark.loopback
+
+# Offers that are journalled already are gone on with; a used id with the same contents makes no second offer.
+CHILD = """
+import sys
+from datetime import UTC, datetime
+from decimal import Decimal
+import stamina
+import ledgerframes as lf
+from ledgerframes.errors import OfferUnresolved
+
+url, count = sys.argv[1], int(sys.argv[2])
+stamina.set_testing(True, attempts=8, cap=True)  # no pauses
+net = lf.connect("sandbox", history_url="http://history.invalid", wallet_url=url, requests_per_second=0, timeout=30)
+print("begun", flush=True)
+for number in range(count):
+    try:
+        net.wallet.offer_transfer(
+            receiver="bob::1220bb", amount=Decimal("1.5"), description=f"offer {number}",
+            expires_at=datetime(2100, 1, 1, tzinfo=UTC), tracking_id=f"t-{number:03}",
+        )
+    except OfferUnresolved as error:
+        assert error.tracking_id == f"t-{number:03}"
+net.wallet.resume_all()
+print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def url(service: WalletService) -> Iterator[str]:
+    server = service.server()
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}{PREFIX}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def start(url: str, count: int) -> subprocess.Popen[str]:
+    environment = {**os.environ, "LEDGERFRAMES_TOKEN": TOKEN}
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD, url, str(count)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finished(child: subprocess.Popen[str]) -> int:
+    output, errors = child.communicate(timeout=300)
+    assert child.returncode in (0, -signal.SIGKILL), errors
+    assert child.returncode or output.endswith("done\n")
+    return child.returncode
+
+
+def journal() -> Journal:
+    return Journal(Path(os.environ["LEDGERFRAMES_STORE"]) / "sandbox")
+
+
+def test_a_hundred_offers_with_failures_and_kills(service: WalletService, url: str) -> None:
+    chance = random.Random(7)
+    service.post_plan = [chance.choice(POST_FAULTS) for _ in range(60)]
+    service.status_plan = [chance.choice(["ok", "ok", "404", "500", "drop"]) for _ in range(60)]
+    service.ingest = 1
+    child: subprocess.Popen[str] | None = None
+    kills: list[str] = []
+    until_kill = [chance.randint(1, 25)]
+
+    def kill_now_and_then(when: str, tracking_id: str) -> None:
+        """Between journal and effect, or between effect and answer."""
+        until_kill[0] -= 1
+        if until_kill[0] <= 0 and len(kills) < 8:
+            assert child is not None
+            until_kill[0] = chance.randint(1, 25)
+            kills.append(when)
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+
+    service.hook = kill_now_and_then
+    while True:
+        child = start(url, 100)
+        if len(kills) % 3 == 2:  # and at any moment at all: inside the journal, between two offers
+            assert child.stdout is not None
+            child.stdout.readline()
+            timer = threading.Timer(chance.uniform(0, 0.1), child.kill)
+            timer.start()
+            child.wait()
+            timer.cancel()
+            timer.join()
+            kills.append("any")
+        if finished(child) == 0:
+            break
+    assert {"before", "after", "any"} <= set(kills)
+    service.settle()
+    assert sorted(offer["tracking_id"] for offer in service.made) == [f"t-{number:03}" for number in range(100)]
+    offers = journal().offers()
+    assert len(offers) == 100
+    assert all(offer.exists for offer in offers)
+    contracts = {offer["tracking_id"]: f"00{number:04}" for number, offer in enumerate(service.made, 1)}
+    assert {offer.tracking_id: offer.contract_id for offer in offers} == contracts
+
+
+def test_processes_at_the_same_time_make_each_offer_once(service: WalletService, url: str) -> None:
+    service.post_plan = ["ok", "later", "500 after", "drop before"] * 5
+    children = [start(url, 20) for _ in range(3)]
+    assert [finished(child) for child in children] == [0, 0, 0]
+    assert sorted(offer["tracking_id"] for offer in service.made) == [f"t-{number:03}" for number in range(20)]
+    assert all(offer.exists for offer in journal().offers())

@@ -1,0 +1,262 @@
+"""Transfer offers are made exactly once, whatever fails."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wallet_service import EXPIRY, OFFER, POST_FAULTS, URL, Connect, WalletService, jwt
+
+import ledgerframes as lf
+from ledgerframes.api.transport import Transport
+from ledgerframes.errors import (
+    BadRequest,
+    NotAuthenticated,
+    OfferUnresolved,
+    UsageError,
+)
+from ledgerframes.settings import Limits
+from ledgerframes.store.extent import microseconds
+from ledgerframes.wallet import Journal, OffersWallet
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def offers_wallet(service: WalletService, folder: Path, now: datetime = NOW, retries: int = 5) -> OffersWallet:
+    limits = Limits(requests_per_second=0, retries=retries)
+    return OffersWallet(Transport((URL,), limits, service.transport()), limits, Journal(folder), lambda: now)
+
+
+# -- all is well ------------------------------------------------------------------------------------------------------
+
+
+def test_an_offer_reaches_the_wallet_as_the_order_says(net: lf.Network, service: WalletService) -> None:
+    offer = net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    assert json.loads(service.posts[0]) == {
+        "receiver_party_id": "bob::1220bb",
+        "amount": "5.0",
+        "description": "lunch",
+        "expires_at": 4102488000123457,
+        "tracking_id": "t-1",
+    }
+    assert (offer.tracking_id, offer.status, offer.contract_id, offer.amount) == ("t-1", "created", "000001", Decimal("5.0"))
+    assert offer.expires_at == EXPIRY
+    assert [change.what for change in net.wallet.journal.history("t-1")] == ["journalled", "sending", "the wallet has it"]
+
+
+def test_a_tracking_id_is_made_when_none_is_given(net: lf.Network, service: WalletService) -> None:
+    ids = {net.wallet.offer_transfer(**OFFER).tracking_id for _ in range(3)}
+    assert len(ids) == 3
+    assert {offer["tracking_id"] for offer in service.made} == ids
+
+
+def test_it_is_journalled_before_it_is_sent(net: lf.Network, service: WalletService) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def hook(when: str, tracking_id: str) -> None:
+        offer = Journal(net.store.folder).get(tracking_id)
+        seen.append((offer.status, offer.open_attempts))
+
+    service.hook = hook
+    net.wallet.offer_transfer(**OFFER)
+    assert seen[0] == ("pending", 1)
+
+
+def test_expires_in_counts_from_the_first_call(service: WalletService, tmp_path: Path) -> None:
+    offer = {**OFFER, "expires_at": None, "expires_in": timedelta(hours=2), "tracking_id": "t-1"}
+    first = offers_wallet(service, tmp_path).offer_transfer(**offer)
+    later = offers_wallet(service, tmp_path, NOW + timedelta(days=1)).offer_transfer(**offer)
+    assert first.expires_at == later.expires_at == NOW + timedelta(hours=2)
+    assert json.loads(service.posts[0])["expires_at"] == microseconds(NOW + timedelta(hours=2))
+    assert len(service.posts) == 1
+
+
+# -- a tracking id used twice -----------------------------------------------------------------------------------------
+
+
+def test_same_contents_give_the_same_offer(net: lf.Network, connect: Connect, service: WalletService) -> None:
+    first = net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    again = connect().wallet.offer_transfer(**{**OFFER, "amount": 5}, tracking_id="t-1")
+    assert again == first
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "names"),
+    [
+        ({"receiver": "carol::1220cc"}, "receiver"),
+        ({"amount": Decimal("5.1")}, "amount"),
+        ({"description": "dinner"}, "description"),
+        ({"expires_at": EXPIRY + timedelta(microseconds=1)}, "expires_at"),
+        ({"expires_at": None, "expires_in": timedelta(days=1)}, "expires_in"),
+    ],
+)
+def test_other_contents_are_an_error_before_anything_is_sent(
+    net: lf.Network, service: WalletService, other: dict[str, Any], names: str
+) -> None:
+    service.post_plan = ["400 before"]
+    with pytest.raises(OfferUnresolved):
+        net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    with pytest.raises(UsageError, match=f"another {names}"):
+        net.wallet.offer_transfer(**{**OFFER, **other}, tracking_id="t-1")
+    assert len(service.requests) == 1
+
+
+def test_two_threads_with_one_tracking_id_make_one_offer(connect: Connect, service: WalletService) -> None:
+    nets = [connect() for _ in range(8)]
+    start = threading.Barrier(len(nets))
+    results: list[object] = []
+
+    def offer(net: lf.Network) -> None:
+        start.wait()
+        results.append(net.wallet.offer_transfer(**OFFER, tracking_id="t-1").contract_id)
+
+    threads = [threading.Thread(target=offer, args=[net]) for net in nets]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == ["000001"] * len(nets)
+    assert len(service.made) == 1
+
+
+def test_an_offer_made_elsewhere_is_taken_over_only_with_the_same_contents(
+    net: lf.Network, connect: Connect, service: WalletService
+) -> None:
+    elsewhere = connect(network="elsewhere")
+    for number in (1, 2):
+        elsewhere.wallet.offer_transfer(**OFFER, tracking_id=f"t-{number}")
+    assert net.wallet.offer_transfer(**OFFER, tracking_id="t-1").contract_id == "000001"
+    other = {**OFFER, "amount": 6}
+    for call in (lambda: net.wallet.offer_transfer(**other, tracking_id="t-2"), lambda: net.wallet.resume("t-2")):
+        with pytest.raises(OfferUnresolved, match=r"used elsewhere, for an offer of 5\.0 to bob::1220bb") as caught:
+            call()
+        assert (caught.value.outcome, net.wallet.journal.get("t-2").status) == ("refused", "refused")
+    assert len(service.made) == 2
+
+
+def test_another_wallet_does_not_get_the_same_offer(net: lf.Network, connect: Connect, service: WalletService) -> None:
+    service.post_plan = ["drop before"] * 20
+    with pytest.raises(OfferUnresolved):
+        net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    sent = len(service.requests)
+    for other in ({"wallet_url": "http://other.invalid"}, {"token": jwt("carol")}):
+        with pytest.raises(UsageError, match="another one"):
+            connect(**other).wallet.resume("t-1")
+        assert connect(**other).wallet.resume_all() == []
+    assert len(service.requests) == sent
+
+
+# -- failures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", [fault for fault in POST_FAULTS if fault != "ok"])
+def test_one_failure_is_overcome(net: lf.Network, service: WalletService, fault: str) -> None:
+    service.post_plan = [fault]
+    service.ingest = 2
+    offer = net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    assert (offer.status, service.count("t-1")) == ("created", 1)
+    assert offer.contract_id == "000001"
+
+
+def test_429_is_the_same_request_again(net: lf.Network, service: WalletService) -> None:
+    service.post_plan = ["429 before"] * 4
+    net.wallet.offer_transfer(**OFFER)
+    assert len(set(service.posts)) == 1
+    assert len(service.requests) == len(service.posts) == 5
+
+
+def test_tries_are_bounded_by_the_limits(connect: Connect, service: WalletService) -> None:
+    service.post_plan = ["429 before"] * 99
+    with pytest.raises(OfferUnresolved):
+        connect(retries=2).wallet.offer_transfer(**OFFER)
+    assert len(service.posts) == 3
+
+
+def test_409_asks_the_status_and_returns_the_outcome(net: lf.Network, service: WalletService) -> None:
+    service.post_plan = ["drop after"]
+    service.ingest = 4
+    offer = net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    assert offer.contract_id == "000001"
+    kinds = [path.rpartition("/")[2] for _, path, _, _ in service.requests]
+    assert kinds == ["transfer-offers", *["status"] * 4, "transfer-offers", "status"]
+
+
+def test_an_offer_that_has_gone_on_meanwhile_is_a_success(net: lf.Network, service: WalletService) -> None:
+    service.post_plan = ["timeout after", "drop before"]
+    service.status_plan = ["404"] * 4
+    service.hook = lambda when, tracking_id: service.statuses.update(
+        {tracking_id: {"status": "completed", "transaction_id": "1220cc", "contract_id": "00c0"}} if when == "after" else {}
+    )
+    offer = net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    assert (offer.status, offer.contract_id, offer.transaction_id, offer.finished) == ("completed", "00c0", "1220cc", True)
+
+
+@pytest.mark.parametrize(("fault", "status"), [("429 before", 429), ("503 before", 503), ("drop before", 0), ("never", 0)])
+def test_what_stays_unresolved_names_the_id_and_the_call_that_goes_on(
+    net: lf.Network, connect: Connect, service: WalletService, fault: str, status: int
+) -> None:
+    service.post_plan = [fault] * 99
+    service.delay = 0
+    with pytest.raises(OfferUnresolved) as caught:
+        net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    error = caught.value
+    assert (error.tracking_id, error.status, error.outcome) == ("t-1", status, "unknown")
+    assert error.resume == "net.wallet.resume('t-1')"
+    assert error.resume in str(error)
+    service.settle()
+    assert connect().wallet.resume("t-1").status == "created"
+    assert service.count("t-1") == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "left"),
+    [("400 before", BadRequest, "refused"), ("401 before", NotAuthenticated, "pending"), ("404 before", None, "pending")],
+)
+def test_a_refusal_is_not_sent_again_by_itself(
+    net: lf.Network, service: WalletService, fault: str, kind: type[Exception] | None, left: str
+) -> None:
+    service.post_plan = [fault]
+    with pytest.raises(OfferUnresolved, match="was not made") as caught:
+        net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
+    assert kind is None or isinstance(caught.value.__cause__, kind)
+    assert (len(service.requests), caught.value.outcome, caught.value.status) == (1, "refused", int(fault[:3]))
+    assert net.wallet.journal.get("t-1").status == left
+    assert [offer.tracking_id for offer in net.wallet.resume_all()] == (["t-1"] if left == "pending" else [])
+    assert net.wallet.resume("t-1").status == "created"
+    assert service.count("t-1") == 1
+
+
+def test_a_refusal_after_an_unknown_outcome_refuses_nothing(net: lf.Network, service: WalletService) -> None:
+    service.post_plan = ["drop after", "400 before"]
+    service.status_plan = ["404"] * 4
+    assert net.wallet.offer_transfer(**OFFER, tracking_id="t-1").status == "created"
+    service.post_plan = ["drop before", "400 before"]
+    with pytest.raises(OfferUnresolved, match="not known"):
+        net.wallet.offer_transfer(**OFFER, tracking_id="t-2")
+    assert net.wallet.journal.get("t-2").status == "pending"
+
+
+def test_resume_all_tries_all_and_says_what_is_left(net: lf.Network, service: WalletService) -> None:
+    for number in range(3):
+        service.post_plan = ["401 before"]
+        with pytest.raises(OfferUnresolved):
+            net.wallet.offer_transfer(**OFFER, tracking_id=f"t-{number}")
+    service.post_plan = ["401 before"]
+    with pytest.raises(OfferUnresolved, match="1 of 3 offers") as caught:
+        net.wallet.resume_all()
+    assert caught.value.tracking_id == "t-0"
+    assert [service.count(f"t-{number}") for number in range(3)] == [0, 1, 1]
+    assert [offer.status for offer in net.wallet.resume_all()] == ["created"]
+
+
+def test_unknown_ids_cannot_be_resumed(net: lf.Network, service: WalletService) -> None:
+    with pytest.raises(UsageError, match="No offer 'nope'"):
+        net.wallet.resume("nope")
+    assert net.wallet.resume_all() == []
+    assert service.requests == []
