@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -22,7 +22,7 @@ from ledgerframes.errors import LedgerframesError, NotFound, StoreError, Transpo
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, GROUPS, SANDBOX, Settings, load_settings, profiles
 
-__all__ = ["Check", "Setting", "check_services", "check_software", "check_store", "settings_in_use"]
+__all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "check_software", "check_store", "settings_in_use"]
 
 Kind = Literal["configuration", "software", "store", "service"]
 Status = Literal["ok", "warning", "failed"]
@@ -31,7 +31,7 @@ SECRET = "set, not shown"  # noqa: S105  (what is shown instead of a secret)
 PATIENCE = 10.0  # seconds to wait for a host: a doctor that hangs helps nobody
 CLOCK_TOLERANCE = 5.0  # seconds; a Date header is cut to the second
 LITTLE_SPACE = 1_000_000_000  # bytes
-EXTRAS = {"sandbox": "waitress", "plot": "matplotlib", "report": "nbclient", "lab": "jupyterlab"}
+EXTRAS = {"report": "nbclient", "lab": "jupyterlab"}
 
 
 @dataclass(frozen=True)
@@ -147,10 +147,10 @@ def check_store(net: Network) -> list[Check]:
 
 def _catalog(net: Network) -> Check:
     try:
-        migrations = net.store.migrations()
+        stored = net.store.migrations() or net.store.participant()
     except StoreError as error:
         return _failure("store", "catalog", error)
-    return Check("store", "catalog", "ok", "Readable." if migrations else "Nothing is stored yet.")
+    return Check("store", "catalog", "ok", "Readable." if stored else "Nothing is stored yet.")
 
 
 def _writable(folder: Path) -> Check:
@@ -188,7 +188,11 @@ def check_services(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
         return [Check("configuration", "history_url", "failed", "Not configured.", step)]
     if not load_settings(net.settings.profile, overrides).history_url:
         return _check_host(net, urls[0])  # the embedded sandbox: it has an address, but nobody configured it
-    return [check for url in urls for check in _check_host(_alone(net, url, overrides), url)]
+    checks = []
+    for url in urls:
+        with _alone(net, url, overrides) as alone:
+            checks += _check_host(alone, url)
+    return checks
 
 
 def _alone(net: Network, url: str, overrides: Mapping[str, Any]) -> Network:
@@ -280,6 +284,48 @@ def _listing(host: str, net: Network) -> Check:
     except LedgerframesError as error:
         return _failure("service", subject, error)
     return Check("service", subject, "ok", "Lists events by range." if events else "Lists events by range; it has none yet.")
+
+
+# -- ledger and wallet --------------------------------------------------------------------------------------------
+
+
+def check_ledger_and_wallet(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
+    """Ask a participant and a wallet that are configured for something small: that shows the token, too.
+
+    Parameters
+    ----------
+    net : Network
+    overrides : mapping
+        What the network was connected with.
+    """
+    if net.offline:
+        return []
+    configured = load_settings(net.settings.profile, overrides)
+    patience = min(PATIENCE, net.settings.limits.timeout)
+    checks = []
+    with connect(net.settings.profile, **{**overrides, "timeout": patience, "retries": 0}) as patient:
+        if configured.ledger_url:
+            checks.append(_small_question(f"{host_of(configured.ledger_url[0])} ledger", lambda: _ledger_facts(patient)))
+        if configured.wallet_url:
+            checks.append(_small_question(f"{host_of(configured.wallet_url[0])} wallet", lambda: _wallet_facts(patient)))
+    return checks
+
+
+def _small_question(subject: str, ask: Callable[[], str]) -> Check:
+    try:
+        return Check("service", subject, "ok", ask())
+    except LedgerframesError as error:
+        return _failure("service", subject, error)
+
+
+def _ledger_facts(net: Network) -> str:
+    end, pruned = net.ledger.ledger_end(), net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
+    return f"Version {net.ledger.version().version[:100]}; offsets after {pruned:,} through {end:,}."
+
+
+def _wallet_facts(net: Network) -> str:
+    net.wallet.balance()
+    return "Answers to the token."
 
 
 def _failure(kind: Kind, subject: str, error: LedgerframesError) -> Check:

@@ -23,12 +23,13 @@ def doctor(call: Call) -> None:
 
     Ends with exit code 4 when a host is down, 2 when none is configured, 1 when the store cannot be used.
     """
-    from ledgerframes.doctor import check_services, check_software, check_store, settings_in_use
+    from ledgerframes.doctor import check_ledger_and_wallet, check_services, check_software, check_store, settings_in_use
 
     net = call.connect()
     given = call.overrides | ({"profile": call.profile} if call.profile else {})
     settings = settings_in_use(net.settings, given)
     checks = [*check_software(), *check_store(net), *check_services(net, call.overrides)]
+    checks += check_ledger_and_wallet(net, call.overrides)
     code = _exit_code(checks)
     document = {
         "profile": net.settings.profile,

@@ -46,6 +46,7 @@ class Call:
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
+    context: typer.Context | None = None
 
     @property
     def overrides(self) -> dict[str, Any]:
@@ -58,10 +59,13 @@ class Call:
         return False if self.quiet else None
 
     def connect(self, **overrides: Any) -> Network:
-        """Connect to the network that the options name."""
+        """Connect to the network that the options name; its connections close when the command ends."""
         from ledgerframes.network import connect
 
-        return connect(self.profile, offline=self.offline or None, **self.overrides, **overrides)
+        net = connect(self.profile, offline=self.offline or None, **self.overrides, **overrides)
+        if self.context:
+            self.context.call_on_close(net.close)
+        return net
 
     def show(self, document: object, text: str | Callable[[], str]) -> None:
         """Show a result that was asked for: as JSON, or as text."""
@@ -86,7 +90,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     def run(ctx: typer.Context, **given: Any) -> None:
         # An option after the command wins over the same one before it.
         common = {name: value for name in COMMON if (value := given.pop(name))}
-        call = replace(ctx.obj if isinstance(ctx.obj, Call) else Call(), **common)
+        call = replace(ctx.obj if isinstance(ctx.obj, Call) else Call(), context=ctx, **common)
         ctx.obj = call
         _log(call)
         function(call, **given)

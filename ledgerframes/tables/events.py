@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ Columns = dict[str, pa.Array]
 Positions = list[int]
 
 __all__ = ["event_tables"]
+
+logger = logging.getLogger("ledgerframes")
 
 
 def event_tables(events: Sequence[Event], id_source: str) -> dict[str, pa.Table]:
@@ -74,8 +77,9 @@ class _Batch:
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> _Batch:
-        heads = [head(event) for event in events]
-        migration_ids, record_times, update_ids = zip(*heads, strict=True) if heads else ((), (), ())
+        once = _once(events)
+        migration_ids, record_times, update_ids = zip(*once, strict=True) if once else ((), (), ())
+        events = list(once.values())
         table = pa.table(
             {
                 "migration_id": pa.array(migration_ids, INTEGER),
@@ -96,6 +100,16 @@ class _Batch:
             "record_time": self.record_time.take(rows),
             "update_id": self.update_id.take(rows),
         }
+
+
+def _once(events: Sequence[Event]) -> dict[tuple[int, str, str], Event]:
+    """Each event once: a second verdict on the same request is dropped, as the network itself does (questions T4)."""
+    once: dict[tuple[int, str, str], Event] = {}
+    for event in events:
+        once.setdefault(head(event), event)
+    if len(once) < len(events):
+        logger.warning("%d events came more than once; the first of each is kept", len(events) - len(once))
+    return once
 
 
 def _columns_of(structs: Sequence[msgspec.Struct], kind: type[msgspec.Struct]) -> dict[str, Sequence[Any]]:

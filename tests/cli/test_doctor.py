@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 
 from ledgerframes import doctor
 from ledgerframes.api.transport import Probe
+from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.serve import make_server
 from ledgerframes.settings import Limits, Settings, World, load_settings
 
 Run = Callable[..., Any]
@@ -147,3 +150,31 @@ def test_clocks(seconds: int, status: str) -> None:
 @pytest.mark.parametrize("date", ["", "noon", "Fri, 99 Nov 2026 12:00:00 GMT"])
 def test_a_host_without_a_time(date: str) -> None:
     assert "does not say" in doctor._clock("host", Probe(200, b"", date), datetime.now(UTC)).message
+
+
+@pytest.mark.loopback
+def test_ledger_and_wallet_are_asked_when_configured(served_apis: tuple[Sandbox, int], run: Run) -> None:
+    box, port = served_apis
+    section = f'[local]\nhistory_url = "http://127.0.0.1:{port}/api/scan"\nledger_url = "http://127.0.0.1:{port}/api/ledger"\n'
+    section += f'wallet_url = "http://127.0.0.1:{port}/api/validator"\nrequests_per_second = 0\n'
+    Path("ledgerframes.toml").write_text(section + f'token = "{box.token}"\n')
+    good = run("--profile", "local", "doctor")
+    assert good.code == 0, good.out
+    assert f"offsets after 0 through {box.ledger.end():,}" in good.out
+    assert "Answers to the token" in good.out
+    assert box.token not in good.out + good.err
+    Path("ledgerframes.toml").write_text(section + f'token = "{box.expired_token}"\n')
+    bad = run("--profile", "local", "doctor")
+    assert bad.code == 4
+    assert "401" in bad.out
+    assert box.expired_token not in bad.out + bad.err
+
+
+@pytest.fixture
+def served_apis() -> Iterator[tuple[Sandbox, int]]:
+    """All three APIs on a loopback port, behind a token."""
+    box = Sandbox(events=400, days=1, require_token=True)
+    server = make_server(box, 0)
+    threading.Thread(target=server.run, daemon=True).start()
+    yield box, server.effective_port
+    server.close()

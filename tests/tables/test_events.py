@@ -148,6 +148,12 @@ def test_rejected_request_has_a_verdict_and_nothing_else() -> None:
     assert tables["verdicts"]["id_source"][0] == "listing"
 
 
+def test_a_second_verdict_on_one_request_is_dropped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    tables = frames(verdict(), verdict(verdict_result="VERDICT_RESULT_ACCEPTED"), verdict("1220bb"))
+    assert tables["verdicts"]["verdict_result"].tolist() == ["VERDICT_RESULT_REJECTED"] * 2
+    assert "1 events came more than once" in caplog.text
+
+
 def test_old_history_without_verdict_has_an_update_only() -> None:
     tables = frames({**transaction(node(0)), "verdict": None})
     assert (len(tables["updates"]), len(tables["verdicts"]), len(tables["traffic"])) == (1, 0, 0)
