@@ -1,0 +1,65 @@
+"""What the README promises: its notebook lines run, its commands exist, its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from matplotlib import pyplot
+
+from ledgerframes.cli import main
+
+ROOT = Path(__file__).parents[2]
+READMES = ["README.md", "data/README.md"]
+mpl.use("Agg")
+
+
+@pytest.fixture
+def figures_are_closed() -> Iterator[None]:
+    """Examples draw; nobody looks."""
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("figures_are_closed")
+@pytest.mark.parametrize("readme", READMES)
+def test_python_blocks_run(readme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / readme).read_text(), re.DOTALL)
+    assert blocks
+    monkeypatch.chdir(ROOT)
+    for block in blocks:
+        exec(compile(block, readme, "exec"), {})
+
+
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        target for page in (*READMES, "CONTRIBUTING.md") for target in re.findall(r"`?make (\w+)", (ROOT / page).read_text())
+    }
+    assert named <= targets | {"it"}
+    assert {"venv", "report", "test", "lab", "lint", "docs", "bench", "data"} <= targets
+
+
+def test_commands_and_their_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join((ROOT / page).read_text() for page in READMES)
+    lines = re.findall(r"^ledgerframes .*$", text, re.MULTILINE)
+    assert lines
+    for line in lines:
+        words = shlex.split(line)[1:]
+        options = [word for word in words if word.startswith("--")]
+        first_option = words.index(options[0]) if options else len(words)
+        command = [word for word in words[:first_option] if word not in ("traffic-cost", "verdicts")]
+        assert main([*command, "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert all(option in shown for option in options), line
+
+
+@pytest.mark.parametrize("readme", [*READMES, "CONTRIBUTING.md"])
+def test_links_lead_somewhere(readme: str) -> None:
+    page = ROOT / readme
+    for target in re.findall(r"\]\(([\w./-]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
