@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.tables import Table
 from ledgerframes.tables import table as table_spec
 from ledgerframes.tables.bookkeeping import COVERAGE
@@ -214,10 +214,19 @@ class Frames:
         if unknown:
             raise UsageError(f"Table {table} has no column {unknown[0]!r}. Columns: {', '.join(spec.column_names)}.")
         if columns is None and table in self._read:
-            return self._read[table]
-        return spec.to_pandas(self._rows(spec, list(columns or spec.column_names)))
+            return self._read[table].copy(deep=False)
+        return spec.to_pandas(self._rows(spec, list(spec.column_names if columns is None else columns)))
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
+        try:
+            return self._scanned(spec, columns)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise StoreError(
+                f"A file of table {spec.name} cannot be read ({error}). "
+                "Move the network's folder in the store away, and load again."
+            ) from error
+
+    def _scanned(self, spec: Table, columns: list[str]) -> pa.Table:
         if self._source.ordered:
             return self.scan(spec.name).to_table(columns=columns)
         rows = self.scan(spec.name).to_table(columns=list(dict.fromkeys([*columns, *spec.sort])))
@@ -229,7 +238,7 @@ class Frames:
                 f"Frames have no table or attribute {name!r}. Tables: {', '.join(self.__dict__.get('_tables', ()))}."
             )
         self._read[name] = self.read(name)
-        return self._read[name]
+        return self.read(name)  # a copy on write: what a user changes is the user's
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._tables]
@@ -280,7 +289,7 @@ class Frames:
         >>> bool((large.traffic["total_traffic_cost"] > 10_000).all())
         True
         """
-        columns = None if predicate else ["update_id", *equal]
+        columns = None if predicate else list(dict.fromkeys(["update_id", *equal]))
         rows = self.read(table, columns)
         keep = pd.Series(True, index=rows.index) if predicate is None else predicate(rows).fillna(False).astype(bool)
         for name, value in equal.items():

@@ -74,7 +74,7 @@ class Limits(BaseModel):
     requests_per_second: float = Field(default=5.0, ge=0)
     parallel: int = Field(default=4, ge=1, le=32)
     page_size: int = Field(default=500, ge=1, le=1000)
-    settle_minutes: float = Field(default=60.0, ge=0)
+    settle_minutes: float = Field(default=60.0, ge=0, le=525_600)
 
 
 class World(BaseModel):
@@ -142,7 +142,7 @@ class Settings(BaseModel):
     @classmethod
     def _web_addresses(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
         for url in urls:
-            if not re.fullmatch(r"https?://[^/@\s]+(/[^@\s]*)?", url):
+            if not re.fullmatch(r"https?://[\w.-]+(:\d{1,5})?(/[^@\s]*)?|https?://\[[0-9a-fA-F:]+\](:\d{1,5})?(/[^@\s]*)?", url):
                 raise ValueError(f"{url.split('@')[-1]!r} is not an http(s) URL without user and password")
         return tuple(url.rstrip("/") for url in urls)
 

@@ -21,7 +21,9 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> lf.Frames:
 
 def test_tables_are_plain_frames_read_once(frames: lf.Frames) -> None:
     assert type(frames.traffic) is pd.DataFrame
-    assert frames.traffic is frames.traffic
+    changed = frames.traffic
+    changed.loc[0, "total_traffic_cost"] = -1
+    assert frames.traffic["total_traffic_cost"].min() > 0, "what one user changes is seen by another"
     assert {"traffic", "verdicts"} <= set(dir(frames))
 
 

@@ -61,7 +61,7 @@ def detail_of(body: bytes) -> str:
     """What the service says is wrong, in one short line; a page of HTML says nothing."""
     try:
         content = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         content = body.decode("utf-8", "replace").strip()
         if content[:1] == "<":
             return "a web page instead of an answer"

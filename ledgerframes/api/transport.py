@@ -15,7 +15,7 @@ import httpx
 import stamina
 
 from ledgerframes.api.refusals import service_error
-from ledgerframes.errors import LedgerframesError, ServiceError, Timeout, TransportError, Unreachable
+from ledgerframes.errors import LedgerframesError, NotPermitted, ServiceError, Timeout, TransportError, Unreachable
 from ledgerframes.settings import Limits
 
 logger = logging.getLogger("ledgerframes")
@@ -130,8 +130,8 @@ class Transport:
             try:
                 return self._with_retries(url, method, path, content)
             except (TransportError, ServiceError) as error:
-                if isinstance(error, ServiceError) and not error.may_pass:
-                    raise
+                if isinstance(error, ServiceError) and not (error.may_pass or isinstance(error, NotPermitted)):
+                    raise  # only another operator may permit what this one does not (wire facts 1)
                 logger.warning("%s; %s", error, "trying the next host" if url != self.urls[-1] else "no host is left")
                 failure = error
         assert failure is not None
@@ -153,7 +153,8 @@ class Transport:
     def _answer(self, url: str, method: str, path: str, content: dict[str, Any]) -> Answer:
         response = self._once(url, method, path, content)
         if not response.is_success:
-            raise self._refusal(response.status_code, response.content, response.headers, f"{method} {path}", host_of(url))
+            said = self._without_token(response.content)
+            raise self._refusal(response.status_code, said, response.headers, f"{method} {path}", host_of(url))
         return Answer(response.content, host_of(url))
 
     def _once(self, url: str, method: str, path: str, content: dict[str, Any]) -> httpx.Response:
@@ -177,6 +178,11 @@ class Transport:
                     endpoint=endpoint,
                     host=host,
                 ) from error
+
+    def _without_token(self, body: bytes) -> bytes:
+        """What a service says, less the token it may quote."""
+        token = self._token() if self._token else None
+        return body.replace(token.encode(), b"[token]") if token else body
 
     def _authorization(self) -> dict[str, str]:
         token = self._token() if self._token else None

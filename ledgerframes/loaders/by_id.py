@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 
 import pandas as pd
@@ -36,10 +36,17 @@ def checked(update_ids: Iterable[str]) -> list[str]:
     if isinstance(update_ids, str):
         raise UsageError("update_ids must be a list of ids, not one text.")
     ids = list(dict.fromkeys(update_ids))
-    strange = [update_id for update_id in ids if not isinstance(update_id, str) or not update_id.strip()]
+    strange = [
+        update_id for update_id in ids if not isinstance(update_id, str) or not update_id.strip() or not _is_text(update_id)
+    ]
     if strange:
         raise UsageError(f"{strange[0]!r} is not an update id.")
     return ids
+
+
+def _is_text(update_id: str) -> bool:
+    """Whether it can be sent at all: half a surrogate pair cannot."""
+    return update_id.encode("utf-8", "ignore").decode() == update_id
 
 
 def plan(net: Network, update_ids: list[str]) -> pd.DataFrame:
@@ -78,10 +85,15 @@ def sync(net: Network, update_ids: list[str], progress: bool | None = None) -> l
     with Progress(f"{net.name} ids", len(missing), progress) as bar, ThreadPoolExecutor(net.settings.limits.parallel) as pool:
         for start in range(0, len(missing), IDS_PER_SEGMENT):
             asked = missing[start : start + IDS_PER_SEGMENT]
-            answers = list(pool.map(lambda update_id: _look_up(net, update_id), asked))
-            _commit(net, [answer for answer in answers if answer is not None])
-            unknown += [update_id for update_id, answer in zip(asked, answers, strict=True) if answer is None]
+            lookups = {update_id: pool.submit(_look_up, net, update_id) for update_id in asked}
+            wait(lookups.values())
+            # What was found is kept, also when another look-up failed.
+            answered = {update_id: lookup.result() for update_id, lookup in lookups.items() if lookup.exception() is None}
+            _commit(net, [answer for answer in answered.values() if answer is not None])
+            unknown += [update_id for update_id, answer in answered.items() if answer is None]
             bar.advance(len(asked))
+            for lookup in lookups.values():
+                lookup.result()
     if unknown:
         logger.warning("%s does not know %d of %d ids", net.name, len(unknown), len(missing))
     return unknown
@@ -105,11 +117,16 @@ def _look_up(net: Network, update_id: str) -> Found | None:
 
 
 def _commit(net: Network, found: list[Found]) -> None:
-    """Commit events as final where their traffic and activity must have come by now, as provisional otherwise."""
+    """Commit events as final when nothing more can come, as provisional otherwise.
+
+    A service that is still loading its history answers with a part of an event and no warning (wire fact 51), so only an event
+    with verdict and traffic is final.
+    """
     final_before = microseconds(net.now() - timedelta(minutes=net.settings.limits.settle_minutes))
     groups: dict[tuple[bool, str], list[Event]] = {}
     for event, host in found:
-        groups.setdefault((place(event)[1] < final_before, host), []).append(event)
+        is_whole = event.verdict is not None and event.traffic_summary is not None
+        groups.setdefault((is_whole and place(event)[1] < final_before, host), []).append(event)
     for (final, host), events in groups.items():
         ids = Ids(frozenset(head(event)[2] for event in events))
         net.store.commit(EVENTS_BY_ID, ids, event_tables(events, "user"), final=final, source=host)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ledgerframes.api.transport import Answer
 from ledgerframes.api.update_format import UpdateFormat
@@ -84,8 +85,8 @@ def open_view(net: Network, update_format: UpdateFormat) -> LedgerView:
     end, highest = net.ledger.ledger_end(), net.store.highest(LEDGER)
     if end < highest:
         raise StoreError(
-            f"The ledger of {participant_id} ends at {end}, below offset {highest} in the store: it was reset. "
-            f"Move {net.store.folder} away, or use a profile with another network name.",
+            f"The ledger of {participant_id} ends at {end}, below offset {highest} in the store: it was reset, or lags. "
+            f"Try again; if it was reset, move {net.store.folder} away, or use a profile with another network name.",
             path=str(net.store.folder),
         )
     return LedgerView(participant_id, update_format)
@@ -105,7 +106,7 @@ def require_stored(net: Network, asked: OffsetSpan) -> None:
         raise CoverageError(f"{net.name} is offline and the store lacks {lacks}. Run again without offline.", missing=missing)
 
 
-def checked_bounds(net: Network, after: int | None, through: int | None) -> tuple[int, int]:
+def checked_bounds(net: Network, view: LedgerView, after: int | None, through: int | None) -> tuple[int, int]:
     """The offsets to read, from what the caller said and the ledger has.
 
     Raises
@@ -113,7 +114,10 @@ def checked_bounds(net: Network, after: int | None, through: int | None) -> tupl
     UsageError
         If they make no sense, or lie past the ledger's end.
     """
-    end = net.store.highest(LEDGER) if net.offline else net.ledger.ledger_end()
+    end = net.store.highest(LEDGER, view.lane) if net.offline else net.ledger.ledger_end()
+    if net.offline and not end:
+        lacks = f"{net.name} is offline and the store lacks the offsets of this view. Run again without offline."
+        raise CoverageError(lacks, missing=("offsets",))
     low, high = after or 0, end if through is None else through
     if low < 0 or high < 0:
         raise UsageError(f"Offsets are not negative: after={low}, through={high}.")
@@ -195,39 +199,69 @@ class _Reading:
         """Read one piece; a page size that is refused is halved, and what pruning overtakes becomes a gap."""
         rest: list[OffsetSpan] = [piece]
         while rest and not self.stop.is_set():
+            before = rest
             try:
                 self._read_chain(rest[0], page_size)
             except InvalidPageToken:
                 logger.info("%s has forgotten the page token; beginning a new chain", self.net.name)
+                if self.net.store.missing_offsets(LEDGER, piece) == before:
+                    raise
             except InvalidRequest as error:
                 if page_size == 1 or "size" not in error.detail.lower():
                     raise
                 page_size = max(1, page_size // 2)
                 logger.warning("%s refused the page size (%s); trying %d", self.net.name, error.detail, page_size)
-            except PrunedOffset as error:
-                _commit_gap(self.net, replace(rest[0], high=min(rest[0].high, max(error.earliest_offset, rest[0].low + 1))))
+            except PrunedOffset:
+                self._record_gap(self.net.store.missing_offsets(LEDGER, piece)[0])
             rest = self.net.store.missing_offsets(LEDGER, piece)
+
+    def _record_gap(self, overtaken: OffsetSpan) -> None:
+        """What pruning has overtaken is a gap; asked for once more, because the error does not always say how far it went."""
+        pruned = self.net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
+        if pruned <= overtaken.low:
+            raise DecodeError(
+                f"{self.net.name} says that offset {overtaken.low} is pruned, and that it is pruned through {pruned}."
+            )
+        _commit_gap(self.net, replace(overtaken, high=min(overtaken.high, pruned)))
 
     def _read_chain(self, span: OffsetSpan, page_size: int) -> None:
         gathered, known = Gathered(LEDGER.tables), replace(span, high=span.low)
         if self.descending:
             known = replace(span, low=span.high)
-        for answer, page in _chain(self.net, self.view, span, page_size, self.descending):
-            with collector_paused():
-                gathered.add(ledger_tables(page.updates or [], self.view.participant_id, trees=self.view.shows_trees))
-            known = _joined(known, page, span, self.descending)
-            last = not page.next_page_token
-            if last or self.stop.is_set() or gathered.bytes >= SEGMENT_BYTES:
-                known = self._commit(known, gathered.take(descending=self.descending), answer.host)
-            if self.stop.is_set():
-                return
+        host = ""
+        try:
+            for answer, page in _chain(self.net, self.view, span, page_size, self.descending):
+                known = _joined(known, page, span, self.descending)
+                with collector_paused():
+                    tables = ledger_tables(page.updates or [], self.view.participant_id, trees=self.view.shows_trees)
+                gathered.add(_checked_bounds_of(tables, page))
+                host = answer.host
+                if gathered.bytes >= SEGMENT_BYTES:
+                    known = self._commit(known, gathered.take(descending=self.descending), host)
+                if self.stop.is_set():
+                    break
+        finally:
+            # Whatever ends the chain, the pages that came are kept.
+            if known.low < known.high:
+                self._commit(known, gathered.take(descending=self.descending), host)
 
     def _commit(self, known: OffsetSpan, tables: dict[str, pa.Table], host: str) -> OffsetSpan:
         """Commit what is known, and give the empty span where the next page joins."""
-        if known.low < known.high:
-            self.net.store.commit(LEDGER, known, tables, final=True, source=host)
-            self.bar.advance(known.high - known.low)
+        self.net.store.commit(LEDGER, known, tables, final=True, source=host)
+        self.bar.advance(known.high - known.low)
         return replace(known, high=known.low) if self.descending else replace(known, low=known.high)
+
+
+def _checked_bounds_of(tables: dict[str, pa.Table], page: UpdatesPage) -> dict[str, pa.Table]:
+    """The tables of a page, whose updates must lie inside its bounds."""
+    offsets = pc.min_max(tables["ledger_updates"]["offset"]).as_py()
+    low, high = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
+    if offsets["min"] is not None and not low < offsets["min"] <= offsets["max"] <= high:
+        raise DecodeError(
+            f"A page of updates covers offsets {low} < … <= {high}, but holds {offsets['min']} to {offsets['max']}.",
+            json_path="$.updates[...].offset",
+        )
+    return tables
 
 
 def _joined(known: OffsetSpan, page: UpdatesPage, span: OffsetSpan, descending: bool) -> OffsetSpan:
@@ -292,15 +326,18 @@ def follow(net: Network, view: LedgerView, after: int, poll_seconds: float, stop
             answer = net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
         except InvalidPageToken:
             token, request = None, _tail_request(net, view, after)  # the service has forgotten it: begin a new chain
+            stop.wait(poll_seconds)
             continue
         page = decode_page(answer.body)
-        token, reached = page.next_page_token, page.highest_page_offset_inclusive
-        if page.updates:
-            tables = ledger_tables(page.updates, view.participant_id, trees=view.shows_trees)
+        token, reached = page.next_page_token, max(reached, page.highest_page_offset_inclusive)
+        if page.updates and after < reached:
+            tables = _checked_bounds_of(ledger_tables(page.updates, view.participant_id, trees=view.shows_trees), page)
             net.store.commit(LEDGER, view.span(after, reached), tables, final=True, source=answer.host)
             after = reached
         else:
             stop.wait(poll_seconds)
+        if not token:
+            request = _tail_request(net, view, reached)
     if after < reached:
         net.store.commit(LEDGER, view.span(after, reached), {}, final=True, source=answer.host)
     return reached

@@ -121,10 +121,15 @@ class _Reading:
                     self._commit(Span(piece.migration_id, low, page.reached), gathered.take(), page.source)
                 low = page.reached
             if page.last and low < piece.high:
-                # The listing has nothing more yet: asked again next time.
-                self.net.store.commit(EVENTS, Span(piece.migration_id, low, piece.high), {}, final=False, source=page.source)
+                self._commit_nothing_yet(Span(piece.migration_id, low, piece.high), page.source)
             if self.stop.is_set():
                 return
+
+    def _commit_nothing_yet(self, tail: Span, source: str) -> None:
+        """The listing has nothing more: asked again next time. Rows that a host further on has given stay until then."""
+        held = [segment.extent for segment in self.net.store.segments(EVENTS, tail) if segment.rows]
+        for part in tail.minus(held):
+            self.net.store.commit(EVENTS, part, {}, final=False, source=source)
 
     def _commit(self, span: Span, tables: dict[str, pa.Table], source: str) -> None:
         """Commit a span that is known to its end: the settled part as final, the young part as provisional."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 
 import pyarrow as pa
 
@@ -41,8 +41,10 @@ class Gathered:
 def wait_for(readings: list[Future[None]], stop: threading.Event) -> None:
     """Wait for all; on a failure or an interrupt the others stop at their next page, and what is committed stays."""
     try:
+        wait(readings, return_when=FIRST_EXCEPTION)
         for reading in readings:
-            reading.result()
+            if reading.done():
+                reading.result()
     finally:
         stop.set()
         for reading in readings:

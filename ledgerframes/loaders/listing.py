@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.errors import DecodeError, NotFound, UsageError
 from ledgerframes.store import Migration, Span
 from ledgerframes.store.extent import from_microseconds, microseconds
-from ledgerframes.times import MICROSECOND, instant
+from ledgerframes.times import instant
 from ledgerframes.wire.history import Event, head
 
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
+BEGIN_OF_TIME = microseconds(datetime(1, 1, 1, tzinfo=UTC))
+MOST_MIGRATIONS = 1_000_000
 
 Place = tuple[int, int]  # migration id, record time in microseconds
 
@@ -47,6 +50,10 @@ class Page:
 def place(event: Event) -> Place:
     """Where an event stands in the history's order."""
     migration_id, record_time, update_id = head(event)
+    if not 0 <= migration_id < MOST_MIGRATIONS:
+        raise DecodeError(
+            f"Update {update_id} has the migration id {migration_id}, which cannot be.", json_path="$..migration_id"
+        )
     try:
         return migration_id, microseconds(instant(record_time))
     except UsageError as error:
@@ -70,6 +77,8 @@ def discover_migrations(history: History, known: list[Migration]) -> list[Migrat
         if not events:
             return found
         migration_id, first = place(events[0])
+        if found and migration_id <= found[-1].migration_id:
+            raise DecodeError(f"Asked for events after migration {found[-1].migration_id}, the listing gives {migration_id}.")
         found.append(Migration(migration_id, first))
 
 
@@ -100,19 +109,25 @@ def pages(history: History, span: Span, page_size: int, ahead: Executor) -> Iter
     ahead : Executor
         Where the next page is fetched.
     """
-    reached = span.low
-    request = ahead.submit(history.events_page, _before(span), page_size=page_size)
+    size = max(page_size, 2)  # each page begins with the last event of the one before
+    reached, seen = span.low, set[str]()
+    request = ahead.submit(history.events_page, _before(span), page_size=size)
     while True:
         answer = request.result()
-        events = history.decode_events(answer)
+        listed = _in_order(history.decode_events(answer), span, reached - 1 if seen else span.low)
+        events = [event for event in listed if head(event)[2] not in seen]
+        if not events and len(listed) >= size:
+            raise DecodeError(
+                f"{answer.host} lists a whole page of events with one record time; raise page_size.", json_path="$.events"
+            )
         inside, beyond = _divided(events, span)
         last = bool(beyond) or not events
         if not last:
-            # A short page is not the end: events are held back, and some services cap the page (wire fact 38).
+            # A short page is not the end: events are held back, and some services cap the page (wire fact 38). Two events may
+            # share a record time, and a page may end between them; so the last time is asked for once more.
             reached = place(events[-1])[1] + 1
-            request = ahead.submit(
-                history.events_page, Cursor(span.migration_id, from_microseconds(reached - 1)), page_size=page_size
-            )
+            seen = {head(event)[2] for event in listed if place(event)[1] == reached - 1}
+            request = ahead.submit(history.events_page, Cursor(span.migration_id, _time(reached - 2)), page_size=size)
         elif beyond:
             reached = span.high
         yield Page(inside, answer.host, reached, last, bool(beyond) and place(beyond[0])[0] > span.migration_id)
@@ -120,9 +135,23 @@ def pages(history: History, span: Span, page_size: int, ahead: Executor) -> Iter
             return
 
 
+def _in_order(events: list[Event], span: Span, earliest: int) -> list[Event]:
+    """The events of a page, which must come in order and not before the place asked for."""
+    places = [(span.migration_id, earliest), *map(place, events)]
+    for before, after in pairwise(places):
+        if after < before:
+            raise DecodeError(f"The listing gives an event of {after} after {before}: it is not in order.", json_path="$.events")
+    return events
+
+
+def _time(microseconds_since_1970: int) -> datetime:
+    """The instant, or the first that can be written."""
+    return from_microseconds(max(microseconds_since_1970, BEGIN_OF_TIME))
+
+
 def _before(span: Span) -> Cursor:
     """The cursor whose next event is the first of the span."""
-    return Cursor(span.migration_id, from_microseconds(span.low) - MICROSECOND)
+    return Cursor(span.migration_id, _time(span.low - 1))
 
 
 def _divided(events: list[Event], span: Span) -> tuple[list[Event], list[Event]]:

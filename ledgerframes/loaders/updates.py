@@ -89,7 +89,7 @@ def load_updates(
     """
     wanted = update_format(parties=parties, templates=templates, interfaces=interfaces, blobs=blobs, shape=shape)
     view = by_offset.open_view(net, wanted)
-    low, high = by_offset.checked_bounds(net, after, through)
+    low, high = by_offset.checked_bounds(net, view, after, through)
     asked = view.span(low, high)
     if net.offline:
         by_offset.require_stored(net, asked)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.extent import Extent, Ids, Migration, Range, Stream
+from ledgerframes.store.extent import Extent, Ids, Migration, Range, Stream, microseconds
 from ledgerframes.store.segments import SegmentFile, unwritable
+from ledgerframes.times import Window
 
 SCHEMA_VERSION = 1
 BUSY_SECONDS = 120.0
@@ -120,7 +121,8 @@ class Catalog:
         with closing(self._connect("rw")) as connection:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
-            yield connection if self._checked_version(connection) else None
+            with self._malformed_named():
+                yield connection if self._checked_version(connection) else None
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -139,6 +141,19 @@ class Catalog:
                 connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
                 raise unwritable(self.path.parent, error) from error
+            except sqlite3.DatabaseError as error:
+                raise self._malformed(error) from error
+
+    @contextmanager
+    def _malformed_named(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise self._malformed(error) from error
+
+    def _malformed(self, error: Exception) -> StoreError:
+        message = f"{self.path} is not a sound catalog ({error}). Move the folder away to begin a new store."
+        return StoreError(message, path=str(self.path))
 
     def copy(self, target: Path) -> None:
         """Copy the catalog as it is now: together with the immutable segments, a snapshot."""
@@ -163,9 +178,7 @@ class Catalog:
         except sqlite3.OperationalError as error:
             raise unwritable(self.path.parent, error) from error
         except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"{self.path} is not a catalog ({error}). Move the folder away to begin a new store.", path=str(self.path)
-            ) from error
+            raise self._malformed(error) from error
         if found > SCHEMA_VERSION:
             raise StoreError(
                 f"The store at {self.path.parent} has schema {found}, newer than this version's {SCHEMA_VERSION}. "
@@ -187,7 +200,7 @@ SEGMENT_COLUMNS = "segment_id, stream, lane, low, high, status, source, fetched_
 IDS_AT_ONCE = 500
 
 
-def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping: Extent | None = None) -> list[Segment]:
+def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping: Extent | Window | None = None) -> list[Segment]:
     """The segments of a stream in order of (migration, time), of the shape that this version writes.
 
     Parameters
@@ -195,8 +208,8 @@ def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping:
     connection : Connection or None
         From :meth:`Catalog.reading` or :meth:`Catalog.writing`.
     stream : Stream
-    overlapping : Span, OffsetSpan, Moment or Ids, optional
-        Only segments that cover a part of this.
+    overlapping : Span, OffsetSpan, Moment, Ids or Window, optional
+        Only segments that cover a part of this; a window in any migration.
     """
     if connection is None:
         return []
@@ -205,6 +218,9 @@ def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping:
     if isinstance(overlapping, Range):
         query += " AND lane = ? AND low < ? AND high > ?"
         values += [overlapping.lane, overlapping.high, overlapping.low]
+    if isinstance(overlapping, Window):
+        query += " AND low < ? AND high > ?"
+        values += [microseconds(overlapping.until), microseconds(overlapping.since)]
     rows = connection.execute(query + " ORDER BY lane, low, segment_id", values).fetchall()
     if isinstance(overlapping, Ids):
         holders = _holders(connection, overlapping)

@@ -91,9 +91,10 @@ class Store:
         """What has to be fetched of a participant's ledger, seen through one filter."""
         return asked.minus(segment.extent for segment in self.segments(stream, asked) if segment.final)
 
-    def highest(self, stream: Stream) -> int:
-        """The highest position that any lane of a stream has reached; 0 if it has none."""
-        return max((segment.extent.high for segment in self.segments(stream) if isinstance(segment.extent, Range)), default=0)
+    def highest(self, stream: Stream, lane: str | None = None) -> int:
+        """The highest position that a lane of a stream has reached, or any of them; 0 if it has none."""
+        extents = [segment.extent for segment in self.segments(stream)]
+        return max((e.high for e in extents if isinstance(e, Range) and lane in (None, e.lane)), default=0)
 
     # -- committing -------------------------------------------------------------------------------------------------
 
@@ -123,10 +124,12 @@ class Store:
         StoreError
             If the store cannot be written.
         """
+        if isinstance(extent, Range) and extent.low >= extent.high:
+            raise ValueError(f"an empty range cannot be committed: {extent.low} to {extent.high}")
         status = "gap" if gap else "final" if final else "provisional"
         segment = self._written(stream, extent, tables, status, source)
         with self._catalog.writing() as connection:
-            present = [other for other in records.segments(connection, stream) if extent.overlaps(other.extent)]
+            present = records.segments(connection, stream, extent)
             settled = [other.extent for other in present if other.final]
             if settled:
                 logger.info("another process has committed a part of %s already", extent)
@@ -164,10 +167,7 @@ class Store:
     def segments(self, stream: Stream, asked: Window | Extent | None = None) -> list[Segment]:
         """The committed segments, in order; those that matter for a window or an extent, or all."""
         with self._catalog.reading() as connection:
-            found = records.segments(connection, stream, None if isinstance(asked, Window) else asked)
-        if not isinstance(asked, Window):
-            return found
-        return [segment for segment in found if isinstance(segment.extent, Span) and segment.extent.window.intersect(asked)]
+            return records.segments(connection, stream, asked)
 
     def snapshot(self, stream: Stream, asked: Window | Extent | None = None) -> Snapshot:
         """What is committed now for a window or an extent, or all of it; later commits do not change it."""

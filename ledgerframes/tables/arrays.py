@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 
 import msgspec
 import numpy as np
@@ -71,6 +72,30 @@ def split_template_ids(template_ids: pa.Array) -> tuple[pa.Array, pa.Array]:
     packages = pa.array([package for package, _, _ in parts], TEXT)
     names = pa.array([name for _, _, name in parts], TEXT)
     return packages.take(encoded.indices), names.take(encoded.indices)
+
+
+def merged_extra(own: msgspec.Raw, **parts: msgspec.Raw) -> msgspec.Raw:
+    """The unknown members of an object, with those of objects that have no row of their own under their names."""
+    found = {name: part for name, part in parts.items() if part is not ABSENT}
+    if not found:
+        return own
+    members = {} if own is ABSENT else msgspec.json.decode(own, type=dict[str, msgspec.Raw])
+    return msgspec.Raw(msgspec.json.encode({**members, **found}))
+
+
+@contextmanager
+def numbers_in_range() -> Iterator[None]:
+    """Says of a number that no column can hold that the answer is wrong, not the caller.
+
+    Raises
+    ------
+    DecodeError
+        Instead of Arrow's own errors.
+    """
+    try:
+        yield
+    except (OverflowError, pa.ArrowInvalid) as error:
+        raise DecodeError(f"A number is larger than the API allows: {error}.", json_path="$") from error
 
 
 def lengths(lists: Iterable[Sized | None]) -> Indices:

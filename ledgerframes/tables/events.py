@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -14,18 +12,29 @@ import pyarrow.compute as pc
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.tables import history
-from ledgerframes.tables.arrays import Indices, choices, json_text, lengths, position_within, repeat, split_template_ids, times
+from ledgerframes.tables.arrays import (
+    Indices,
+    choices,
+    json_text,
+    lengths,
+    merged_extra,
+    numbers_in_range,
+    position_within,
+    repeat,
+    split_template_ids,
+    times,
+)
+from ledgerframes.tables.batch import Batch
 from ledgerframes.tables.spec import FLAG, INTEGER, SMALL, SMALLS, TEXT, TEXTS
-from ledgerframes.wire.history import Event, Node, Update, Verdict, head
+from ledgerframes.wire.history import Event, Node, Update, Verdict
+from ledgerframes.wire.structs import ABSENT
 
 Columns = dict[str, pa.Array]
-Positions = list[int]
 
 __all__ = ["event_tables"]
 
-logger = logging.getLogger("ledgerframes")
 
-
+@numbers_in_range()
 def event_tables(events: Sequence[Event], id_source: str) -> dict[str, pa.Table]:
     """Build all nine history tables from a batch of event items.
 
@@ -46,7 +55,7 @@ def event_tables(events: Sequence[Event], id_source: str) -> dict[str, pa.Table]
     DecodeError
         If an item has neither update nor verdict or contradicts itself, a time cannot be read, or a tree is not one.
     """
-    batch = _Batch.of(events)
+    batch = Batch.of(events)
     transactions = [
         (i, event.update) for i, event in enumerate(batch.events) if event.update and event.update.events_by_id is not None
     ]
@@ -63,53 +72,7 @@ def event_tables(events: Sequence[Event], id_source: str) -> dict[str, pa.Table]
     }
 
 
-# -- the head that every row carries --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """Event items in table order, and for each the columns that all its rows share."""
-
-    events: list[Event]
-    migration_id: pa.Array
-    record_time: pa.Array
-    update_id: pa.Array
-
-    @classmethod
-    def of(cls, events: Sequence[Event]) -> _Batch:
-        once = _once(events)
-        migration_ids, record_times, update_ids = zip(*once, strict=True) if once else ((), (), ())
-        events = list(once.values())
-        table = pa.table(
-            {
-                "migration_id": pa.array(migration_ids, INTEGER),
-                "record_time": times(record_times, "record_time"),
-                "update_id": pa.array(update_ids, TEXT),
-            }
-        )
-        order = pc.sort_indices(table, [("migration_id", "ascending"), ("record_time", "ascending"), ("update_id", "ascending")])
-        table = table.take(order).combine_chunks()
-        columns = [column.combine_chunks() for column in table.columns]
-        return cls([events[position] for position in order.to_pylist()], *columns)
-
-    def head(self, owners: Indices | Positions) -> Columns:
-        """The shared columns, for rows that belong to these items."""
-        rows = pa.array(owners, pa.int64())
-        return {
-            "migration_id": self.migration_id.take(rows),
-            "record_time": self.record_time.take(rows),
-            "update_id": self.update_id.take(rows),
-        }
-
-
-def _once(events: Sequence[Event]) -> dict[tuple[int, str, str], Event]:
-    """Each event once: a second verdict on the same request is dropped, as the network itself does (questions T4)."""
-    once: dict[tuple[int, str, str], Event] = {}
-    for event in events:
-        once.setdefault(head(event), event)
-    if len(once) < len(events):
-        logger.warning("%d events came more than once; the first of each is kept", len(events) - len(once))
-    return once
+# -- many structs at once -------------------------------------------------------------------------------------------
 
 
 def _columns_of(structs: Sequence[msgspec.Struct], kind: type[msgspec.Struct]) -> dict[str, Sequence[Any]]:
@@ -126,9 +89,10 @@ def _extras(structs: Sequence[Any]) -> pa.Array:
 # -- updates --------------------------------------------------------------------------------------------------------
 
 
-def _updates(batch: _Batch) -> pa.Table:
+def _updates(batch: Batch) -> pa.Table:
     owners = [i for i, event in enumerate(batch.events) if event.update]
     updates = [event.update for event in batch.events if event.update]
+    around = [event.extra for event in batch.events if event.update]
     return history.UPDATES.from_columns(
         {
             **batch.head(owners),
@@ -140,7 +104,7 @@ def _updates(batch: _Batch) -> pa.Table:
             "node_count": pa.array(lengths(update.events_by_id for update in updates), SMALL),
             "node_offset": pa.array([None if update.offset is None else str(update.offset) for update in updates], TEXT),
             "external_transaction_hash": pa.array([update.external_transaction_hash for update in updates], TEXT),
-            "extra": _extras(updates),
+            "extra": json_text([merged_extra(u.extra, event=e) for u, e in zip(updates, around, strict=True)], "extra"),
         }
     )
 
@@ -155,7 +119,7 @@ def _without_hash(ids: pa.Array) -> pa.Array:
 # -- tree events ----------------------------------------------------------------------------------------------------
 
 
-def _tree_events(batch: _Batch, transactions: list[tuple[int, Update]]) -> pa.Table:
+def _tree_events(batch: Batch, transactions: list[tuple[int, Update]]) -> pa.Table:
     trees = [update.events_by_id or {} for _, update in transactions]
     counts = lengths(trees)
     owners = repeat(np.array([i for i, _ in transactions], dtype=np.int64), counts)
@@ -247,7 +211,7 @@ def _depths(parents: Indices) -> Indices:
 # -- reassignments --------------------------------------------------------------------------------------------------
 
 
-def _reassignments(batch: _Batch, reassignments: list[tuple[int, Update]]) -> pa.Table:
+def _reassignments(batch: Batch, reassignments: list[tuple[int, Update]]) -> pa.Table:
     events = [update.event for _, update in reassignments if update.event]
     nothing = Node(event_id="", contract_id="", template_id="")
     created = _contract_columns(_columns_of([event.created_event or nothing for event in events], Node))
@@ -272,7 +236,7 @@ def _reassignments(batch: _Batch, reassignments: list[tuple[int, Update]]) -> pa
 # -- verdicts, views, quorums ---------------------------------------------------------------------------------------
 
 
-def _verdicts(batch: _Batch, verdicts: list[tuple[int, Verdict]], id_source: str) -> pa.Table:
+def _verdicts(batch: Batch, verdicts: list[tuple[int, Verdict]], id_source: str) -> pa.Table:
     owners = [i for i, _ in verdicts]
     columns = _columns_of([verdict for _, verdict in verdicts], Verdict)
     all_views = columns["transaction_views"]
@@ -289,12 +253,17 @@ def _verdicts(batch: _Batch, verdicts: list[tuple[int, Verdict]], id_source: str
             "root_views": pa.array([(views.root_views if views else None) or [] for views in all_views], SMALLS),
             "body_visible": pa.array([batch.events[i].update is not None for i in owners], FLAG),
             "id_source": choices([id_source] * len(verdicts)),
-            "extra": json_text(columns["extra"], "extra"),
+            "extra": json_text([_verdict_extra(batch.events[i], verdict) for i, verdict in verdicts], "extra"),
         }
     )
 
 
-def _views_and_quorums(batch: _Batch, verdicts: list[tuple[int, Verdict]]) -> dict[str, pa.Table]:
+def _verdict_extra(event: Event, verdict: Verdict) -> msgspec.Raw:
+    views = verdict.transaction_views.extra if verdict.transaction_views else ABSENT
+    return merged_extra(verdict.extra, transaction_views=views, event=ABSENT if event.update else event.extra)
+
+
+def _views_and_quorums(batch: Batch, verdicts: list[tuple[int, Verdict]]) -> dict[str, pa.Table]:
     per_verdict = [verdict.transaction_views.views if verdict.transaction_views else [] for _, verdict in verdicts]
     owners = repeat(np.array([i for i, _ in verdicts], dtype=np.int64), lengths(per_verdict))
     views = [view for views in per_verdict for view in sorted(views, key=lambda view: view.view_id)]
@@ -345,7 +314,7 @@ def _parent_views(owners: Indices, view_ids: Indices, sub_views: list[list[int] 
 # -- traffic, envelopes, activity -----------------------------------------------------------------------------------
 
 
-def _traffic_and_envelopes(batch: _Batch) -> dict[str, pa.Table]:
+def _traffic_and_envelopes(batch: Batch) -> dict[str, pa.Table]:
     owners = np.array([i for i, event in enumerate(batch.events) if event.traffic_summary], dtype=np.int64)
     summaries = [event.traffic_summary for event in batch.events if event.traffic_summary]
     per_summary = [summary.envelope_traffic_summaries or summary.envelope_traffic_costs or [] for summary in summaries]
@@ -371,19 +340,17 @@ def _traffic_and_envelopes(batch: _Batch) -> dict[str, pa.Table]:
     return {"traffic": traffic, "envelopes": envelope_table}
 
 
-def _activity_records(batch: _Batch) -> pa.Table:
+def _activity_records(batch: Batch) -> pa.Table:
     found = [(i, event.app_activity_records) for i, event in enumerate(batch.events) if event.app_activity_records]
-    rows = [
-        (i, records.round_number, record)
-        for i, records in found
-        for record in sorted(records.records, key=lambda record: record.party)
-    ]
+    rows = [(i, all_of_it, one) for i, all_of_it in found for one in sorted(all_of_it.records, key=lambda record: record.party)]
     return history.ACTIVITY_RECORDS.from_columns(
         {
             **batch.head([i for i, _, _ in rows]),
-            "round_number": pa.array([round_number for _, round_number, _ in rows], INTEGER),
-            "party": pa.array([record.party for _, _, record in rows], TEXT),
-            "weight": pa.array([record.weight for _, _, record in rows], INTEGER),
-            "extra": _extras([record for _, _, record in rows]),
+            "round_number": pa.array([all_of_it.round_number for _, all_of_it, _ in rows], INTEGER),
+            "party": pa.array([one.party for _, _, one in rows], TEXT),
+            "weight": pa.array([one.weight for _, _, one in rows], INTEGER),
+            "extra": json_text(
+                [merged_extra(one.extra, app_activity_records=all_of_it.extra) for _, all_of_it, one in rows], "extra"
+            ),
         }
     )

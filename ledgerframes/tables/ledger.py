@@ -10,6 +10,8 @@ EVENT = "wire facts 2.4"
 REASSIGNMENT = "wire facts 2.6"
 TOPOLOGY = "wire facts 2.7"
 
+PERMISSIONS = tuple(f"PARTICIPANT_PERMISSION_{name}" for name in ("SUBMISSION", "CONFIRMATION", "OBSERVATION", "UNSPECIFIED"))
+
 PARTICIPANT_ID = Column(
     "participant_id", TEXT, "Participant whose ledger this is; offsets of others mean nothing here.", "wire fact 34"
 )
@@ -173,7 +175,14 @@ LEDGER_TOPOLOGY = Table(
         Column("change", CHOICE, "What changed.", TOPOLOGY, values=("added", "changed", "revoked", "onboarding")),
         Column("party", TEXT, "Party concerned.", TOPOLOGY),
         Column("hosting_participant_id", TEXT, "Participant that hosts the party.", TOPOLOGY),
-        Column("participant_permission", CHOICE, "Permission given; missing when revoked.", TOPOLOGY, nullable=True),
+        Column(
+            "participant_permission",
+            CHOICE,
+            "Permission given; missing when revoked.",
+            TOPOLOGY,
+            nullable=True,
+            values=PERMISSIONS,
+        ),
         history.unknown_members("topology event"),
     ),
 )

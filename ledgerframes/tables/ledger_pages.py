@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.tables import ledger
-from ledgerframes.tables.arrays import choices, json_text, split_template_ids, times
+from ledgerframes.tables.arrays import choices, json_text, numbers_in_range, split_template_ids, times
 from ledgerframes.tables.spec import FLAG, INTEGER, SMALL, TEXT, TEXTS, Table
 from ledgerframes.wire.ledger import (
     Assigned,
@@ -31,6 +31,7 @@ Update = LedgerTransaction | LedgerReassignment | LedgerTopology
 __all__ = ["ledger_tables"]
 
 
+@numbers_in_range()
 def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bool) -> dict[str, pa.Table]:
     """Build the four ledger tables from the items of update pages.
 

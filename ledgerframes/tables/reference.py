@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -98,7 +99,8 @@ def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin:
 def name_rules_table(contract: Contract, domain_id: str | None, observed_at: datetime, *, cache_hit: bool) -> pa.Table:
     """Build the row of one snapshot of the name-service rules."""
     payload = _payload(contract)
-    config = payload.get("config") or {}
+    config = payload.get("config")
+    config = config if isinstance(config, dict) else {}
     return NAME_RULES.from_columns(
         {
             **_contract_columns([contract], observed_at),
@@ -159,4 +161,5 @@ def _text(payload: dict[str, Any], member: str) -> str | None:
 def _microseconds(payload: dict[str, Any], member: str) -> int | None:
     """A duration as the contract language writes it."""
     duration = payload.get(member)
-    return int(duration["microseconds"]) if isinstance(duration, dict) and "microseconds" in duration else None
+    text = str(duration.get("microseconds", "")) if isinstance(duration, dict) else ""
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None

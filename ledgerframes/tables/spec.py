@@ -142,13 +142,18 @@ def _to_extension(values: pa.ChunkedArray, column: Column) -> Any:
         return _from_arrow(pd.BooleanDtype(), values)
     if pa.types.is_integer(kind):
         if not column.nullable:
-            return values.to_numpy()
+            return _writeable(values.to_numpy())
         return _from_arrow(pd.Int32Dtype() if kind.bit_width == 32 else pd.Int64Dtype(), values)
     if pa.types.is_timestamp(kind):
         return _from_arrow(pd.DatetimeTZDtype("us", "UTC"), values)
     if pa.types.is_string(kind):
         return _from_arrow(pd.StringDtype(na_value=np.nan), values)
     return pd.arrays.ArrowExtensionArray(values)
+
+
+def _writeable(values: Any) -> Any:
+    """A column that its reader may change: Arrow's own memory must not be."""
+    return values if values.flags.writeable else values.copy()
 
 
 def _from_arrow(dtype: Any, values: pa.ChunkedArray) -> Any:
@@ -160,7 +165,7 @@ def _to_categorical(values: pa.ChunkedArray, column: Column) -> Any:
     """Categories are the declared closed set first, so that two frames of one table always have the same dtype."""
     texts = values.cast(pa.string()).combine_chunks()
     found = [text for text in texts.unique().to_pylist() if text is not None and text not in column.values]
-    categories: Any = [*column.values, *sorted(found)]
+    categories: Any = pd.Index([*column.values, *sorted(found)], dtype="str")
     codes = texts.dictionary_encode()
     position = {text: index for index, text in enumerate(categories)}
     lookup = np.array([position[text] for text in codes.dictionary.to_pylist()] + [-1], dtype=np.int32)

@@ -137,6 +137,7 @@ def _holds_structs(kind: Any) -> bool:
 # -- the garbage collector ------------------------------------------------------------------------------------------
 
 _pauses = 0
+_was_on = True
 _pauses_lock = threading.Lock()
 
 
@@ -146,8 +147,10 @@ def collector_paused() -> Iterator[None]:
 
     Threads may overlap; the collector comes back when the last of them is done.
     """
-    global _pauses
+    global _pauses, _was_on
     with _pauses_lock:
+        if not _pauses:
+            _was_on = gc.isenabled()
         _pauses += 1
         gc.disable()
     try:
@@ -155,5 +158,5 @@ def collector_paused() -> Iterator[None]:
     finally:
         with _pauses_lock:
             _pauses -= 1
-            if not _pauses:
+            if not _pauses and _was_on:
                 gc.enable()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.errors import CoverageError, DecodeError, NotFound
+from ledgerframes.errors import CoverageError, DecodeError, NotFound, Unavailable
 from ledgerframes.sandbox import Faults
 from ledgerframes.tables import TABLES
 
@@ -31,6 +31,19 @@ def some_ids(listed: lf.Frames) -> list[str]:
     return list(dict.fromkeys(reversed(ids)))
 
 
+@pytest.fixture(scope="module")
+def whole_ids(listed: lf.Frames) -> list[str]:
+    """Ids of old requests whose verdict and traffic are known: nothing more can come."""
+    return listed.traffic["update_id"].tolist()[:5]
+
+
+def test_an_old_event_that_lacks_a_part_is_asked_again(tmp_path: Path, listed: lf.Frames) -> None:
+    lacking = sorted(set(listed.verdicts["update_id"][:100]) - set(listed.traffic["update_id"]))[:1]
+    net = connect(tmp_path)
+    assert set(lf.load_events(net, update_ids=lacking).coverage["status"]) == {"provisional"}
+    assert lf.load_events(net, update_ids=lacking, plan=True)["update_id"].tolist() == lacking
+
+
 def test_by_id_and_by_listing_give_the_same_rows(tmp_path: Path, listed: lf.Frames, some_ids: list[str]) -> None:
     by_id = lf.load_events(connect(tmp_path), update_ids=some_ids)
     narrowed = listed.where("updates", lambda rows: rows["update_id"].isin(some_ids))
@@ -45,18 +58,18 @@ def test_by_id_and_by_listing_give_the_same_rows(tmp_path: Path, listed: lf.Fram
     assert len(narrowed.updates) == len(by_id.updates)
 
 
-def test_unknown_ids_are_reported_and_never_stored(tmp_path: Path, some_ids: list[str]) -> None:
+def test_unknown_ids_are_reported_and_never_stored(tmp_path: Path, whole_ids: list[str]) -> None:
     net = connect(tmp_path)
     strange = ["1220" + "ab" * 32, "a/b", "no such id"]
-    frames = lf.load_events(net, update_ids=[*some_ids[:3], *strange])
+    frames = lf.load_events(net, update_ids=[*whole_ids[:3], *strange])
     assert frames.unknown_ids == tuple(strange)
     assert len(frames.updates) + len(frames.verdicts) > 0
-    assert lf.load_events(net, update_ids=[*some_ids[:3], *strange], plan=True)["update_id"].tolist() == strange
+    assert lf.load_events(net, update_ids=[*whole_ids[:3], *strange], plan=True)["update_id"].tolist() == strange
     assert "unknown ids" in repr(frames)
 
 
-def test_known_ids_are_not_asked_again(tmp_path: Path, some_ids: list[str]) -> None:
-    old = some_ids[-5:]
+def test_known_ids_are_not_asked_again(tmp_path: Path, whole_ids: list[str]) -> None:
+    old = whole_ids
     lf.load_events(connect(tmp_path), update_ids=old)
     again = connect(tmp_path)
     lf.load_events(again, update_ids=old)
@@ -93,6 +106,23 @@ def test_a_flaky_service_gives_the_same_rows(tmp_path: Path, some_ids: list[str]
     flaky = lf.load_events(connect(tmp_path / "flaky", faults=faults, retries=20), update_ids=some_ids)
     for name in calm.tables:
         pd.testing.assert_frame_equal(calm.read(name), flaky.read(name), obj=name)
+
+
+def test_one_id_that_fails_does_not_lose_the_others(
+    tmp_path: Path, whole_ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = connect(tmp_path)
+    answer = net.history.event_answer
+
+    def failing(update_id: str, **options: Any) -> Any:
+        if update_id == whole_ids[2]:
+            raise Unavailable("down", status=503)
+        return answer(update_id, **options)
+
+    monkeypatch.setattr(net.history, "event_answer", failing)
+    with pytest.raises(Unavailable):
+        lf.load_events(net, update_ids=whole_ids)
+    assert lf.load_events(net, update_ids=whole_ids, plan=True)["update_id"].tolist() == [whole_ids[2]]
 
 
 def served(tmp_path: Path, answer: httpx.Response) -> lf.Network:

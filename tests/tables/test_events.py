@@ -229,6 +229,25 @@ def test_unknown_members_land_in_extra() -> None:
     assert tables["verdicts"]["extra"].tolist() == ['{"colour":1}']
 
 
+def test_unknown_members_of_objects_without_a_row_stand_at_their_owner() -> None:
+    accepted = {**transaction(node(0)), **verdict(), "mood": 1}
+    accepted["verdict"]["transaction_views"]["colour"] = 2
+    accepted["app_activity_records"] = {"round_number": 7, "records": [{"party": "a", "weight": 3}], "taste": 3}
+    tables = frames(accepted, {**verdict("1220bb"), "weather": 4})
+    assert json.loads(tables["updates"]["extra"][0]) == {"event": {"mood": 1}}
+    assert [json.loads(text) for text in tables["verdicts"]["extra"]] == [
+        {"transaction_views": {"colour": 2}},
+        {"event": {"weather": 4}},
+    ]
+    assert json.loads(tables["activity_records"]["extra"][0]) == {"app_activity_records": {"taste": 3}}
+
+
+@pytest.mark.parametrize("item", [verdict(mediator_group=2**31), transaction(node(0, event_id="1220aa:99999999999"))])
+def test_a_number_that_no_column_can_hold_is_a_decode_error(item: dict[str, Any]) -> None:
+    with pytest.raises(DecodeError, match="larger than the API allows"):
+        frames(item)
+
+
 @pytest.mark.parametrize(
     ("item", "reason"),
     [
