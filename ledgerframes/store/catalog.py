@@ -152,7 +152,7 @@ class Catalog:
             raise self._malformed(error) from error
 
     def _malformed(self, error: Exception) -> StoreError:
-        message = f"{self.path} is not a sound catalog ({error}). Move the folder away to begin a new store."
+        message = f"{self.path} is not a catalog that can be read ({error}). Move the folder away to begin a new store."
         return StoreError(message, path=str(self.path))
 
     def copy(self, target: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_newer_schema_is_refused_with_the_next_step(tmp_path: Path) -> None:
 def test_a_file_that_is_no_catalog_is_refused(tmp_path: Path) -> None:
     (tmp_path / "net").mkdir()
     (tmp_path / "net" / "catalog.sqlite").write_bytes(b"something else" * 100)
-    with pytest.raises(StoreError, match="not a sound catalog"):
+    with pytest.raises(StoreError, match="not a catalog"):
         Store(tmp_path, "net").migrations()
 
 
