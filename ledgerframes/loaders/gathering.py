@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ledgerframes.tables import Table
 
-SEGMENT_BYTES = 32_000_000  # Arrow bytes gathered before they are written: bounds memory, and what a kill can lose
+SEGMENT_BYTES = 16_000_000  # Arrow bytes gathered before they are written: bounds memory, and what a kill can lose
 
 
 class Gathered:
