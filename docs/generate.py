@@ -268,8 +268,8 @@ OPERATIONS_INTRODUCTION = """\
 Every operation of the three APIs, the method that speaks it, and the test that proves it on a whole network.
 `lf.operations()` is this table as a DataFrame. `{coin}` stands for the network's own word.
 
-Operations below the second heading are in neither the order nor the sandbox: `net.ledger.call(name, ...)` sends them as the
-wire facts describe them, and how they are sent is what the test shows.
+Operations below the second heading are in neither the order nor the sandbox: they are sent as the wire facts describe them, and
+how they are sent is what the test shows.
 """
 PROOF = "tests/acceptance/test_every_operation.py"
 SENT = "tests/api/test_ledger.py"
@@ -277,14 +277,12 @@ SENT = "tests/api/test_ledger.py"
 
 def operations_page() -> str:
     """Each operation with its method and its test."""
-    from ledgerframes.api.ledger import Ledger
     from ledgerframes.api.operations import OPERATIONS
 
     proved = (HERE.parent / PROOF).read_text(encoding="utf-8")
     spoken, only_sent = [], []
     for each in OPERATIONS:
-        has_method = each.api != "ledger" or hasattr(Ledger, each.name)
-        method = f"`net.{each.api}.{each.name}`" if has_method else f"`net.ledger.call('{each.name}', …)`"
+        method = f"`net.{each.api}.{each.name}`"
         is_proved = f'"{each.api}.{each.name}": lambda' in proved
         test = f"`{PROOF}::test_operation[{each.api}.{each.name}]`" if is_proved else f"`{SENT}`"
         remarks = "; ".join(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Protocol
@@ -87,6 +88,25 @@ class _Filter:
             after, through = self.offsets
             parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
         return functools.reduce(operator.and_, parts) if parts else None
+
+
+@contextmanager
+def _damage_named(table: str) -> Iterator[None]:
+    """A damaged file is the store's fault, with a next step."""
+    try:
+        yield
+    except (pa.ArrowInvalid, OSError) as error:
+        step = "Move the network's folder in the store away, and load again."
+        raise StoreError(f"A file of table {table} is damaged ({error}). {step}") from error
+
+
+def _require_possible(column: pd.Series, wanted: list[Any]) -> None:
+    """A value outside a closed set is a slip, not an empty answer."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        known = column.dtype.categories
+        strange = [value for value in wanted if value not in known]
+        if strange:
+            raise UsageError(f"Column {column.name} is never {strange[0]!r}. Values: {', '.join(known)}.")
 
 
 class Frames:
@@ -217,14 +237,26 @@ class Frames:
             return self._read[table].copy(deep=False)
         return spec.to_pandas(self._rows(spec, list(spec.column_names if columns is None else columns)))
 
+    def count(self, table: str) -> int:
+        """How many rows a table has, without reading them.
+
+        Parameters
+        ----------
+        table : str
+            Name of a table in :attr:`tables`.
+
+        Raises
+        ------
+        StoreError
+            If a file of the table is damaged.
+        """
+        rows = self.scan(table)
+        with _damage_named(table):
+            return int(rows.count_rows())
+
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
-        try:
+        with _damage_named(spec.name):
             return self._scanned(spec, columns)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise StoreError(
-                f"A file of table {spec.name} cannot be read ({error}). "
-                "Move the network's folder in the store away, and load again."
-            ) from error
 
     def _scanned(self, spec: Table, columns: list[str]) -> pa.Table:
         if self._source.ordered:
@@ -295,7 +327,9 @@ class Frames:
         for name, value in equal.items():
             if name not in rows:
                 raise UsageError(f"Table {table} has no column {name!r}. Columns: {', '.join(rows.columns)}.")
-            keep &= rows[name].isin(value if isinstance(value, list | tuple | set) else [value])
+            wanted = list(value) if isinstance(value, list | tuple | set) else [value]
+            _require_possible(rows[name], wanted)
+            keep &= rows[name].isin(wanted)
         update_ids = pa.array(rows.loc[keep, "update_id"].unique(), pa.string())
         return self._narrowed(replace(self._filter, update_ids=update_ids))
 
@@ -314,7 +348,7 @@ class Frames:
     def _facts(self) -> list[tuple[str, str]]:
         covered = self.coverage
         provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
-        rows = {table: self.scan(table).count_rows() for table in self._tables}
+        rows = {table: self.count(table) for table in self._tables}
         facts = [("network", self.network), ("range", self._range())]
         facts += [(table, f"{count:,} rows") for table, count in rows.items()]
         if provisional:

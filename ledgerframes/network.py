@@ -18,7 +18,7 @@ from ledgerframes.api.transport import BaseTransport, Transport, host_of, in_pro
 from ledgerframes.api.wallet import wallet_refusal
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.settings import SANDBOX, Settings, World, load_settings
-from ledgerframes.store import EVENTS, EVENTS_BY_ID, Store
+from ledgerframes.store import STREAMS, Store
 from ledgerframes.wallet import Journal, OffersWallet
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Network:
         self.close()
 
     def _facts(self) -> list[tuple[str, str]]:
-        segments = [segment for stream in (EVENTS, EVENTS_BY_ID) for segment in self.store.segments(stream)]
+        segments = [segment for stream in STREAMS.values() for segment in self.store.segments(stream)]
         size = sum(file.bytes for segment in segments for file in segment.files.values())
         provisional = sum(segment.rows for segment in segments if not segment.final)
         return [

@@ -81,6 +81,7 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.read("traffic", ["cost"]), "no column 'cost'"),
         (lambda frames: frames.where("traffic", cost=1), "no column 'cost'"),
         (lambda frames: frames.where("trafic"), "no table 'trafic'"),
+        (lambda frames: frames.where("verdicts", verdict_result="REJECTED"), "never 'REJECTED'"),
         (lambda frames: frames.between("2026-11-09", "2026-11-08"), "must lie before"),
         (lambda frames: frames.between("2025-01-01", "2025-01-02"), "lies outside these frames"),
     ],

@@ -20,6 +20,7 @@ OVER_TIME = (
     ResultColumn("median_price", AMOUNT, "Median of the prices; of an even number the mean of the middle two.", "USD per coin"),
     ResultColumn("lowest_price", AMOUNT, "Lowest price.", "USD per coin"),
     ResultColumn("highest_price", AMOUNT, "Highest price.", "USD per coin"),
+    ResultColumn("spread", AMOUNT, "Highest less lowest price.", "USD per coin"),
     coverage("price", "voters of this row"),
 )
 COLUMNS = {"over_time": OVER_TIME}
@@ -43,7 +44,7 @@ def over_time(votes: pd.DataFrame, stale_days: float = 30.0) -> pd.DataFrame:
     -------
     DataFrame
         One row per snapshot, sorted by time: ``observed_at``, ``voters``, ``votes``, ``stale_votes``, ``median_price``,
-        ``lowest_price``, ``highest_price``, ``coverage``.
+        ``lowest_price``, ``highest_price``, ``spread``, ``coverage``.
 
     Notes
     -----
@@ -71,6 +72,7 @@ def over_time(votes: pd.DataFrame, stale_days: float = 30.0) -> pd.DataFrame:
         "median_price": _prices([_median(found) if isinstance(found, list) else None for found in prices]),
         "lowest_price": _prices([min(found) if isinstance(found, list) else None for found in prices]),
         "highest_price": _prices([max(found) if isinstance(found, list) else None for found in prices]),
+        "spread": _prices([max(found) - min(found) if isinstance(found, list) else None for found in prices]),
         "coverage": (voted / sizes).to_numpy(),
     }
     return shaped(OVER_TIME, values)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ledgerframes.api.ledger_inventory import LedgerInventory
 from ledgerframes.api.ledger_reads import LedgerReads, UpdateFilter
 from ledgerframes.api.ledger_writes import LedgerWrites
+from ledgerframes.api.operations import OPERATIONS
 
 __all__ = ["Ledger"]
 
@@ -24,6 +26,12 @@ class Ledger(LedgerReads, LedgerInventory, LedgerWrites):
     transport : Transport
         With the token, and :func:`ledgerframes.api.ledger_refusals.ledger_refusal` for bad statuses.
     """
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """An operation without a method of its own, as :meth:`call` makes it."""
+        if any(each.api == "ledger" and each.name == name for each in OPERATIONS):
+            return functools.partial(self.call, name)
+        raise AttributeError(f"The ledger API has no operation {name!r}; ledgerframes.operations() lists all.")
 
     # -- deprecated forms ---------------------------------------------------------------------------------------------
 

@@ -70,7 +70,10 @@ def _box(shape: dict[str, Any], faults: list[str], speed: float | None) -> Sandb
     settings = load_settings(SANDBOX, shape)
     words = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
     growth: dict[str, Any] = {} if speed is None else {"grows": True, "speed": speed}
-    return Sandbox(**settings.world.model_dump(), vocabulary=words, faults=_faults(faults), **growth)
+    try:
+        return Sandbox(**settings.world.model_dump(), vocabulary=words, faults=_faults(faults), **growth)
+    except ValueError as error:
+        raise UsageError(f"The sandbox cannot be made: {error}.") from None
 
 
 def _faults(given: list[str]) -> Faults | None:

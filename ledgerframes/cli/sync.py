@@ -87,7 +87,9 @@ def updates(
     follow: Annotated[
         bool, typer.Option("--follow", help="After that, keep reading what the ledger adds, until Ctrl-C.")
     ] = False,
-    poll_seconds: Annotated[float, typer.Option(help="Seconds to wait, when following, while there is nothing new.")] = 5.0,
+    poll_seconds: Annotated[
+        float, typer.Option(min=0.1, help="Seconds to wait, when following, while there is nothing new.")
+    ] = 5.0,
 ) -> None:
     """Fetch a participant's ledger into the store, by offset.
 
@@ -208,7 +210,7 @@ def _document(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
         "until": frames.window.until if frames.window else None,
         "after": frames.offsets[0] if frames.offsets else None,
         "through": frames.offsets[1] if frames.offsets else None,
-        "rows": {table: frames.scan(table).count_rows() for table in frames.tables},
+        "rows": {table: frames.count(table) for table in frames.tables},
         "provisional_rows": int(covered.loc[covered["status"] == "provisional", "rows"].sum()),
         "unknown_ids": frames.unknown_ids,
         "requests": net.requests,

@@ -72,7 +72,7 @@ def require_stored(net: Network, update_ids: list[str]) -> None:
         )
 
 
-def sync(net: Network, update_ids: list[str], progress: bool | None = None) -> list[str]:
+def sync(net: Network, update_ids: list[str], id_source: str = "user", progress: bool | None = None) -> list[str]:
     """Look up the ids that the store lacks, and commit them in batches.
 
     Returns
@@ -89,7 +89,7 @@ def sync(net: Network, update_ids: list[str], progress: bool | None = None) -> l
             wait(lookups.values())
             # What was found is kept, also when another look-up failed.
             answered = {update_id: lookup.result() for update_id, lookup in lookups.items() if lookup.exception() is None}
-            _commit(net, [answer for answer in answered.values() if answer is not None])
+            _commit(net, [answer for answer in answered.values() if answer is not None], id_source)
             unknown += [update_id for update_id, answer in answered.items() if answer is None]
             bar.advance(len(asked))
             for lookup in lookups.values():
@@ -116,7 +116,7 @@ def _look_up(net: Network, update_id: str) -> Found | None:
     return event, answer.host
 
 
-def _commit(net: Network, found: list[Found]) -> None:
+def _commit(net: Network, found: list[Found], id_source: str) -> None:
     """Commit events as final when nothing more can come, as provisional otherwise.
 
     A service that is still loading its history answers with a part of an event and no warning (wire fact 51), so only an event
@@ -129,4 +129,4 @@ def _commit(net: Network, found: list[Found]) -> None:
         groups.setdefault((is_whole and place(event)[1] < final_before, host), []).append(event)
     for (final, host), events in groups.items():
         ids = Ids(frozenset(head(event)[2] for event in events))
-        net.store.commit(EVENTS_BY_ID, ids, event_tables(events, "user"), final=final, source=host)
+        net.store.commit(EVENTS_BY_ID, ids, event_tables(events, id_source), final=final, source=host)

@@ -119,6 +119,8 @@ def checked_bounds(net: Network, view: LedgerView, after: int | None, through: i
         lacks = f"{net.name} is offline and the store lacks the offsets of this view. Run again without offline."
         raise CoverageError(lacks, missing=("offsets",))
     low, high = after or 0, end if through is None else through
+    if not isinstance(low, int) or not isinstance(high, int):
+        raise UsageError(f"Offsets are whole numbers: after={after!r}, through={through!r}.")
     if low < 0 or high < 0:
         raise UsageError(f"Offsets are not negative: after={low}, through={high}.")
     if high > end and not net.offline:
@@ -128,7 +130,16 @@ def checked_bounds(net: Network, view: LedgerView, after: int | None, through: i
     return low, high
 
 
-def sync(net: Network, view: LedgerView, asked: OffsetSpan, *, explicit: bool, descending: bool, progress: bool | None) -> None:
+def sync(
+    net: Network,
+    view: LedgerView,
+    asked: OffsetSpan,
+    page_size: int,
+    *,
+    explicit: bool,
+    descending: bool,
+    progress: bool | None,
+) -> None:
     """Fetch what the store lacks of a range of offsets, and commit it piece by piece.
 
     Parameters
@@ -136,6 +147,8 @@ def sync(net: Network, view: LedgerView, asked: OffsetSpan, *, explicit: bool, d
     net : Network
     view : LedgerView
     asked : OffsetSpan
+    page_size : int
+        Updates a page, at first.
     explicit : bool
         Whether the caller named the lower bound: then a part lost to pruning is an error instead of a gap.
     descending : bool
@@ -147,11 +160,12 @@ def sync(net: Network, view: LedgerView, asked: OffsetSpan, *, explicit: bool, d
     PrunedOffset
         If the caller named a lower bound that is pruned and not in the store.
     """
+    if page_size < 1:
+        raise UsageError(f"page_size={page_size} must be 1 or more.")
     missing = net.store.missing_offsets(LEDGER, asked)
     if not missing:
         return
     _record_pruned(net, view, missing, explicit)
-    page_size = net.settings.limits.page_size
     spans = net.store.missing_offsets(LEDGER, asked)
     pieces = [piece for span in spans for piece in _pieces(span, page_size, net.settings.limits.parallel)]
     total = sum(piece.high - piece.low for piece in pieces)

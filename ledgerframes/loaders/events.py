@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, overload
+from typing import Literal, get_args, overload
 
 import pandas as pd
 
@@ -18,6 +18,7 @@ from ledgerframes.times import Time, Window, window
 __all__ = ["load_activity", "load_events", "load_traffic", "load_verdicts"]
 
 TABLE_NAMES = tuple(table.name for table in EVENT_TABLES)
+IdSource = Literal["user", "ledger", "bulk"]
 
 
 @overload
@@ -28,6 +29,7 @@ def load_events(
     until: Time | None = ...,
     during: str | None = ...,
     update_ids: Iterable[str] | None = ...,
+    id_source: IdSource = ...,
     plan: Literal[False] = ...,
     progress: bool | None = ...,
 ) -> Frames: ...
@@ -39,6 +41,7 @@ def load_events(
     until: Time | None = ...,
     during: str | None = ...,
     update_ids: Iterable[str] | None = ...,
+    id_source: IdSource = ...,
     plan: Literal[True],
     progress: bool | None = ...,
 ) -> pd.DataFrame: ...
@@ -49,6 +52,7 @@ def load_events(
     until: Time | None = None,
     during: str | None = None,
     update_ids: Iterable[str] | None = None,
+    id_source: IdSource = "user",
     plan: bool = False,
     progress: bool | None = None,
 ) -> Frames | pd.DataFrame:
@@ -63,6 +67,9 @@ def load_events(
         A date word instead, such as ``last-week`` or ``2026-11-03``, read against ``net.now()``.
     update_ids : iterable of str, optional
         Look these events up by id instead of by range.
+    id_source : {"user", "ledger", "bulk"}
+        Where the ids come from. Those of ledger pages and bulk objects were all accepted, so no rate of acceptance can be made
+        from them: say so here, and the analyses refuse to (questions T1).
     plan : bool
         Fetch nothing; say what would be fetched.
     progress : bool, optional
@@ -100,7 +107,13 @@ def load_events(
         return _load_range(net, window(net.now(), since, until, during), plan, progress)
     if (since, until, during) != (None, None, None):
         raise UsageError("Give either update_ids, or a range, not both.")
-    return _load_ids(net, by_id.checked(update_ids), plan, progress)
+    return _load_ids(net, by_id.checked(update_ids), _known_source(id_source), plan, progress)
+
+
+def _known_source(id_source: IdSource) -> IdSource:
+    if id_source not in get_args(IdSource):
+        raise UsageError(f"id_source={id_source!r} is not known. Use {', '.join(get_args(IdSource))}.")
+    return id_source
 
 
 def _load_range(net: Network, asked: Window, plan: bool, progress: bool | None) -> Frames | pd.DataFrame:
@@ -113,12 +126,14 @@ def _load_range(net: Network, asked: Window, plan: bool, progress: bool | None) 
     return Frames(net.store.snapshot(EVENTS, asked), TABLE_NAMES, window=asked)
 
 
-def _load_ids(net: Network, update_ids: list[str], plan: bool, progress: bool | None) -> Frames | pd.DataFrame:
+def _load_ids(
+    net: Network, update_ids: list[str], id_source: IdSource, plan: bool, progress: bool | None
+) -> Frames | pd.DataFrame:
     if plan:
         return by_id.plan(net, update_ids)
     if net.offline:
         by_id.require_stored(net, update_ids)
-    unknown = [] if net.offline else by_id.sync(net, update_ids, progress)
+    unknown = [] if net.offline else by_id.sync(net, update_ids, id_source, progress)
     known = [update_id for update_id in update_ids if update_id not in set(unknown)]
     snapshot = net.store.snapshot(EVENTS_BY_ID, Ids(frozenset(known)))
     return Frames(snapshot, TABLE_NAMES, update_ids=known, unknown_ids=unknown)

@@ -29,6 +29,7 @@ from ledgerframes.wire.ledger_state import Completion
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
 
 CONTRACTS = "POST /v2/state/active-contracts-page"
+LIST_SIZE = 100  # below the list limit of 200 (wire facts 3)
 PAGE_SIZE = 2000  # the participant's default (wire facts 3)
 
 
@@ -110,7 +111,7 @@ def load_completions(net: Network, *, parties: Sequence[str] = (), after: int = 
     after : int
         The offset after which to begin.
     limit : int, optional
-        Completions at most; a list may have 200 unless the operator changed that.
+        Completions at most; all of them by default.
 
     Returns
     -------
@@ -128,8 +129,14 @@ def load_completions(net: Network, *, parties: Sequence[str] = (), after: int = 
     >>> bool(completions["offset"].is_monotonic_increasing)
     True
     """
-    found = net.ledger.completions(parties, after=after, limit=limit)
-    completions = [content for content in found if isinstance(content, Completion)]
+    completions: list[Completion] = []
+    while limit is None or len(completions) < limit:
+        size = LIST_SIZE if limit is None else min(LIST_SIZE, limit - len(completions))
+        found = net.ledger.completions(parties, after=after, limit=size)
+        completions += [content for content in found if isinstance(content, Completion)]
+        if len(found) < size or (reached := max(content.offset for content in found)) <= after:
+            break
+        after = reached
     return COMPLETIONS.to_pandas(completion_table(completions, net.ledger.participant_id()))
 
 

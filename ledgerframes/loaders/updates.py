@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from ledgerframes.api.update_format import update_format
+from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import by_offset
 from ledgerframes.network import Network
@@ -28,8 +29,10 @@ def load_updates(
     templates: Sequence[str] = (),
     interfaces: Sequence[str] = (),
     blobs: bool = False,
+    topology: bool | Sequence[str] = True,
     shape: Literal["acs_delta", "ledger_effects"] = "acs_delta",
     descending: bool = False,
+    page_size: int | None = None,
     follow: bool = False,
     poll_seconds: float = 5.0,
     progress: bool | None = None,
@@ -47,10 +50,14 @@ def load_updates(
         Only contracts of these, such as ``#package-name:Module:Entity``; by default all.
     blobs : bool
         Ask for created-event blobs, several kB a row.
+    topology : bool or sequence of str
+        Whether to show changes of permissions, or of which parties.
     shape : {"acs_delta", "ledger_effects"}
         Creates and archives that change the active contracts, or all creates and exercises with their tree.
     descending : bool
         Read from the end; the frames are the same.
+    page_size : int, optional
+        Updates a page; by default that of the profile.
     follow : bool
         After that, keep reading what the ledger adds, until interrupted; the next run goes on from there.
     poll_seconds : float
@@ -87,14 +94,19 @@ def load_updates(
     >>> frames.tables
     ('ledger_updates', 'ledger_events', 'ledger_reassignments', 'ledger_topology')
     """
-    wanted = update_format(parties=parties, templates=templates, interfaces=interfaces, blobs=blobs, shape=shape)
+    if follow and (through is not None or descending or poll_seconds <= 0):
+        raise UsageError("Following has no end and one direction: leave out through and descending, and wait some seconds.")
+    wanted = update_format(
+        parties=parties, templates=templates, interfaces=interfaces, blobs=blobs, shape=shape, topology=topology
+    )
     view = by_offset.open_view(net, wanted)
     low, high = by_offset.checked_bounds(net, view, after, through)
     asked = view.span(low, high)
     if net.offline:
         by_offset.require_stored(net, asked)
     else:
-        by_offset.sync(net, view, asked, explicit=after is not None, descending=descending, progress=progress)
+        size = net.settings.limits.page_size if page_size is None else page_size
+        by_offset.sync(net, view, asked, size, explicit=after is not None, descending=descending, progress=progress)
     if follow:
         high = _followed(net, view, high, poll_seconds)
     return Frames(net.store.snapshot(LEDGER, view.span(low, high)), TABLE_NAMES, offsets=(low, high))

@@ -84,6 +84,11 @@ class Requirements:
             Saying what is lacking, and what would do.
         """
         if self.min_coverage is not None:
+            if not coverage.requests:
+                raise CoverageError(
+                    "The window holds no request at all, so there is nothing to report. "
+                    "Choose another window, or ask whether the network stands still."
+                )
             _require_share("of the window is final", coverage.final, self.min_coverage, "Run again when the range has settled")
             if needs_cost and coverage.cost_known is not None:
                 share = "of the requests have known traffic"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import waitress
 
 from .sandbox import Sandbox
@@ -26,6 +28,7 @@ def serve(box: Sandbox, port: int, host: str = "127.0.0.1") -> None:
 
 def make_server(box: Sandbox, port: int, host: str = "127.0.0.1") -> waitress.server.TcpWSGIServer:
     """Return a server that listens but does not run yet; port 0 takes a free one (`effective_port`)."""
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a busy client is no news
     # An OSError out of the app closes the socket without an answer, and is not worth a log line:
     # that is what a dropped connection looks like.
     return waitress.create_server(box.app, host=host, port=port, threads=THREADS, log_socket_errors=False)

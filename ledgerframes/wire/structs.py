@@ -16,3 +16,11 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, kw_only=True):
     """A JSON object of the wire."""
 
     extra: msgspec.Raw = msgspec.field(default=ABSENT, name=EXTRA)
+
+    def __repr__(self) -> str:
+        shown = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        texts = (
+            (name, bytes(value).decode("utf-8", "replace") if isinstance(value, msgspec.Raw) else repr(value))
+            for name, value in shown
+        )
+        return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in texts if text)})"

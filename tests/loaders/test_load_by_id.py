@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.errors import CoverageError, DecodeError, NotFound, Unavailable
+from ledgerframes.errors import CoverageError, DecodeError, NotFound, Unavailable, UsageError
 from ledgerframes.sandbox import Faults
 from ledgerframes.tables import TABLES
 
@@ -106,6 +106,17 @@ def test_a_flaky_service_gives_the_same_rows(tmp_path: Path, some_ids: list[str]
     flaky = lf.load_events(connect(tmp_path / "flaky", faults=faults, retries=20), update_ids=some_ids)
     for name in calm.tables:
         pd.testing.assert_frame_equal(calm.read(name), flaky.read(name), obj=name)
+
+
+def test_ids_from_a_ledger_can_show_no_rejection(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    ids = lf.load_updates(net).ledger_updates["update_id"].head(50)
+    frames = lf.load_events(net, update_ids=ids, id_source="ledger")
+    assert set(frames.verdicts["id_source"]) == {"ledger"}
+    with pytest.raises(CoverageError):
+        lf.verdict.outcomes(frames)
+    with pytest.raises(UsageError, match="user, ledger, bulk"):
+        lf.load_events(net, update_ids=ids, id_source="guess")  # type: ignore[arg-type]
 
 
 def test_one_id_that_fails_does_not_lose_the_others(

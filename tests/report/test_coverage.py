@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import ledgerframes as lf
 from ledgerframes.errors import CoverageError
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
+from ledgerframes.report import run_report
 from ledgerframes.report.coverage import Coverage, Requirements, measure
 from ledgerframes.settings import Settings
 from ledgerframes.store import EVENTS, Migration, Span
@@ -90,3 +92,10 @@ def test_no_data_are_too_old() -> None:
     nothing = Coverage(0.0, 1.0, 0.0, 0, 0, 0, 0, None, ())
     with pytest.raises(CoverageError, match="no data"):
         Requirements(None, timedelta(days=1)).check(nothing, needs_cost=False, now=NOW)
+
+
+def test_a_window_before_the_history_is_not_covered_by_nothing(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
+    with pytest.raises(CoverageError, match="no request at all"):
+        run_report("traffic-cost", net=net, out=tmp_path, during="2026-10-01", min_coverage=0.5)
+    assert not (tmp_path / "latest").exists()
