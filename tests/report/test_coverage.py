@@ -98,4 +98,4 @@ def test_a_window_before_the_history_is_not_covered_by_nothing(tmp_path: Path) -
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
     with pytest.raises(CoverageError, match="no request at all"):
         run_report("traffic-cost", net=net, out=tmp_path, during="2026-10-01", min_coverage=0.5)
-    assert not (tmp_path / "latest").exists()
+    assert not (tmp_path / "latest" / "traffic-cost").exists()
