@@ -245,11 +245,11 @@ class _Reading:
         host = ""
         try:
             for answer, page in _chain(self.net, self.view, span, page_size, self.descending):
-                known = _joined(known, page, span, self.descending)
+                joined = _joined(known, page, span, self.descending)
                 with collector_paused():
                     tables = ledger_tables(page.updates or [], self.view.participant_id, trees=self.view.shows_trees)
                 gathered.add(_checked_bounds_of(tables, page))
-                host = answer.host
+                known, host = joined, answer.host  # only now: what cannot be decoded is not known
                 if gathered.bytes >= SEGMENT_BYTES:
                     known = self._commit(known, gathered.take(descending=self.descending), host)
                 if self.stop.is_set():

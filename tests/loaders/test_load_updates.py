@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.errors import (
     CoverageError,
+    DecodeError,
     NotAuthenticated,
     NotPermitted,
     PrunedOffset,
@@ -258,6 +260,28 @@ def test_pruning_that_overtakes_a_pager_leaves_a_gap(tmp_path: Path) -> None:
     assert set(coverage["status"]) == {"final", "gap"}
     assert coverage["after"].tolist()[1:] == coverage["through"].tolist()[:-1], "the parts do not tile"
     assert coverage["through"].max() == net.ledger.ledger_end()
+
+
+def test_a_page_that_cannot_be_decoded_is_not_taken_for_known(tmp_path: Path) -> None:
+    net = connect(tmp_path, page_size=50, parallel=1)
+    page, calls = net.ledger.get_updates_page, 0
+
+    def spoiled(request: dict[str, Any]) -> Any:
+        nonlocal calls
+        calls += 1
+        answer = page(request)
+        if calls != 3:
+            return answer
+        content = json.loads(answer.body)
+        next(iter(content["updates"][0]["update"].values()))["value"]["recordTime"] = "soon"
+        return replace(answer, body=json.dumps(content).encode())
+
+    net.ledger.get_updates_page = spoiled  # type: ignore[method-assign]
+    with pytest.raises(DecodeError, match="not a time"):
+        lf.load_updates(net)
+    assert sum(segment.rows for segment in net.store.segments(by_offset.LEDGER)) > 0, "the pages before are lost"
+    resumed = every_table(lf.load_updates(connect(tmp_path)))
+    assert_equal(resumed, every_table(lf.load_updates(connect(tmp_path / "other"))))
 
 
 def test_two_participants_are_never_mixed(tmp_path: Path) -> None:
