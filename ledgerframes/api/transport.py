@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -138,14 +139,7 @@ class Transport:
         raise failure
 
     def _with_retries(self, url: str, method: str, path: str, content: dict[str, Any]) -> Answer:
-        for attempt in stamina.retry_context(
-            on=_pause_before_retry,
-            attempts=self._limits.retries + 1,
-            timeout=None,
-            wait_initial=FIRST_PAUSE,
-            wait_max=LONGEST_PAUSE,
-            wait_jitter=FIRST_PAUSE,
-        ):
+        for attempt in tries(self._limits.retries + 1, _pause_before_retry):
             with attempt:
                 return self._answer(url, method, path, content)
         raise AssertionError("retry_context returns or raises")
@@ -187,6 +181,20 @@ class Transport:
     def _authorization(self) -> dict[str, str]:
         token = self._token() if self._token else None
         return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def tries(most: int, on: Callable[[Exception], bool | float]) -> Iterable[AbstractContextManager[object]]:
+    """So many tries at most, with pauses that double and vary: the one policy of all that is asked again.
+
+    Parameters
+    ----------
+    most : int
+    on : callable
+        Whether an error may pass, or after how many seconds.
+    """
+    return stamina.retry_context(
+        on=on, attempts=most, timeout=None, wait_initial=FIRST_PAUSE, wait_max=LONGEST_PAUSE, wait_jitter=FIRST_PAUSE
+    )
 
 
 class Pace:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
-import stamina
-
 from ledgerframes.api.refusals import service_error
 from ledgerframes.api.tokens import hide_tokens
-from ledgerframes.api.transport import FIRST_PAUSE, LONGEST_PAUSE, Transport
+from ledgerframes.api.transport import LONGEST_PAUSE, Transport, tries
 from ledgerframes.errors import ServiceError, TransportError, UsageError
 from ledgerframes.settings import Limits
 from ledgerframes.wire.decode import decode
@@ -68,14 +66,7 @@ class Wallet:
         Source: wire facts 7, POST …/{tracking_id}/status without a body. It only reads, so it is tried again on what may pass;
         it asks the host that offers are sent to, because another one may lag behind.
         """
-        for attempt in stamina.retry_context(
-            on=may_pass,
-            attempts=self.limits.retries + 1,
-            timeout=None,
-            wait_initial=FIRST_PAUSE,
-            wait_max=LONGEST_PAUSE,
-            wait_jitter=FIRST_PAUSE,
-        ):
+        for attempt in tries(self.limits.retries + 1, may_pass):
             with attempt:
                 return self.offer_status_once(tracking_id)
         raise AssertionError("retry_context returns or raises")

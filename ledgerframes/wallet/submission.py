@@ -6,9 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-import stamina
-
-from ledgerframes.api.transport import FIRST_PAUSE, LONGEST_PAUSE
+from ledgerframes.api.transport import tries
 from ledgerframes.api.wallet import Wallet, may_pass
 from ledgerframes.errors import (
     Busy,
@@ -78,14 +76,7 @@ class Submission:
             found = self._found(offer.tracking_id)
             if found is not None:
                 return found
-        for attempt in stamina.retry_context(
-            on=_send_again,
-            attempts=self._wallet.limits.retries + 1,
-            timeout=None,
-            wait_initial=FIRST_PAUSE,
-            wait_max=LONGEST_PAUSE,
-            wait_jitter=FIRST_PAUSE,
-        ):
+        for attempt in tries(self._wallet.limits.retries + 1, _send_again):
             with attempt:
                 return self._sent(offer.tracking_id)
         raise AssertionError("retry_context returns or raises")
@@ -154,14 +145,7 @@ class Submission:
             raise
 
     def _looked_up(self, tracking_id: str) -> TransferOffer:
-        for attempt in stamina.retry_context(
-            on=_look_again,
-            attempts=LOOKS,
-            timeout=None,
-            wait_initial=FIRST_PAUSE,
-            wait_max=LONGEST_PAUSE,
-            wait_jitter=FIRST_PAUSE,
-        ):
+        for attempt in tries(LOOKS, _look_again):
             with attempt:
                 status = self._wallet.offer_status_once(tracking_id)
                 self._require_own(tracking_id, status)
