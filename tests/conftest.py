@@ -35,7 +35,7 @@ def no_sockets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture(autouse=True)
 def no_pauses() -> Iterator[None]:
     """Retries happen, without waiting."""
-    with stamina.set_testing(True, attempts=8, cap=True):
+    with stamina.set_testing(True, attempts=30, cap=True):
         yield
 
 
