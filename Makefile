@@ -39,8 +39,8 @@ docs: .venv/ready  ## Write the generated pages of docs/
 data: .venv/ready  ## Write the sample in data/
 	$(BIN)/python data/make.py
 
-bench: .venv/ready  ## Measure, and print
-	$(BIN)/python benchmarks/sync_memory.py
+bench: .venv/ready  ## Measure everything (15 minutes), and write docs/performance.md
+	$(BIN)/python benchmarks/run.py
 
 lock:  ## Resolve the dependencies again (needs uv)
 	uv pip compile --quiet pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \

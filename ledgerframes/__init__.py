@@ -4,9 +4,11 @@ import logging
 
 from ledgerframes import plot
 from ledgerframes.analysis import cost, reconcile, verdict, votes
+from ledgerframes.analysis.contracts import active_contracts_at
 from ledgerframes.errors import LedgerframesError
 from ledgerframes.folders import open_frames, save_frames
 from ledgerframes.frames import Frames
+from ledgerframes.loaders.bulk import load_bulk
 from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
 from ledgerframes.loaders.ledger_state import (
     load_active_contracts,
@@ -20,6 +22,7 @@ from ledgerframes.loaders.reference import load_name_rules, load_price_votes
 from ledgerframes.loaders.transfer_offers import load_transfer_offers
 from ledgerframes.loaders.updates import load_updates
 from ledgerframes.network import Network, connect
+from ledgerframes.sql import sql
 from ledgerframes.tables import TABLES, table
 
 __all__ = [
@@ -27,10 +30,12 @@ __all__ = [
     "Frames",
     "LedgerframesError",
     "Network",
+    "active_contracts_at",
     "connect",
     "cost",
     "load_active_contracts",
     "load_activity",
+    "load_bulk",
     "load_completions",
     "load_events",
     "load_name_rules",
@@ -47,6 +52,7 @@ __all__ = [
     "plot",
     "reconcile",
     "save_frames",
+    "sql",
     "table",
     "verdict",
     "votes",

@@ -21,6 +21,7 @@ from ledgerframes.api.transport import Probe, Transport, host_of
 from ledgerframes.errors import LedgerframesError, NotFound, StoreError, TransportError
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, GROUPS, SANDBOX, Settings, load_settings, profiles
+from ledgerframes.store import Place
 
 __all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "check_software", "check_store", "settings_in_use"]
 
@@ -31,6 +32,7 @@ SECRET = "set, not shown"  # noqa: S105  (what is shown instead of a secret)
 PATIENCE = 10.0  # seconds to wait for a host: a doctor that hangs helps nobody
 CLOCK_TOLERANCE = 5.0  # seconds; a Date header is cut to the second
 LITTLE_SPACE = 1_000_000_000  # bytes
+PROBE = "ledgerframes-doctor-probe"
 EXTRAS = {"report": "nbclient", "lab": "jupyterlab"}
 
 
@@ -142,7 +144,8 @@ def check_software() -> list[Check]:
 
 def check_store(net: Network) -> list[Check]:
     """Whether the store can be read and written, and how much room it has. Creates nothing that stays."""
-    return [_catalog(net), _writable(net.store.folder)]
+    folder = net.store.place.local
+    return [_catalog(net), _object_store(net.store.place) if folder is None else _writable(folder)]
 
 
 def _catalog(net: Network) -> Check:
@@ -151,6 +154,17 @@ def _catalog(net: Network) -> Check:
     except StoreError as error:
         return _failure("store", "catalog", error)
     return Check("store", "catalog", "ok", "Readable." if stored else "Nothing is stored yet.")
+
+
+def _object_store(place: Place) -> Check:
+    """Whether a small object can be written; it is deleted again."""
+    try:
+        with place.write(PROBE) as file:
+            file.write(b"ledgerframes doctor")
+        place.remove(PROBE)
+    except StoreError as error:
+        return _failure("store", "writable", error)
+    return Check("store", "writable", "ok", f"{place}.")
 
 
 def _writable(folder: Path) -> Check:

@@ -33,6 +33,7 @@ LedgerframesError
 ├─ IntegrityError        a digest or a row count differs from what was promised
 ├─ CoverageError         the data at hand do not cover what was asked
 ├─ OfferUnresolved       a transfer offer was not made, or it is not known whether it was
+├─ WorkerError           a worker process died
 ├─ ReportError           a report's notebook failed
 └─ UsageError            the call itself makes no sense
 
@@ -84,6 +85,7 @@ __all__ = [
     "Unreachable",
     "UpdateNotFound",
     "UsageError",
+    "WorkerError",
     "WrongState",
 ]
 
@@ -319,13 +321,7 @@ class DecodeError(LedgerframesError):
 
 
 class StoreError(LedgerframesError):
-    """The store cannot be read or written as it is.
-
-    Attributes
-    ----------
-    path : str
-        The folder or file concerned.
-    """
+    """The store cannot be read or written as it is; `path` is the folder or file concerned."""
 
     def __init__(self, message: str, *, path: str = "") -> None:
         super().__init__(message)
@@ -333,17 +329,15 @@ class StoreError(LedgerframesError):
 
 
 class IntegrityError(LedgerframesError):
-    """A digest or a row count differs from what was promised.
+    """A digest or a row count differs from what was promised, at `path`: a file, or the key of a bulk object.
 
-    Attributes
-    ----------
-    path : str
-        The file concerned.
+    Where several failed, `failed` has the key and the reason of each.
     """
 
-    def __init__(self, message: str, *, path: str = "") -> None:
+    def __init__(self, message: str, *, path: str = "", failed: tuple[tuple[str, str], ...] = ()) -> None:
         super().__init__(message)
         self.path = path
+        self.failed = failed
 
 
 class CoverageError(LedgerframesError):
@@ -387,6 +381,10 @@ class OfferUnresolved(LedgerframesError):
 
 
 # -- running and calling ------------------------------------------------------------------------------------------
+
+
+class WorkerError(LedgerframesError):
+    """A worker process died, and doing its work again did not help."""
 
 
 class ReportError(LedgerframesError):

@@ -110,6 +110,7 @@ class _Folder:
     """A folder as a source of frames."""
 
     ordered = True
+    place = None  # damage is named by the table
 
     def __init__(self, path: Path, network: str, tables: tuple[str, ...]) -> None:
         self._path = path

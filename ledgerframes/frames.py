@@ -4,68 +4,29 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from ledgerframes.errors import StoreError, UsageError
+from ledgerframes.errors import UsageError
+from ledgerframes.store.reading import batches, damage_named
+from ledgerframes.store.sources import MemorySource, Source
 from ledgerframes.tables import Table
 from ledgerframes.tables import table as table_spec
-from ledgerframes.tables.bookkeeping import COVERAGE
+from ledgerframes.tables.bulk import BULK_OBJECTS
 from ledgerframes.times import Time, Window, instant
 
-__all__ = ["Frames", "Source"]
+__all__ = ["Frames", "MemorySource", "Source"]
 
 Offsets = tuple[int, int]
 Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
-
-
-class Source(Protocol):
-    """Where the rows of Frames are: committed segments of a store, or tables in memory."""
-
-    @property
-    def network(self) -> str:
-        """Name of the network."""
-
-    @property
-    def ordered(self) -> bool:
-        """Whether a scan gives rows in the declared order."""
-
-    @property
-    def bytes(self) -> int:
-        """Size of the files on disk."""
-
-    def scan(self, table: str) -> ds.Dataset:
-        """The rows of one table."""
-
-    def coverage(self) -> pd.DataFrame:
-        """One row per part of the range: migration_id, since, until, status, rows, source, fetched_at."""
-
-
-@dataclass(frozen=True)
-class MemorySource:
-    """Tables that are already in memory, as Arrow."""
-
-    tables: dict[str, pa.Table]
-    network: str = "memory"
-    covered: pd.DataFrame | None = None
-    ordered: bool = False
-    bytes: int = 0
-
-    def scan(self, table: str) -> ds.Dataset:
-        """The rows of one table; a table that is not there is empty."""
-        return ds.dataset(self.tables.get(table, table_spec(table).empty_arrow()))
-
-    def coverage(self) -> pd.DataFrame:
-        """The coverage given at construction."""
-        return COVERAGE.empty() if self.covered is None else self.covered
 
 
 @dataclass(frozen=True)
@@ -76,13 +37,13 @@ class _Filter:
     update_ids: pa.Array | None = None
     offsets: Offsets | None = None
 
-    def expression(self) -> pc.Expression | None:
-        """The filter as an Arrow expression, or None when everything passes."""
+    def expression(self, table: Table) -> pc.Expression | None:
+        """The filter of one table as an Arrow expression, or None when everything passes."""
         parts: list[pc.Expression] = []
-        if self.window:
+        if self.window and "record_time" in table.column_names:
             since, until = (pa.scalar(time, pa.timestamp("us", tz="UTC")) for time in (self.window.since, self.window.until))
             parts.append((pc.field("record_time") >= since) & (pc.field("record_time") < until))
-        if self.update_ids is not None:
+        if self.update_ids is not None and "update_id" in table.column_names:
             parts.append(pc.field("update_id").isin(self.update_ids))
         if self.offsets:
             after, through = self.offsets
@@ -90,14 +51,12 @@ class _Filter:
         return functools.reduce(operator.and_, parts) if parts else None
 
 
-@contextmanager
-def _damage_named(table: str) -> Iterator[None]:
-    """A damaged file is the store's fault, with a next step."""
-    try:
-        yield
-    except (pa.ArrowInvalid, OSError) as error:
-        step = "Move the network's folder in the store away, and load again."
-        raise StoreError(f"A file of table {table} is damaged ({error}). {step}") from error
+def _chosen(spec: Table, columns: Sequence[str] | None) -> list[str]:
+    chosen = list(spec.column_names if columns is None else columns)
+    unknown = [name for name in chosen if name not in spec.column_names]
+    if unknown:
+        raise UsageError(f"Table {spec.name} has no column {unknown[0]!r}. Columns: {', '.join(spec.column_names)}.")
+    return chosen
 
 
 def _require_possible(column: pd.Series, wanted: list[Any]) -> None:
@@ -107,6 +66,12 @@ def _require_possible(column: pd.Series, wanted: list[Any]) -> None:
         strange = [value for value in wanted if value not in known]
         if strange:
             raise UsageError(f"Column {column.name} is never {strange[0]!r}. Values: {', '.join(known)}.")
+
+
+def _sorted(rows: pa.Table, spec: Table) -> pa.Table:
+    """Rows in the declared order; Arrow cannot sort by dictionaries."""
+    keys = {name: rows[name].cast(pa.string()) if pa.types.is_dictionary(rows[name].type) else rows[name] for name in spec.sort}
+    return rows.take(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in spec.sort]))
 
 
 class Frames:
@@ -134,10 +99,12 @@ class Frames:
         update_ids: Sequence[str] | None = None,
         offsets: Offsets | None = None,
         unknown_ids: Sequence[str] = (),
+        failed: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._source = source
         self._tables = tuple(tables)
         self._unknown_ids = tuple(unknown_ids)
+        self._failed = dict(failed)
         self._filter = _Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
         self._read: dict[str, pd.DataFrame] = {}
 
@@ -164,9 +131,19 @@ class Frames:
         return self._filter.offsets
 
     @property
+    def narrowed(self) -> bool:
+        """Whether :meth:`where` has taken updates away, so that what is left is not all of the range."""
+        return self._filter.window is not None and self._filter.update_ids is not None
+
+    @property
     def unknown_ids(self) -> tuple[str, ...]:
         """Ids asked for that the service does not know; nothing is stored for them."""
         return self._unknown_ids
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Bulk objects asked for that could not be read, and why; only when told that a part is enough."""
+        return dict(self._failed)
 
     @property
     def coverage(self) -> pd.DataFrame:
@@ -206,7 +183,7 @@ class Frames:
         if table not in self._tables:
             raise UsageError(f"These frames have no table {table!r}. Tables: {', '.join(self._tables)}.")
         dataset = self._source.scan(table)
-        expression = self._filter.expression()
+        expression = self._filter.expression(table_spec(table))
         return dataset if expression is None else dataset.filter(expression)
 
     def read(self, table: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -230,12 +207,37 @@ class Frames:
             If there is no such table or column.
         """
         spec = table_spec(table)
-        unknown = [name for name in columns or () if name not in spec.column_names]
-        if unknown:
-            raise UsageError(f"Table {table} has no column {unknown[0]!r}. Columns: {', '.join(spec.column_names)}.")
+        chosen = _chosen(spec, columns)
         if columns is None and table in self._read:
             return self._read[table].copy(deep=False)
-        return spec.to_pandas(self._rows(spec, list(spec.column_names if columns is None else columns)))
+        return spec.to_pandas(self._rows(spec, chosen))
+
+    def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Read one table as Arrow record batches, one row group of the files after the other: memory stays bounded.
+
+        Parameters
+        ----------
+        table : str
+            Name of a table in :attr:`tables`.
+        columns : sequence of str, optional
+            Only these columns, in this order.
+
+        Yields
+        ------
+        RecordBatch
+            Sorted as declared; rows that were looked up by id come in the order of asking.
+
+        Raises
+        ------
+        UsageError
+            If there is no such table or column.
+        StoreError
+            If a file of the table is damaged.
+        """
+        self.scan(table)  # refuses what is not there
+        spec = table_spec(table)
+        with damage_named(table, self._source.place):
+            yield from batches(self._source.scan(table), _chosen(spec, columns), self._filter.expression(spec))
 
     def count(self, table: str) -> int:
         """How many rows a table has, without reading them.
@@ -251,18 +253,18 @@ class Frames:
             If a file of the table is damaged.
         """
         rows = self.scan(table)
-        with _damage_named(table):
+        with damage_named(table, self._source.place):
             return int(rows.count_rows())
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
-        with _damage_named(spec.name):
+        with damage_named(spec.name, self._source.place):
             return self._scanned(spec, columns)
 
     def _scanned(self, spec: Table, columns: list[str]) -> pa.Table:
-        if self._source.ordered:
+        if self._source.ordered and spec is not BULK_OBJECTS:  # those few are in the order of their lines
             return self.scan(spec.name).to_table(columns=columns)
         rows = self.scan(spec.name).to_table(columns=list(dict.fromkeys([*columns, *spec.sort])))
-        return rows.sort_by([(name, "ascending") for name in spec.sort]).select(columns)
+        return _sorted(rows, spec).select(columns)
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name.startswith("_") or name not in self._tables:
@@ -334,7 +336,7 @@ class Frames:
         return self._narrowed(replace(self._filter, update_ids=update_ids))
 
     def _narrowed(self, narrowed: _Filter) -> Frames:
-        frames = Frames(self._source, self._tables, unknown_ids=self._unknown_ids)
+        frames = Frames(self._source, self._tables, unknown_ids=self._unknown_ids, failed=self._failed)
         frames._filter = narrowed
         return frames
 
@@ -356,6 +358,8 @@ class Frames:
         facts.append(("on disk", f"{self._source.bytes / 1e6:,.1f} MB"))
         if self._unknown_ids:
             facts.append(("unknown ids", f"{len(self._unknown_ids):,}"))
+        if self._failed:
+            facts.append(("not read", f"{len(self._failed):,} bulk objects"))
         return facts
 
     def __repr__(self) -> str:

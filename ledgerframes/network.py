@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +15,17 @@ from ledgerframes.api.history import History
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_refusals import ledger_refusal
 from ledgerframes.api.tokens import token_source
-from ledgerframes.api.transport import BaseTransport, Transport, host_of, in_process
+from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.wallet import wallet_refusal
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.settings import SANDBOX, Settings, World, load_settings
 from ledgerframes.store import STREAMS, Store
 from ledgerframes.wallet import Journal, OffersWallet
 
 if TYPE_CHECKING:
+    from httpx import BaseTransport
+
     from ledgerframes.sandbox import Faults, Sandbox
+    from ledgerframes.settings import Settings
 
 __all__ = ["Network", "connect"]
 
@@ -41,19 +44,33 @@ class Network:
         clock: Callable[[], datetime] | None = None,
         offline: bool = False,
         catalog: Path | None = None,
+        origin: Callable[[], Network] | None = None,
     ) -> None:
         self.settings = settings
         self.name = settings.network
         self.offline = offline
-        self.store = Store(settings.store.expanduser(), settings.network, catalog)
+        self.store = Store(settings.store, settings.network, catalog)
         self._transport = transport
         self._clock = clock
+        self._origin = origin
+
+    @property
+    def in_process(self) -> bool:
+        """Whether it answers in this process, as the embedded sandbox does."""
+        return self._transport is not None
+
+    def __reduce__(self) -> tuple[Callable[..., Network], tuple[object, ...]]:
+        """How a worker in another process gets the same network; tokens stay here, since the history needs none."""
+        if self._transport is not None and self._origin is None:
+            raise UsageError("A network with a transport of its own cannot be sent to other processes; leave out executor=.")
+        settings = _without_token(self.settings)
+        return _in_a_worker, (pickle.dumps((settings, self.offline, self._origin)),)
 
     def now(self) -> datetime:
         """The time that date words are read against: the wall clock, or the end of the sandbox's world."""
         return self._clock() if self._clock else datetime.now(UTC)
 
-    @cached_property
+    @functools.cached_property
     def history(self) -> History:
         """Client of the history API: one method per operation.
 
@@ -75,7 +92,7 @@ class Network:
             )
         return History(Transport(self.settings.history_url, self.settings.limits, self._transport), self.settings.vocabulary)
 
-    @cached_property
+    @functools.cached_property
     def ledger(self) -> Ledger:
         """Client of the participant's ledger API: one method per operation, and :meth:`Ledger.call` for the rest.
 
@@ -98,7 +115,7 @@ class Network:
         refusal = ledger_refusal(token)
         return Ledger(Transport(self.settings.ledger_url, self.settings.limits, self._transport, token=token, refusal=refusal))
 
-    @cached_property
+    @functools.cached_property
     def wallet(self) -> OffersWallet:
         """Client of the wallet API: one method per operation, and transfer offers made exactly once.
 
@@ -125,7 +142,14 @@ class Network:
             )
         token = token_source(settings)
         transport = Transport(settings.wallet_url, settings.limits, self._transport, token=token, refusal=wallet_refusal)
-        return OffersWallet(transport, settings.limits, Journal(self.store.folder), self.now, token)
+        return OffersWallet(transport, settings.limits, Journal(self.local_folder), self.now, token)
+
+    @property
+    def local_folder(self) -> Path:
+        """Where this network's files lie that must be on this machine: the store's folder, unless that is an object store."""
+        from ledgerframes.settings import local_folder
+
+        return self.store.place.local or local_folder() / "local" / self.name
 
     @property
     def requests(self) -> int:
@@ -152,7 +176,7 @@ class Network:
         return [
             ("history", ", ".join(host_of(url) for url in self.settings.history_url) or "not configured"),
             ("mode", "offline" if self.offline else "online"),
-            ("store", f"{self.store.folder} ({size / 1e6:,.1f} MB)"),
+            ("store", f"{self.store.place} ({size / 1e6:,.1f} MB)"),
             ("rows", f"{sum(segment.rows for segment in segments):,} ({provisional:,} provisional)"),
         ]
 
@@ -200,7 +224,7 @@ def connect(
     Raises
     ------
     UsageError
-        If the profile is not known, or a value makes no sense.
+        If the profile is not known, a value makes no sense, or there is no such snapshot.
 
     Examples
     --------
@@ -208,8 +232,13 @@ def connect(
     >>> lf.connect("sandbox", seed=7, events=100_000, days=30).name
     'sandbox-v1-seed7-events100000-days30'
     """
+    # Only now: pydantic makes the models of the settings when it is imported.
+    from ledgerframes.settings import SANDBOX, World, load_settings
+
     settings = load_settings(profile, overrides)
     frozen = snapshot or os.environ.get("LEDGERFRAMES_SNAPSHOT") or None
+    if frozen and not Path(frozen).is_file():
+        raise UsageError(f"There is no frozen catalog {frozen}. Give another snapshot=, or unset LEDGERFRAMES_SNAPSHOT.")
     without_requests = bool(frozen) or (_flag("LEDGERFRAMES_OFFLINE") if offline is None else offline)
     if settings.profile == SANDBOX and not (settings.history_url or settings.ledger_url or settings.wallet_url):
         return _embedded(settings, overrides, faults, without_requests, frozen)
@@ -218,8 +247,15 @@ def connect(
     return Network(settings, transport=transport, offline=without_requests, catalog=Path(frozen) if frozen else None)
 
 
+@functools.cache
+def _in_a_worker(recipe: bytes) -> Network:
+    """The network that a task belongs to: one for each process, so that its connections are used again."""
+    settings, offline, origin = pickle.loads(recipe)  # noqa: S301  (made by Network.__reduce__, of the caller of this worker)
+    return origin() if origin else Network(settings, offline=offline)
+
+
 def _embedded(
-    settings: Settings, overrides: dict[str, Any], faults: Faults | None, offline: bool, frozen: str | Path | None
+    settings: Settings, overrides: Iterable[str], faults: Faults | None, offline: bool, frozen: str | Path | None
 ) -> Network:
     """The sandbox in this process; imported only here, when asked for."""
     from ledgerframes.sandbox import Sandbox
@@ -230,7 +266,8 @@ def _embedded(
     except ValueError as error:
         raise UsageError(f"The sandbox cannot be made: {error}.") from None
     # The sandbox needs no gentle pace, unless one is asked for to see it.
-    pace = settings.limits.requests_per_second if "requests_per_second" in overrides else 0.0
+    pace_given = {"requests_per_second"} & set(overrides)
+    pace = settings.limits.requests_per_second if pace_given else 0.0
     limits = settings.limits.model_copy(update={"requests_per_second": pace})
     return Network(
         settings.model_copy(update={"network": box.name, **_addresses(box), "limits": limits}),
@@ -238,7 +275,12 @@ def _embedded(
         clock=lambda: box.now,
         offline=offline,
         catalog=Path(frozen) if frozen else None,
+        origin=functools.partial(_embedded, _without_token(settings), pace_given, faults, offline, frozen),
     )
+
+
+def _without_token(settings: Settings) -> Settings:
+    return settings.model_copy(update=dict.fromkeys(("token", "token_file", "token_env")))
 
 
 def _addresses(box: Sandbox) -> dict[str, tuple[str]]:

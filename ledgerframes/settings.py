@@ -66,6 +66,8 @@ class Limits(BaseModel):
         Items a page; 1000 at most (wire facts 5.2).
     settle_minutes : float
         Newer events than this stay provisional: their traffic and activity may still come (wire fact 53).
+    max_expansion : float
+        How many times its size a bulk object may expand to; real ones stay below 40 times.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -75,6 +77,7 @@ class Limits(BaseModel):
     parallel: int = Field(default=4, ge=1, le=32)
     page_size: int = Field(default=500, ge=1, le=1000)
     settle_minutes: float = Field(default=60.0, ge=0, le=525_600)
+    max_expansion: float = Field(default=200.0, ge=1)
 
 
 class World(BaseModel):
@@ -112,8 +115,8 @@ class Settings(BaseModel):
         Bearer token of the ledger and the wallet API, or a callable that gives it; or the file or the environment variable that
         it is read from before each request. One of the three; never shown.
     vocabulary : Vocabulary
-    store : Path
-        Root of the Parquet store.
+    store : str or Path
+        Root of the Parquet store: a folder, or ``s3://bucket/prefix``, whose keys are read from the AWS environment variables.
     limits : Limits
     world : World
         For the sandbox only.
@@ -129,7 +132,7 @@ class Settings(BaseModel):
     token_file: Path | None = None
     token_env: str | None = None
     vocabulary: Vocabulary = Vocabulary()
-    store: Path = Field(default_factory=lambda: Path(platformdirs.user_data_path("ledgerframes")) / "store")
+    store: str | Path = Field(default_factory=lambda: local_folder() / "store")
     limits: Limits = Limits()
     world: World = World()
 
@@ -159,6 +162,18 @@ class Settings(BaseModel):
         if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
             raise ValueError(f"{name!r} cannot name a folder; use letters, digits, dot, dash and underscore")
         return name
+
+    @field_validator("store")
+    @classmethod
+    def _store_without_keys(cls, store: str | Path) -> str | Path:
+        address, _, options = str(store).partition("?")
+        if "://" in address and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]+(/[^@\s:]*)?", address):
+            raise ValueError("an object store is written s3://bucket/prefix; its keys come from AWS_ACCESS_KEY_ID and such")
+        if re.match(r"s3:/[^/]", address):
+            raise ValueError("an object store is written s3://bucket/prefix, with two slashes")
+        if "://" in address and re.search(r"(^|&)(access_key|secret_key|session_token)=", options):
+            raise ValueError("keys do not belong into the address; they come from AWS_ACCESS_KEY_ID and such")
+        return store
 
     @field_validator("vocabulary", mode="before")
     @classmethod
@@ -204,6 +219,11 @@ def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | Non
         return Settings(profile=name, **groups, **values)  # type: ignore[arg-type]
     except ValidationError as error:
         raise UsageError(f"Profile {name}: {_in_words(error)}") from None
+
+
+def local_folder() -> Path:
+    """The folder of this user's own data: the store, unless it is elsewhere, and what never leaves this machine."""
+    return Path(platformdirs.user_data_path("ledgerframes"))
 
 
 def profiles() -> dict[str, dict[str, Any]]:

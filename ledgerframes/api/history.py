@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 import msgspec
 
+from ledgerframes.api.bulk import BulkReads
 from ledgerframes.api.transport import Answer, Transport
 from ledgerframes.errors import DecodeError, UsageError
-from ledgerframes.settings import Vocabulary
 from ledgerframes.wire.decode import decode
 from ledgerframes.wire.history import Event, EventsPage, Update, UpdatesPage
 from ledgerframes.wire.reference import Contract, NameRules, NameRulesAnswer
+
+if TYPE_CHECKING:
+    from ledgerframes.settings import Vocabulary
 
 __all__ = ["Cursor", "History", "ValueEncoding"]
 
@@ -40,7 +43,7 @@ def wire_time(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
-class History:
+class History(BulkReads):
     """Client of the history API.
 
     Every method asks the service; loaders are what remembers. Answers are decoded structs with the wire's field names.
@@ -204,27 +207,6 @@ class History:
             )
         return decode(members[key], list[Contract], f"GET {path}")
 
-    def bulk_object(self, object_key: str) -> bytes:
-        """Download one bulk object as it is stored: zstd, often more than 128 MiB, held in memory as a whole.
-
-        Parameters
-        ----------
-        object_key : str
-            Such as ``2026-01-29T00:00:00Z~2026-01-30T00:00:00Z/updates_compact_json_0.zstd``; sent as one segment of the path.
-
-        Raises
-        ------
-        NotFound
-            If there is no such object.
-
-        Notes
-        -----
-        Source: order, GET /v0/history/bulk/download/{object_key}; wire facts 6.
-        """
-        # Servers write ~ as %7E in the URLs that they list, though no one need.
-        segment = _segment(object_key, "the key of a bulk object").replace("~", "%7E")
-        return self.transport.get(f"/v0/history/bulk/download/{segment}").body
-
     def ready(self) -> dict[str, int]:
         """The status each host answers ``/readyz`` with: 200 when ready, 503 when not."""
         return {url: self.transport.probe(url, "/readyz") for url in self.transport.urls}
@@ -240,10 +222,10 @@ class History:
         return request if after is None else {"after": after.as_json(), **request}
 
 
-def _segment(text: str, what: str = "an update id") -> str:
-    """Text as one segment of a path, whatever it holds."""
+def _segment(text: str) -> str:
+    """An update id as one segment of a path, whatever it holds."""
     if not text or text in (".", ".."):
-        raise UsageError(f"{text!r} is not {what}.")
+        raise UsageError(f"{text!r} is not an update id.")
     return quote(text, safe="")
 
 

@@ -341,6 +341,9 @@ HISTORY = (
         since="0.5.16",
         changed="0.5.17",
     ),
+    _read("history", "bulk_updates", "POST /v0/history/bulk/updates", "List bulk objects of updates.", since="0.5.16"),
+    _read("history", "bulk_active_contracts", "GET /v0/history/bulk/acs", "List bulk objects of contracts.", since="0.5.16"),
+    _read("history", "bulk_checksums", "POST /v0/history/bulk/checksums", "Read the digests of bulk objects.", since="0.5.16"),
     _read("history", "ready", "GET /readyz", "Ask whether the service is ready.", "empty"),
     _read("history", "live", "GET /livez", "Ask whether the service is alive.", "empty"),
 )

@@ -15,9 +15,12 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ledgerframes.errors import UsageError
-from ledgerframes.settings import Settings
+
+if TYPE_CHECKING:
+    from ledgerframes.settings import Settings
 
 __all__ = ["TokenSource", "hide_tokens", "token_expiry", "token_source"]
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import httpx
-import stamina
 
 from ledgerframes.api.refusals import service_error
 from ledgerframes.errors import LedgerframesError, NotPermitted, ServiceError, Timeout, TransportError, Unreachable
-from ledgerframes.settings import Limits
+
+if TYPE_CHECKING:
+    import httpx
+    from httpx import BaseTransport
+
+    from ledgerframes.settings import Limits
 
 logger = logging.getLogger("ledgerframes")
 
@@ -25,12 +27,13 @@ USER_AGENT = f"ledgerframes/{version('ledgerframes')}"
 FIRST_PAUSE = 0.4  # seconds; doubles at each try, as the clients of the public network do (wire fact 48)
 LONGEST_PAUSE = 30.0
 
-BaseTransport = httpx.BaseTransport
 Refusal = Callable[[int, bytes, Mapping[str, str], str, str], ServiceError]
 
 
 def in_process(app: Any) -> BaseTransport:
     """A transport that calls a WSGI app instead of the network."""
+    import httpx  # here and below only when it is needed: it takes as long to import as half of pandas
+
     return httpx.WSGITransport(app=app)
 
 
@@ -77,6 +80,8 @@ class Transport:
         token: Callable[[], str | None] | None = None,
         refusal: Refusal = service_error,
     ) -> None:
+        import httpx
+
         self.urls = urls
         self._limits = limits
         self._token = token
@@ -91,6 +96,11 @@ class Transport:
             follow_redirects=False,
         )
         self.requests = 0
+
+    @property
+    def retries(self) -> int:
+        """Tries after the first, on each host."""
+        return self._limits.retries
 
     def close(self) -> None:
         """Close the connections."""
@@ -114,6 +124,27 @@ class Transport:
             ``json=``, ``content=`` (bytes) and ``params=``.
         """
         return self._answer(self.urls[0], method, path, content)
+
+    @contextmanager
+    def stream(self, url: str, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
+        """Ask one host once for a body that is too large to hold; the caller reads it in pieces, and asks again if it breaks off.
+
+        Raises
+        ------
+        Timeout, Unreachable
+            Also for what happens while the body is read.
+        ServiceError
+            If the status is not success.
+        """
+        endpoint = f"GET {path}"
+        with self._places, self._failures_named(endpoint, host_of(url)):
+            self._pace.wait()
+            self.requests += 1
+            with self._client.stream("GET", url + path, headers={**self._authorization(), **headers}) as response:
+                if not response.is_success:
+                    said = self._without_token(response.read())
+                    raise self._refusal(response.status_code, said, response.headers, endpoint, host_of(url))
+                yield response
 
     def probe(self, url: str, path: str) -> int:
         """The status that one host answers a GET with, asked once."""
@@ -139,7 +170,7 @@ class Transport:
         raise failure
 
     def _with_retries(self, url: str, method: str, path: str, content: dict[str, Any]) -> Answer:
-        for attempt in tries(self._limits.retries + 1, _pause_before_retry):
+        for attempt in tries(self._limits.retries + 1, pause_before_retry):
             with attempt:
                 return self._answer(url, method, path, content)
         raise AssertionError("retry_context returns or raises")
@@ -152,26 +183,32 @@ class Transport:
         return Answer(response.content, host_of(url))
 
     def _once(self, url: str, method: str, path: str, content: dict[str, Any]) -> httpx.Response:
-        endpoint, host = f"{method} {path}", host_of(url)
-        with self._places:
+        with self._places, self._failures_named(f"{method} {path}", host_of(url)):
             self._pace.wait()
             self.requests += 1
-            try:
-                return _whole(self._client.request(method, url + path, headers=self._authorization(), **content))
-            except httpx.TimeoutException as error:
-                raise Timeout(
-                    f"{host} did not answer {endpoint} within {self._limits.timeout:g} s. "
-                    "Raise timeout, lower page_size, or try later.",
-                    endpoint=endpoint,
-                    host=host,
-                ) from error
-            except (httpx.HTTPError, OSError) as error:
-                raise Unreachable(
-                    f"{host} gave no whole answer to {endpoint} ({_in_one_line(error)}). "
-                    "Check the URL and the connection, or name a second host.",
-                    endpoint=endpoint,
-                    host=host,
-                ) from error
+            return _whole(self._client.request(method, url + path, headers=self._authorization(), **content))
+
+    @contextmanager
+    def _failures_named(self, endpoint: str, host: str) -> Iterator[None]:
+        """Failures of the connection as errors of this library."""
+        import httpx
+
+        try:
+            yield
+        except httpx.TimeoutException as error:
+            raise Timeout(
+                f"{host} did not answer {endpoint} within {self._limits.timeout:g} s. "
+                "Raise timeout, lower page_size, or try later.",
+                endpoint=endpoint,
+                host=host,
+            ) from error
+        except (httpx.HTTPError, OSError) as error:
+            raise Unreachable(
+                f"{host} gave no whole answer to {endpoint} ({_in_one_line(error)}). "
+                "Check the URL and the connection, or name a second host.",
+                endpoint=endpoint,
+                host=host,
+            ) from error
 
     def _without_token(self, body: bytes) -> bytes:
         """What a service says, less the token it may quote."""
@@ -192,6 +229,8 @@ def tries(most: int, on: Callable[[Exception], bool | float]) -> Iterable[Abstra
     on : callable
         Whether an error may pass, or after how many seconds.
     """
+    import stamina  # not with every import of the library
+
     return stamina.retry_context(
         on=on, attempts=most, timeout=None, wait_initial=FIRST_PAUSE, wait_max=LONGEST_PAUSE, wait_jitter=FIRST_PAUSE
     )
@@ -224,11 +263,13 @@ def _whole(response: httpx.Response) -> httpx.Response:
     """The response, unless it is shorter than it promised: not every transport checks."""
     promised = response.headers.get("Content-Length", "")
     if promised.isdecimal() and "Content-Encoding" not in response.headers and len(response.content) < int(promised):
+        import httpx
+
         raise httpx.RemoteProtocolError(f"{len(response.content)} of {promised} bytes came", request=response.request)
     return response
 
 
-def _pause_before_retry(error: Exception) -> bool | float:
+def pause_before_retry(error: Exception) -> bool | float:
     """Whether to try again, or after how many seconds if the service says so."""
     if isinstance(error, ServiceError):
         return min(error.retry_after, LONGEST_PAUSE) if error.may_pass and error.retry_after is not None else error.may_pass

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ledgerframes.api.refusals import service_error
 from ledgerframes.api.tokens import hide_tokens
 from ledgerframes.api.transport import LONGEST_PAUSE, Transport, tries
 from ledgerframes.errors import ServiceError, TransportError, UsageError
-from ledgerframes.settings import Limits
 from ledgerframes.wire.decode import decode
 from ledgerframes.wire.wallet import (
     AcceptedOffer,
@@ -20,6 +20,9 @@ from ledgerframes.wire.wallet import (
     OffersList,
     OfferStatus,
 )
+
+if TYPE_CHECKING:
+    from ledgerframes.settings import Limits
 
 __all__ = ["Wallet", "may_pass", "wallet_refusal"]
 

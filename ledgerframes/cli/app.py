@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from ledgerframes.cli import doctor, lab, output, report, sandbox, store, sync, tables
+from ledgerframes.cli import doctor, export, lab, output, report, sandbox, sql, store, sync_bulk, tables
 from ledgerframes.cli.failures import DONE, FAILED, MEANINGS, STOPPED, USAGE, as_document, not_installed
 from ledgerframes.cli.options import Call, command
 from ledgerframes.errors import LedgerframesError
@@ -21,7 +21,7 @@ TRACEBACK = "LEDGERFRAMES_TRACEBACK"
 
 # A paragraph that begins with \b keeps its lines.
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code:>4}  {meaning}" for code, meaning in MEANINGS.items())
-ORDER = ("sync", "tables", "store", "report", "sandbox", "doctor", "lab")
+ORDER = ("sync", "tables", "store", "sql", "export", "report", "sandbox", "doctor", "lab")
 
 
 class Ordered(TyperGroup):
@@ -61,9 +61,11 @@ def root(
     """Typed DataFrames over a ledger network, kept as Parquet: fetch, look, report."""
 
 
-app.add_typer(sync.app, name="sync")
+app.add_typer(sync_bulk.app, name="sync")
 app.command("tables")(tables.tables)
 app.add_typer(store.app, name="store")
+app.command("sql")(sql.sql)
+app.command("export")(export.export)
 app.add_typer(report.app, name="report")
 app.command("sandbox")(sandbox.sandbox)
 app.command("doctor")(doctor.doctor)
@@ -92,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail({"error": "UsageError", "message": _usage(error), "exit_code": USAGE}, as_json)
     except LedgerframesError as error:
         _traceback_if_asked()
+        for name, reason in getattr(error, "failed", ()):
+            output.write_error(f"{output.plain(name)}: {reason}")
         return _fail(as_document(error), as_json)
     except Exception as error:
         _traceback_if_asked()

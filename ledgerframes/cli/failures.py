@@ -39,6 +39,7 @@ EXTRAS = {
     "waitress": "sandbox",
     "matplotlib": "plot",
     "ipykernel": "report",
+    "distributed": "dask",
     "nbclient": "report",
     "nbconvert": "report",
     "nbformat": "report",

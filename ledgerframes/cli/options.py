@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,7 +26,8 @@ COMMON = {
         ),
     ],
     "store": Annotated[
-        Path | None, typer.Option("--store", metavar="FOLDER", help="Folder of the store, instead of the profile's.")
+        str | None,
+        typer.Option("--store", metavar="PLACE", help="Folder of the store, or s3://bucket/prefix, instead of the profile's."),
     ],
     "offline": Annotated[bool, typer.Option("--offline", help="Make no request; use what the store holds.")],
     "as_json": Annotated[bool, typer.Option("--json", help="One JSON document on stdout, also for an error.")],
@@ -41,7 +41,7 @@ class Call:
     """How one command was called: the common options, and what they mean for its output."""
 
     profile: str | None = None
-    store: Path | None = None
+    store: str | None = None
     offline: bool = False
     as_json: bool = False
     quiet: bool = False

@@ -34,8 +34,9 @@ def sandbox(
             help="Misbehave, each with a probability from 0 to 1: too_many_requests, retry_after, unavailable_html, "
             "dropped_connections, truncated_bodies, html_instead_of_json, not_an_event, unknown_members, string_integers, "
             "old_service, not_ready, overload_409, dropped_after_write, wallet_429, wallet_429_succeeds, wallet_500_before, "
-            "wallet_500_after, late_status, token_mismatch, pruning_overtakes, digest_of_nothing; or latency_seconds and seed as "
-            "a number. May be given several times.",
+            "wallet_500_after, late_status, token_mismatch, pruning_overtakes, digest_of_nothing, "
+            "no_ranges, dropped_download, truncated_object, corrupt_object, foreign_object, bomb_object; or latency_seconds and "
+            "seed as a number. May be given several times.",
         ),
     ] = None,
     speed: Annotated[

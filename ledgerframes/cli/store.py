@@ -1,25 +1,24 @@
-"""``ledgerframes store``: what is stored."""
+"""``ledgerframes store``: what is stored, and its upkeep."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ledgerframes.cli import output
+from ledgerframes.cli import output, upkeep
 from ledgerframes.cli.options import Call, command
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
-    from ledgerframes.store import Segment, Store
+    from ledgerframes.store import Segment
 
 app = typer.Typer(rich_markup_mode=None)
 
 
 @app.callback()
 def group() -> None:
-    """Look at what is stored."""
+    """Look at what is stored, and keep it in order."""
 
 
 @app.command("info")
@@ -27,40 +26,56 @@ def group() -> None:
 def info(call: Call) -> None:
     """Show what the store holds of a network: coverage, rows and sizes.
 
-    A range that is provisional is asked for again next time. Ranges that lie side by side are shown as one.
+    A range that is provisional is asked for again next time. Ranges that lie side by side are shown as one. Tables have the names
+    that `ledgerframes sql` and `ledgerframes export` take: a row that was read in two ways is in two of them.
     """
     net = call.connect()
     document = describe(net)
     call.show(document, lambda: _text(document))
 
 
+app.command("compact")(upkeep.compact)
+app.command("verify")(upkeep.verify)
+app.command("prune")(upkeep.prune)
+
+
 def describe(net: Network) -> dict[str, Any]:
     """What the store holds of a network, as plain values."""
-    from ledgerframes.store import EVENTS, EVENTS_BY_ID, LEDGER, STREAMS
-    from ledgerframes.tables import TABLES
+    from ledgerframes.store import (
+        BULK,
+        BULK_BY_KEY,
+        BULK_CONTRACTS,
+        BULK_CONTRACTS_BY_KEY,
+        EVENTS,
+        EVENTS_BY_ID,
+        LEDGER,
+        STREAMS,
+    )
 
     by_stream = {name: net.store.segments(stream) for name, stream in STREAMS.items()}
     listed, looked_up = by_stream[EVENTS.name], by_stream[EVENTS_BY_ID.name]
     every = [segment for segments in by_stream.values() for segment in segments]
-    files = [file for segment in every for file in segment.files.values()]
-    rows: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
-    for file in files:
-        rows[file.table] += file.rows
-        sizes[file.table] += file.bytes
+    tables = {f"{name}.{table.name}": {"rows": 0, "bytes": 0} for name, stream in STREAMS.items() for table in stream.tables}
+    for segment in every:
+        for file in segment.files.values():
+            counts = tables[f"{segment.stream}.{file.table}"]
+            counts["rows"] += file.rows
+            counts["bytes"] += file.bytes
     return {
         "network": net.name,
-        "folder": net.store.folder,
-        "exists": net.store.folder.is_dir(),
-        "bytes": sum(sizes.values()),
+        "folder": str(net.store.place),
+        "exists": net.store.exists(),
+        "bytes": sum(counts["bytes"] for counts in tables.values()),
         "segments": len(every),
         "migrations": [migration.migration_id for migration in net.store.migrations()],
         "ranges": _ranges(listed),
         "ids": _ids(looked_up),
+        "bulk_objects": _object_count(by_stream[BULK.name] + by_stream[BULK_BY_KEY.name]),
+        "bulk_contract_objects": _object_count(by_stream[BULK_CONTRACTS.name] + by_stream[BULK_CONTRACTS_BY_KEY.name]),
         "participant_id": net.store.participant(),
         "highest_offset": net.store.highest(LEDGER) or None,
-        "tables": {name: {"rows": rows[name], "bytes": sizes[name]} for name in TABLES if rows[name]},
-        "other_networks": _others(net.store),
+        "tables": {name: counts for name, counts in tables.items() if counts["rows"]},
+        "other_networks": net.store.other_networks(),
     }
 
 
@@ -93,6 +108,14 @@ def _ranges(segments: list[Segment]) -> list[dict[str, Any]]:
     return ranges
 
 
+def _object_count(segments: list[Segment]) -> int:
+    """How many objects were read; a folder is recorded under its own name, which ends with a slash."""
+    from ledgerframes.store import Objects
+
+    keys = {key for segment in segments if isinstance(segment.extent, Objects) for key in segment.extent.object_keys}
+    return sum(not key.endswith("/") for key in keys)
+
+
 def _ids(segments: list[Segment]) -> dict[str, int]:
     from ledgerframes.store import Ids
 
@@ -103,13 +126,6 @@ def _ids(segments: list[Segment]) -> dict[str, int]:
     return counts
 
 
-def _others(store: Store) -> list[str]:
-    """Other networks kept in the same root."""
-    root = store.folder.parent
-    folders = root.iterdir() if root.is_dir() else ()
-    return sorted(folder.name for folder in folders if folder != store.folder and (folder / "catalog.sqlite").is_file())
-
-
 def _text(document: dict[str, Any]) -> str:
     segments = output.counted(document["segments"], "segment")
     head = [("network", document["network"]), ("folder", document["folder"])]
@@ -117,6 +133,9 @@ def _text(document: dict[str, Any]) -> str:
         head.append(("size", f"{output.size(document['bytes'])} in {segments}"))
     if any(document["ids"].values()):
         head.append(("by id", f"{document['ids']['final']:,} events final, {document['ids']['provisional']:,} provisional"))
+    if document["bulk_objects"] or document["bulk_contract_objects"]:
+        counts = (document["bulk_objects"], document["bulk_contract_objects"])
+        head.append(("bulk objects", "{:,} of updates, {:,} of active contracts".format(*counts)))
     if document["highest_offset"]:
         head.append(("ledger", f"through offset {document['highest_offset']:,} of {document['participant_id']}"))
     if document["other_networks"]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
+from ledgerframes.cli.executors import DASK, WORKERS, executor_of
 from ledgerframes.cli.options import Call, command
 from ledgerframes.errors import CoverageError, UsageError
 
@@ -45,6 +46,8 @@ def events(
         Path | None, typer.Option("--update-ids", metavar="FILE", help="Look up the ids in this file, one a line; - is stdin.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Fetch nothing; show what would be fetched.")] = False,
+    workers: WORKERS = None,
+    dask: DASK = None,
 ) -> None:
     """Fetch history events into the store, by range or by id.
 
@@ -57,12 +60,15 @@ def events(
     began = time.monotonic()
     if dry_run:
         plan = load_events(net, since=since, until=until, during=during, update_ids=ids, plan=True)
-        call.show(_plan_document(net, plan), lambda: _plan_text(net, plan))
+        call.show(plan_document(net, plan), lambda: plan_text(net, plan))
         return
-    frames = load_events(net, since=since, until=until, during=during, update_ids=ids, progress=call.progress)
-    document = _document(net, frames, time.monotonic() - began)
+    with executor_of(workers, dask) as executor:
+        frames = load_events(
+            net, since=since, until=until, during=during, update_ids=ids, executor=executor, progress=call.progress
+        )
+    document = document_of(net, frames, time.monotonic() - began)
     _require_known(net, frames.unknown_ids, 0 if ids is None else len(ids))
-    call.tell(document, _text(document))
+    call.tell(document, text_of(document))
 
 
 @app.command("updates")
@@ -112,8 +118,8 @@ def updates(
         poll_seconds=poll_seconds,
         progress=call.progress,
     )
-    document = _document(net, frames, time.monotonic() - began)
-    call.tell(document, _text(document))
+    document = document_of(net, frames, time.monotonic() - began)
+    call.tell(document, text_of(document))
 
 
 @app.command("votes")
@@ -171,19 +177,25 @@ def _require_known(net: Network, unknown: tuple[str, ...], asked: int) -> None:
         )
 
 
-def _plan_document(net: Network, plan: pd.DataFrame) -> dict[str, Any]:
+def plan_document(net: Network, plan: pd.DataFrame) -> dict[str, Any]:
+    """What would be fetched, as plain values."""
     rows = [{name: _value(value) for name, value in row.items()} for row in plan.to_dict("records")]
     return {"network": net.name, "fetch": rows}
 
 
-def _plan_text(net: Network, plan: pd.DataFrame) -> str:
+def plan_text(net: Network, plan: pd.DataFrame) -> str:
+    """What would be fetched, as lines."""
     if plan.empty:
         return f"Nothing to fetch: {net.name} is complete in the store."
+    if "object_key" in plan:
+        return "\n".join(
+            [f"Would read {output.counted(len(plan), 'bulk object')} of {net.name}:", *map(output.plain, plan["object_key"])]
+        )
     if "update_id" in plan:
         return "\n".join(
             [f"Would look up {output.counted(len(plan), 'id')} at {net.name}:", *map(output.plain, plan["update_id"])]
         )
-    parts = _plan_document(net, plan)["fetch"]
+    parts = plan_document(net, plan)["fetch"]
     rows = [
         (
             "not known yet" if part["migration_id"] is None else part["migration_id"],
@@ -202,7 +214,8 @@ def _value(value: Any) -> Any:
     return value if isinstance(value, str | int) else None
 
 
-def _document(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
+def document_of(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
+    """What a sync has done, as plain values."""
     covered = frames.coverage
     return {
         "network": net.name,
@@ -213,15 +226,17 @@ def _document(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
         "rows": {table: frames.count(table) for table in frames.tables},
         "provisional_rows": int(covered.loc[covered["status"] == "provisional", "rows"].sum()),
         "unknown_ids": frames.unknown_ids,
+        "failed": list(frames.failed),
         "requests": net.requests,
         "seconds": round(seconds, 2),
-        "store": net.store.folder,
+        "store": str(net.store.place),
     }
 
 
-def _text(document: dict[str, Any]) -> str:
+def text_of(document: dict[str, Any]) -> str:
+    """What a sync has done, as lines."""
     provisional = document["provisional_rows"]
-    asked = "by id"
+    asked = "by name" if "bulk_objects" in document["rows"] else "by id"
     if document["since"]:
         asked = f"{output.time(document['since'])} to {output.time(document['until'])} UTC"
     elif document["through"] is not None:
@@ -240,4 +255,6 @@ def _text(document: dict[str, Any]) -> str:
     ]
     if provisional:
         lines.append(("provisional", f"{output.counted(provisional, 'row')} may still change, and are asked for again next time"))
+    if document["failed"]:
+        lines.append(("not read", f"{output.counted(len(document['failed']), 'bulk object')}, named on stderr"))
     return output.facts(lines)

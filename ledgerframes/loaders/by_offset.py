@@ -78,16 +78,16 @@ def open_view(net: Network, update_format: UpdateFormat) -> LedgerView:
     known = net.store.belongs_to(participant_id)
     if known != participant_id:
         raise StoreError(
-            f"The store {net.store.folder} holds the ledger of participant {known}, but {participant_id} answers; offsets of two "
+            f"The store {net.store.place} holds the ledger of participant {known}, but {participant_id} answers; offsets of two "
             "participants cannot be mixed. Check ledger_url, or give this participant a profile with a network name of its own.",
-            path=str(net.store.folder),
+            path=str(net.store.place),
         )
     end, highest = net.ledger.ledger_end(), net.store.highest(LEDGER)
     if end < highest:
         raise StoreError(
             f"The ledger of {participant_id} ends at {end}, below offset {highest} in the store: it was reset, or lags. "
-            f"Try again; if it was reset, move {net.store.folder} away, or use a profile with another network name.",
-            path=str(net.store.folder),
+            f"Try again; if it was reset, move {net.store.place} away, or use a profile with another network name.",
+            path=str(net.store.place),
         )
     return LedgerView(participant_id, update_format)
 

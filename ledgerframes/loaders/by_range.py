@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -11,11 +14,12 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.errors import CoverageError
-from ledgerframes.loaders.gathering import SEGMENT_BYTES, Gathered, wait_for
+from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, Gathered, wait_for
 from ledgerframes.loaders.listing import discover_migrations, is_over, pages
 from ledgerframes.loaders.progress import Progress
+from ledgerframes.loaders.workers import run
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS, Migration, Span, missing_spans
+from ledgerframes.store import EVENTS, Migration, Segment, Span, missing_spans
 from ledgerframes.store.extent import microseconds
 from ledgerframes.tables.bookkeeping import PLAN
 from ledgerframes.tables.events import event_tables
@@ -24,6 +28,7 @@ from ledgerframes.wire.decode import collector_paused
 
 HOUR = 3_600_000_000  # microseconds
 SHORTEST_PIECE = HOUR // 2
+WORKERS_PIECE = 6 * HOUR  # all of a piece is read again when its worker dies
 
 
 def plan(net: Network, asked: Window) -> pd.DataFrame:
@@ -50,7 +55,7 @@ def require_stored(net: Network, asked: Window) -> None:
         )
 
 
-def sync(net: Network, asked: Window, progress: bool | None = None) -> None:
+def sync(net: Network, asked: Window, progress: bool | None = None, executor: Executor | None = None) -> None:
     """Fetch what the store lacks of a range, and commit it piece by piece.
 
     Parameters
@@ -59,21 +64,73 @@ def sync(net: Network, asked: Window, progress: bool | None = None) -> None:
     asked : Window
     progress : bool, optional
         Show a progress bar; by default in terminals and notebooks.
+    executor : Executor, optional
+        Who reads; by default threads of this process, which commit as they go.
     """
     if net.store.migrations() and not net.store.missing(EVENTS, asked):
         return
     net.store.remember(discover_migrations(net.history, net.store.migrations()))
     net.store.remember(_ended_before(net, asked))
-    parallel = net.settings.limits.parallel
-    pieces = [piece for span in net.store.missing(EVENTS, asked) for piece in _pieces(span, parallel)]
-    hours = sum(piece.high - piece.low for piece in pieces) / HOUR
-    with (
-        Progress(f"{net.name} events", hours, progress) as bar,
-        ThreadPoolExecutor(parallel) as ahead,
-        ThreadPoolExecutor(parallel) as readers,
-    ):
-        reading = _Reading(net, ahead, bar, _final_before(net), threading.Event())
-        wait_for([readers.submit(reading.read, piece) for piece in pieces], reading.stop)
+    missing = net.store.missing(EVENTS, asked)
+    hours = sum(span.high - span.low for span in missing) / HOUR
+    with Progress(f"{net.name} events", hours, progress) as bar:
+        if executor is None:
+            _by_threads(net, missing, bar)
+        else:
+            _by_workers(net, missing, bar, executor)
+
+
+def _by_threads(net: Network, missing: list[Span], bar: Progress) -> None:
+    """A thread for each piece, one beside it that reads its next page, and one that writes and commits what it found."""
+    parallel, final_before, stop = net.settings.limits.parallel, _final_before(net), threading.Event()
+    pieces = [piece for span in missing for piece in _pieces(span, parallel)]
+
+    def read(piece: Span) -> None:
+        with Beside(True) as beside:
+            for found in findings(net, piece, final_before, beside, bar, stop):
+                beside.behind(commit, found)
+
+    def commit(found: Finding) -> None:
+        _settle(net, _written(net, found))
+
+    with ThreadPoolExecutor(parallel) as readers:
+        wait_for([readers.submit(read, piece) for piece in pieces], stop)
+
+
+def _by_workers(net: Network, missing: list[Span], bar: Progress, executor: Executor) -> None:
+    """A task for each short piece; what it found is committed here when it is done."""
+    pieces = [piece for span in missing for piece in span.split(max(1, (span.high - span.low) // WORKERS_PIECE))]
+    with closing(run(functools.partial(_work, net, _final_before(net)), pieces, executor)) as runs:
+        for done in runs:
+            for found in done.result():
+                _settle(net, found)
+            bar.advance((done.task.high - done.task.low) / HOUR)
+
+
+def _work(net: Network, final_before: int, piece: Span) -> list[Settled]:
+    """Read one piece, in a worker."""
+    with Beside(True) as beside:
+        return [_written(net, found) for found in findings(net, piece, final_before, beside)]
+
+
+def _written(net: Network, found: Finding) -> Settled:
+    """What a reading found, with its rows in files."""
+    if isinstance(found, Part):
+        return net.store.written(EVENTS, found.span, found.tables, final=found.final, source=found.source)
+    return found
+
+
+def _settle(net: Network, found: Settled) -> None:
+    """Make visible, or remember, what a reading found."""
+    if isinstance(found, Migration):
+        net.store.remember([found])
+    elif isinstance(found, Segment):
+        net.store.add(EVENTS, found)
+    else:
+        # Asked again next time. Rows that a host further on has given stay until then.
+        held = [segment.extent for segment in net.store.segments(EVENTS, found.span) if segment.rows]
+        for part in found.span.minus(held):
+            net.store.commit(EVENTS, part, {}, final=False, source=found.source)
 
 
 def _final_before(net: Network) -> int:
@@ -96,45 +153,77 @@ def _pieces(span: Span, parallel: int) -> list[Span]:
     return span.split(max(1, min(parallel, (span.high - span.low) // SHORTEST_PIECE)))
 
 
+# -- one piece ------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class _Reading:
-    """One sync under way: what its threads share."""
+class Part:
+    """Rows that are worth a segment."""
 
-    net: Network
-    ahead: Executor
-    bar: Progress
-    final_before: int
-    stop: threading.Event
+    span: Span
+    tables: dict[str, pa.Table]
+    final: bool
+    source: str
 
-    def read(self, piece: Span) -> None:
-        """Read one piece page by page, and commit whenever enough has been gathered."""
-        low, shown, gathered = piece.low, piece.low, Gathered(EVENTS.tables)
-        for page in pages(self.net.history, piece, self.net.settings.limits.page_size, self.ahead):
-            with collector_paused():
-                gathered.add(event_tables(page.events, "listing"))
-            self.bar.advance((page.reached - shown) / HOUR)
-            shown = page.reached
-            if page.ended:
-                self.net.store.remember([Migration(piece.migration_id, piece.low, ended=piece.high)])
-            if page.last or gathered.bytes >= SEGMENT_BYTES:
-                if low < page.reached:
-                    self._commit(Span(piece.migration_id, low, page.reached), gathered.take(), page.source)
-                low = page.reached
-            if page.last and low < piece.high:
-                self._commit_nothing_yet(Span(piece.migration_id, low, piece.high), page.source)
-            if self.stop.is_set():
-                return
 
-    def _commit_nothing_yet(self, tail: Span, source: str) -> None:
-        """The listing has nothing more: asked again next time. Rows that a host further on has given stay until then."""
-        held = [segment.extent for segment in self.net.store.segments(EVENTS, tail) if segment.rows]
-        for part in tail.minus(held):
-            self.net.store.commit(EVENTS, part, {}, final=False, source=source)
+@dataclass(frozen=True)
+class Tail:
+    """The end of a piece that the listing has nothing of yet."""
 
-    def _commit(self, span: Span, tables: dict[str, pa.Table], source: str) -> None:
-        """Commit a span that is known to its end: the settled part as final, the young part as provisional."""
-        edge = min(max(self.final_before, span.low), span.high)
-        for part, final in ((replace(span, high=edge), True), (replace(span, low=edge), False)):
-            if part.low < part.high:
-                rows = tables if part == span else {name: table.filter(part.filter()) for name, table in tables.items()}
-                self.net.store.commit(EVENTS, part, rows, final=final, source=source)
+    span: Span
+    source: str
+
+
+Finding = Part | Migration | Tail
+Settled = Segment | Migration | Tail
+
+
+def findings(
+    net: Network,
+    piece: Span,
+    final_before: int,
+    beside: Beside,
+    bar: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> Iterator[Finding]:
+    """Read one piece page by page; its rows come out whenever enough has been gathered.
+
+    Parameters
+    ----------
+    net : Network
+    piece : Span
+    final_before : int
+        Events before this are settled, in microseconds since 1970.
+    beside : Beside
+        Where the next page is fetched and decoded.
+    bar : Progress, optional
+    stop : Event, optional
+        Once it is set, no further page is read.
+    """
+    low, shown, gathered = piece.low, piece.low, Gathered(EVENTS.tables)
+    for page in beside.ahead(pages(net.history, piece, net.settings.limits.page_size)):
+        with collector_paused():
+            gathered.add(event_tables(page.events, "listing"))
+        if bar:
+            bar.advance((page.reached - shown) / HOUR)
+        shown = page.reached
+        if page.ended:
+            yield Migration(piece.migration_id, piece.low, ended=piece.high)
+        if page.last or gathered.bytes >= SEGMENT_BYTES:
+            if low < page.reached:
+                span = Span(piece.migration_id, low, page.reached)
+                yield from _parts(span, final_before, gathered.take(), page.source)
+            low = page.reached
+        if page.last and low < piece.high:
+            yield Tail(Span(piece.migration_id, low, piece.high), page.source)
+        if stop and stop.is_set():
+            return
+
+
+def _parts(span: Span, final_before: int, tables: dict[str, pa.Table], source: str) -> Iterator[Part]:
+    """A span that is known to its end: the settled part as final, the young part as provisional."""
+    edge = min(max(final_before, span.low), span.high)
+    for part, final in ((replace(span, high=edge), True), (replace(span, low=edge), False)):
+        if part.low < part.high:
+            rows = tables if part == span else {name: table.filter(part.filter()) for name, table in tables.items()}
+            yield Part(part, rows, final, source)

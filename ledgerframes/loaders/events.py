@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from typing import Literal, get_args, overload
 
 import pandas as pd
@@ -30,6 +31,7 @@ def load_events(
     during: str | None = ...,
     update_ids: Iterable[str] | None = ...,
     id_source: IdSource = ...,
+    executor: Executor | None = ...,
     plan: Literal[False] = ...,
     progress: bool | None = ...,
 ) -> Frames: ...
@@ -42,6 +44,7 @@ def load_events(
     during: str | None = ...,
     update_ids: Iterable[str] | None = ...,
     id_source: IdSource = ...,
+    executor: Executor | None = ...,
     plan: Literal[True],
     progress: bool | None = ...,
 ) -> pd.DataFrame: ...
@@ -53,6 +56,7 @@ def load_events(
     during: str | None = None,
     update_ids: Iterable[str] | None = None,
     id_source: IdSource = "user",
+    executor: Executor | None = None,
     plan: bool = False,
     progress: bool | None = None,
 ) -> Frames | pd.DataFrame:
@@ -70,6 +74,9 @@ def load_events(
     id_source : {"user", "ledger", "bulk"}
         Where the ids come from. Those of ledger pages and bulk objects were all accepted, so no rate of acceptance can be made
         from them: say so here, and the analyses refuse to (questions T1).
+    executor : Executor, optional
+        Who reads a range: any ``concurrent.futures.Executor``, also ``dask.distributed.Client(…).get_executor()``. Workers must
+        reach the network, each within its own limits, and the store's root. By default threads of this process.
     plan : bool
         Fetch nothing; say what would be fetched.
     progress : bool, optional
@@ -104,7 +111,7 @@ def load_events(
     ['migration_id', 'record_time', 'update_id', 'total_traffic_cost', 'envelope_count', 'extra']
     """
     if update_ids is None:
-        return _load_range(net, window(net.now(), since, until, during), plan, progress)
+        return _load_range(net, window(net.now(), since, until, during), plan, progress, executor)
     if (since, until, during) != (None, None, None):
         raise UsageError("Give either update_ids, or a range, not both.")
     return _load_ids(net, by_id.checked(update_ids), _known_source(id_source), plan, progress)
@@ -116,13 +123,15 @@ def _known_source(id_source: IdSource) -> IdSource:
     return id_source
 
 
-def _load_range(net: Network, asked: Window, plan: bool, progress: bool | None) -> Frames | pd.DataFrame:
+def _load_range(
+    net: Network, asked: Window, plan: bool, progress: bool | None, executor: Executor | None
+) -> Frames | pd.DataFrame:
     if plan:
         return by_range.plan(net, asked)
     if net.offline:
         by_range.require_stored(net, asked)
     else:
-        by_range.sync(net, asked, progress)
+        by_range.sync(net, asked, progress, executor)
     return Frames(net.store.snapshot(EVENTS, asked), TABLE_NAMES, window=asked)
 
 

@@ -1,13 +1,18 @@
-"""What all readers of pages share: gathering tables until they are worth a segment, and waiting for threads."""
+"""What all readers share: gathering tables until they are worth a segment, threads beside the caller's, and waiting for them."""
 
 from __future__ import annotations
 
 import threading
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
 
 import pyarrow as pa
 
 from ledgerframes.tables import Table
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 SEGMENT_BYTES = 16_000_000  # Arrow bytes gathered before they are written: bounds memory, and what a kill can lose
 
@@ -26,6 +31,9 @@ class Gathered:
         self._pages: list[dict[str, pa.Table]] = []
         self.bytes = 0
 
+    def __bool__(self) -> bool:
+        return bool(self._pages)
+
     def add(self, tables: dict[str, pa.Table]) -> None:
         """Put one page's tables to the others."""
         self._pages.append(tables)
@@ -34,8 +42,57 @@ class Gathered:
     def take(self, *, descending: bool = False) -> dict[str, pa.Table]:
         """All that was gathered, in ascending order whichever way the pages came; nothing is left."""
         pages, self._pages, self.bytes = self._pages, [], 0
+        pa.default_memory_pool().release_unused()  # Arrow's allocator keeps what other threads have given back
         in_order = pages[::-1] if descending else pages
         return {table.name: pa.concat_tables([page[table.name] for page in in_order]) for table in self._tables}
+
+
+class Beside:
+    """Threads beside the caller's: one that is a step ahead of it, and one that is a step behind.
+
+    Parameters
+    ----------
+    idle_cores : bool
+        Without them everything is done in turn, in the caller's thread.
+    """
+
+    def __init__(self, idle_cores: bool) -> None:
+        self._threads = (ThreadPoolExecutor(1), ThreadPoolExecutor(1)) if idle_cores else None
+        self._under_way: Future[None] | None = None
+
+    def ahead(self, items: Iterator[T]) -> Iterator[T]:
+        """The items; the next one is made while the caller works on this one."""
+        if self._threads is None:
+            yield from items
+            return
+        request = self._threads[0].submit(next, items, None)
+        while (item := request.result()) is not None:
+            request = self._threads[0].submit(next, items, None)
+            yield item
+
+    def behind(self, function: Callable[[U], None], argument: U) -> None:
+        """Do something while the caller goes on; the one before it is finished first, and its error raised."""
+        if self._threads is None:
+            function(argument)
+            return
+        self._finish()
+        self._under_way = self._threads[1].submit(function, argument)
+
+    def _finish(self) -> None:
+        under_way, self._under_way = self._under_way, None
+        if under_way is not None:
+            under_way.result()
+
+    def __enter__(self) -> Beside:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            for thread in self._threads or ():
+                thread.shutdown()
 
 
 def wait_for(readings: list[Future[None]], stop: threading.Event) -> None:

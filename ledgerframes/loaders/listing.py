@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -14,6 +13,7 @@ from ledgerframes.errors import DecodeError, NotFound, UsageError
 from ledgerframes.store import Migration, Span
 from ledgerframes.store.extent import from_microseconds, microseconds
 from ledgerframes.times import instant
+from ledgerframes.wire.decode import collector_paused
 from ledgerframes.wire.history import Event, head
 
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
@@ -97,8 +97,8 @@ def is_over(history: History, span: Span) -> bool:
     return bool(events) and place(events[0])[0] > span.migration_id
 
 
-def pages(history: History, span: Span, page_size: int, ahead: Executor) -> Iterator[Page]:
-    """The pages of one span in order; the next page is under way while the caller works on this one.
+def pages(history: History, span: Span, page_size: int) -> Iterator[Page]:
+    """The pages of one span in order.
 
     Parameters
     ----------
@@ -106,15 +106,13 @@ def pages(history: History, span: Span, page_size: int, ahead: Executor) -> Iter
     span : Span
     page_size : int
         Events a page.
-    ahead : Executor
-        Where the next page is fetched.
     """
     size = max(page_size, 2)  # each page begins with the last event of the one before
-    reached, seen = span.low, set[str]()
-    request = ahead.submit(history.events_page, _before(span), page_size=size)
+    after, reached, seen = _before(span), span.low, set[str]()
     while True:
-        answer = request.result()
-        listed = _in_order(history.decode_events(answer), span, reached - 1 if seen else span.low)
+        answer = history.events_page(after, page_size=size)
+        with collector_paused():
+            listed = _in_order(history.decode_events(answer), span, reached - 1 if seen else span.low)
         events = [event for event in listed if head(event)[2] not in seen]
         if not events and len(listed) >= size:
             raise DecodeError(
@@ -127,7 +125,7 @@ def pages(history: History, span: Span, page_size: int, ahead: Executor) -> Iter
             # share a record time, and a page may end between them; so the last time is asked for once more.
             reached = place(events[-1])[1] + 1
             seen = {head(event)[2] for event in listed if place(event)[1] == reached - 1}
-            request = ahead.submit(history.events_page, Cursor(span.migration_id, _time(reached - 2)), page_size=size)
+            after = Cursor(span.migration_id, _time(reached - 2))
         elif beyond:
             reached = span.high
         yield Page(inside, answer.host, reached, last, bool(beyond) and place(beyond[0])[0] > span.migration_id)

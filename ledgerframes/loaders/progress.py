@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 
-from tqdm.std import tqdm
-
 
 class Progress:
     """Counts what has been done, from any thread.
@@ -21,6 +19,8 @@ class Progress:
     """
 
     def __init__(self, title: str, total: float, asked: bool | None) -> None:
+        from tqdm.std import tqdm  # not with every import of the library
+
         self._lock = threading.Lock()
         hidden = not (_watched() if asked is None else asked)
         self._bar = tqdm(

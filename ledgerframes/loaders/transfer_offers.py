@@ -46,7 +46,7 @@ def load_transfer_offers(net: Network, *, refresh: bool = True) -> pd.DataFrame:
     >>> len(load_transfer_offers(lf.connect("sandbox", events=400, days=1)))
     0
     """
-    journal = Journal(net.store.folder)
+    journal = Journal(net.local_folder)
     offers = journal.offers()
     if refresh and not net.offline and any(not offer.finished for offer in offers):
         offers = net.wallet.refresh()

@@ -66,7 +66,7 @@ def surroundings(net: Network, catalog: Path, tables: Path, folder: Path) -> Sur
         "PROFILE": "sandbox",
         "NETWORK": net.name,
         "HISTORY_URL": " ".join(net.settings.history_url) or "https://offline.invalid",
-        "STORE": str(net.settings.store.expanduser().absolute()),
+        "STORE": net.store.root.uri,
         "SNAPSHOT": str(catalog.absolute()),
     }
     own = {TABLES_VARIABLE: str(tables.absolute()), "IPYTHONDIR": str((folder / "ipython").absolute())}

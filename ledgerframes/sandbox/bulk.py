@@ -9,25 +9,26 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import zstandard
 
-from .builder import NULL
+from .builder import NULL, Event
 from .clock import Clock
-from .times import DAY, HOUR, instant
+from .times import DAY, HOUR, instant, moment
 from .world import World
 
+T = TypeVar("T")
 BEGINNING = "0001-01-01T00:00:00Z"
 OBJECTS_PER_DAY, FRAMES_PER_OBJECT = 12, 3
 LEAST_LINES = 40
 LEVEL = 3
 COMMITTED_AFTER = HOUR  # objects are staged and compared before they are listed
 LEGACY_DAYS = 1  # the first days' objects have no encoding in their names
-FOLDERS_KEPT = 6
+BYTES_KEPT = 128 * 2**20  # of the objects of folders: some forty days of a hundred thousand events
 EMPTY_DIGEST = base64.b64encode(hashlib.sha256(b"").digest()).decode()
 
 
@@ -40,8 +41,13 @@ class Folder(NamedTuple):
     legacy: bool
 
 
+def digest_of(raw: bytes) -> str:
+    """Return the digest of an object's stored bytes: SHA-256 in base64."""
+    return base64.b64encode(hashlib.sha256(raw).digest()).decode()
+
+
 class BulkStorage:
-    """The bulk objects of a world.
+    """The bulk objects of a world, each folder made when it is asked for.
 
     Parameters
     ----------
@@ -55,7 +61,9 @@ class BulkStorage:
         self._world = world
         self._clock = clock
         self._kept: OrderedDict[tuple[str, str], list[bytes]] = OrderedDict()
-        self._snapshots: dict[int, dict[str, bytes]] = {}
+        self._digests: dict[tuple[str, str], list[str]] = {}
+        # The newest snapshot made, by encoding: its time, and its lines by contract id.
+        self._snapshots: dict[str, tuple[int, dict[str, bytes]]] = {}
         self._lock = RLock()
 
     def folders(self) -> list[Folder]:
@@ -78,7 +86,7 @@ class BulkStorage:
 
     def keys(self, folder: Folder, kind: str = "updates") -> list[str]:
         """Return the listed keys of a folder, in the string order of the storage."""
-        count = len(self._objects(folder, kind, "compact_json"))
+        count = len(self._sums(folder, kind, "compact_json"))
         return sorted(f"{folder.name}/{self._file(folder, kind, 'compact_json', n)}" for n in range(count))
 
     @staticmethod
@@ -87,6 +95,21 @@ class BulkStorage:
 
     def get(self, key: str) -> bytes | None:
         """Return an object's bytes, listed or not; None when there is none."""
+        place = self._place(key)
+        return None if place is None else _at(self._objects(*place[0]), place[1])
+
+    def digest(self, key: str) -> str | None:
+        """Return the digest of an object's stored bytes; None when there is no such object."""
+        place = self._place(key)
+        return None if place is None else _at(self._sums(*place[0]), place[1])
+
+    def lines(self, folder: Folder, encoding: str = "compact_json") -> Iterator[bytes]:
+        """Iterate over the lines of a folder of updates, in the order of its objects."""
+        for event in self._events(folder.begin, folder.end, encoding):
+            yield _line(msgspec.json.decode(event.update))
+
+    def _place(self, key: str) -> tuple[tuple[Folder, str, str], int] | None:
+        """Return ((folder, kind, encoding), number) of a key that could be an object's."""
         name, _, file = key.partition("/")
         kind = "ACS" if file.startswith("ACS_") else "updates"
         found = [f for f in (self.snapshots() if kind == "ACS" else self.folders()) if f.name == name]
@@ -98,45 +121,62 @@ class BulkStorage:
             return None
         if encoding not in ("compact_json", "protobuf_json"):
             return None
-        objects = self._objects(found[0], kind, encoding)
-        return objects[int(number)] if int(number) < len(objects) else None
+        return (found[0], kind, encoding), int(number)
 
-    def digest(self, key: str) -> str | None:
-        """Return the digest of an object's stored bytes: SHA-256 in base64."""
-        raw = self.get(key)
-        return None if raw is None else base64.b64encode(hashlib.sha256(raw).digest()).decode()
+    def _sums(self, folder: Folder, kind: str, encoding: str) -> list[str]:
+        """Return the digests of a folder's objects; they stay when the objects do not."""
+        key = f"{kind}/{folder.name}", encoding
+        if key not in self._digests:
+            self._digests[key] = [digest_of(raw) for raw in self._objects(folder, kind, encoding)]
+        return self._digests[key]
 
     def _objects(self, folder: Folder, kind: str, encoding: str) -> list[bytes]:
         with self._lock:
             key = f"{kind}/{folder.name}", encoding
             if key not in self._kept:
-                lines = self._updates(folder, encoding) if kind == "updates" else self._active(folder, encoding)
+                lines = self.lines(folder, encoding) if kind == "updates" else self._active(folder, encoding)
                 self._kept[key] = _packed(list(lines))
-                while len(self._kept) > FOLDERS_KEPT:
-                    self._kept.popitem(last=False)
+                self._forget()
             self._kept.move_to_end(key)
             return self._kept[key]
 
-    def _updates(self, folder: Folder, encoding: str) -> Iterator[bytes]:
-        for event in self._world.after(-1, 0, folder.end, encoding):
-            if event.record_time >= folder.begin and event.update != NULL:
-                yield _line(msgspec.json.decode(event.update))
+    def _forget(self) -> None:
+        """Drop the folders that nobody asked for lately, but never the newest."""
+        size = sum(len(raw) for objects in self._kept.values() for raw in objects)
+        while size > BYTES_KEPT and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            size -= sum(map(len, dropped))
+
+    def _events(self, begin: int, end: int, encoding: str) -> Iterator[Event]:
+        """Iterate over the events of begin <= record time < end that the history shows an update of."""
+        # The order of the whole history is that of its days: the migrations overlap within one day.
+        since = max(begin, self._world.timeline.start)
+        return (event for event in self._world.events(moment(since), moment(end), encoding) if event.update != NULL)
 
     def _active(self, folder: Folder, encoding: str) -> Iterable[bytes]:
         """Return the lines of the contracts that are active at the folder's beginning, network-wide."""
-        active: dict[str, bytes] = {}
-        for event in self._world.after(-1, 0, folder.begin, encoding):
-            if event.update == NULL:
-                continue
-            update = msgspec.json.decode(event.update)
-            for node in update.get("events_by_id", {}).values():
-                if node.get("consuming"):
-                    active.pop(node["contract_id"], None)
-            consumed = {n["contract_id"] for n in update.get("events_by_id", {}).values() if n.get("consuming")}
-            for node in update.get("events_by_id", {}).values():
-                if "created_at" in node and node["contract_id"] not in consumed:
-                    active[node["contract_id"]] = _line(_active_contract(node, event.update_id))
+        made, active = self._snapshots.pop(encoding, (0, {}))
+        if made > folder.begin:
+            made, active = 0, {}
+        for event in self._events(made, folder.begin, encoding):
+            _apply(event, active)
+        self._snapshots[encoding] = folder.begin, active
         return active.values()
+
+
+def _at(values: Sequence[T], number: int) -> T | None:
+    return values[number] if number < len(values) else None
+
+
+def _apply(event: Event, active: dict[str, bytes]) -> None:
+    """Take what an update consumed out of the active contracts, and add what it created."""
+    nodes = msgspec.json.decode(event.update).get("events_by_id", {}).values()
+    consumed = {node["contract_id"] for node in nodes if node.get("consuming")}
+    for contract_id in consumed:
+        active.pop(contract_id, None)
+    for node in nodes:
+        if "created_at" in node and node["contract_id"] not in consumed:
+            active[node["contract_id"]] = _line(_active_contract(node, event.update_id))
 
 
 def _active_contract(node: dict[str, Any], update_id: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Misbehaviour on demand: a WSGI layer that spoils answers, reproducibly.
 
 Whether a request is spoiled depends on the seed and on how many requests came before it, never on what it
-asks; a client that tries again will get through in the end.
+asks; a client that tries again will get through in the end. Only bulk objects are spoiled for good: which of
+them depends on the seed and their keys.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ MAINTENANCE = b"<!DOCTYPE html><html><body><h1>We will be back soon</h1></body><
 NOT_READY = b'{"error":"History has not been replicated yet; try again later or ask another SV"}'
 TEXT, HTML, JSON = "text/plain; charset=UTF-8", "text/html", "application/json"
 RETRY_AFTER_SECONDS = "1"
+DOWNLOAD = "/v0/history/bulk/download/"
 PROBES = ("/readyz", "/livez", "/version", "/status")
 LISTINGS = ("/v0/events", "/v2/updates")
 LEDGER, WALLET = "/api/ledger/", "/api/validator/"
@@ -88,6 +90,18 @@ class Faults:
         The ledger is pruned up to its end while somebody pages.
     digest_of_nothing
         A bulk object's digest is that of empty bytes, as after a known race (wire fact 59).
+    no_ranges
+        A download knows no Range: 200 and the whole object, whatever part is asked for.
+    dropped_download
+        Half of what a download promises in its Content-Length; the next try may get the rest.
+    truncated_object
+        A bulk object ends in the middle of a frame; its digest is that of the whole one.
+    corrupt_object
+        Some bytes in the middle of a bulk object are wrong; its digest is that of the right ones.
+    foreign_object
+        A bulk object holds JSON lines that are no updates; its digest is right.
+    bomb_object
+        A small bulk object is one line of four gigabytes that never ends; its digest is right.
     seed
         Seed of the faults themselves.
     """
@@ -114,6 +128,12 @@ class Faults:
     token_mismatch: float = 0
     pruning_overtakes: float = 0
     digest_of_nothing: float = 0
+    no_ranges: float = 0
+    dropped_download: float = 0
+    truncated_object: float = 0
+    corrupt_object: float = 0
+    foreign_object: float = 0
+    bomb_object: float = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -127,6 +147,10 @@ class Faults:
         """Tell whether a fault strikes the request with this number."""
         probability = float(getattr(self, name))
         return probability > 0 and number(self.seed, name, request_number) < probability * 2**64
+
+    def strike_object(self, name: str, key: str) -> bool:
+        """Tell whether a fault strikes the bulk object with this key, today and always."""
+        return self.strike(name, number(key))
 
 
 class FaultyApp:
@@ -192,10 +216,15 @@ class FaultyApp:
                 if self._faults.strike(name, request_number):
                     body = distortion(body)
         length = len(body)
-        if self._faults.strike("truncated_bodies", request_number):
+        if self._ends_early(environ["PATH_INFO"], status, request_number):
             body = body[: length // 2]
         kept = [header for header in headers if header[0].lower() != "content-length"]
         return _answer(start_response, status, kept, body, length)
+
+    def _ends_early(self, path: str, status: str, request_number: int) -> bool:
+        download = DOWNLOAD in path and status.startswith("20")
+        dropped = download and self._faults.strike("dropped_download", request_number)
+        return dropped or self._faults.strike("truncated_bodies", request_number)
 
 
 def _is_probe(path: str) -> bool:

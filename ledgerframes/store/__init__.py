@@ -2,6 +2,10 @@
 
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.extent import (
+    BULK,
+    BULK_BY_KEY,
+    BULK_CONTRACTS,
+    BULK_CONTRACTS_BY_KEY,
     EVENTS,
     EVENTS_BY_ID,
     LEDGER,
@@ -12,15 +16,21 @@ from ledgerframes.store.extent import (
     Ids,
     Migration,
     Moment,
+    Objects,
     OffsetSpan,
     Span,
     Stream,
     missing_spans,
 )
+from ledgerframes.store.place import Place
 from ledgerframes.store.snapshot import Snapshot
 from ledgerframes.store.store import Store
 
 __all__ = [
+    "BULK",
+    "BULK_BY_KEY",
+    "BULK_CONTRACTS",
+    "BULK_CONTRACTS_BY_KEY",
     "EVENTS",
     "EVENTS_BY_ID",
     "LEDGER",
@@ -31,7 +41,9 @@ __all__ = [
     "Ids",
     "Migration",
     "Moment",
+    "Objects",
     "OffsetSpan",
+    "Place",
     "Segment",
     "Snapshot",
     "Span",

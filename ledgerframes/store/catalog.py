@@ -5,7 +5,9 @@ Everything that makes a segment visible happens in one transaction, so a reader 
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -13,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.extent import Extent, Ids, Migration, Range, Stream, microseconds
-from ledgerframes.store.segments import SegmentFile, unwritable
+from ledgerframes.store.extent import Extent, Ids, Migration, Objects, Range, Stream, microseconds
+from ledgerframes.store.place import unwritable
+from ledgerframes.store.segments import SegmentFile
 from ledgerframes.times import Window
 
 SCHEMA_VERSION = 1
@@ -69,7 +72,7 @@ class Segment:
     ----------
     segment_id : str
     stream : str
-    extent : Span, OffsetSpan, Moment or Ids
+    extent : Span, OffsetSpan, Moment, Ids or Objects
         What it covers, whether or not there were rows.
     status : str
         ``final``; ``provisional`` for the tail that is asked again next time; ``gap`` for what can no longer be asked.
@@ -104,10 +107,18 @@ class Segment:
 
 
 class Catalog:
-    """One catalog file; a connection is opened for each use, so that threads and processes can share it."""
+    """One catalog file; a connection is opened for each use, so that threads and processes can share it.
 
-    def __init__(self, path: Path) -> None:
+    Parameters
+    ----------
+    path : Path
+    named : str, optional
+        What messages call it; its path by default.
+    """
+
+    def __init__(self, path: Path, named: str = "") -> None:
         self.path = path
+        self.named = named or str(path)
 
     # -- connections ------------------------------------------------------------------------------------------------
 
@@ -152,8 +163,8 @@ class Catalog:
             raise self._malformed(error) from error
 
     def _malformed(self, error: Exception) -> StoreError:
-        message = f"{self.path} is not a catalog that can be read ({error}). Move the folder away to begin a new store."
-        return StoreError(message, path=str(self.path))
+        message = f"{self.named} is not a catalog that can be read ({error}). Move the folder away to begin a new store."
+        return StoreError(message, path=self.named)
 
     def copy(self, target: Path) -> None:
         """Copy the catalog as it is now: together with the immutable segments, a snapshot."""
@@ -181,9 +192,9 @@ class Catalog:
             raise self._malformed(error) from error
         if found > SCHEMA_VERSION:
             raise StoreError(
-                f"The store at {self.path.parent} has schema {found}, newer than this version's {SCHEMA_VERSION}. "
+                f"The store at {self.named.rpartition('/')[0]} has schema {found}, newer than this version's {SCHEMA_VERSION}. "
                 "Upgrade ledgerframes, or set LEDGERFRAMES_STORE to another folder.",
-                path=str(self.path),
+                path=self.named,
             )
         return bool(found)
 
@@ -197,7 +208,7 @@ def _create(connection: sqlite3.Connection) -> None:
 # -- segments -------------------------------------------------------------------------------------------------------
 
 SEGMENT_COLUMNS = "segment_id, stream, lane, low, high, status, source, fetched_at, written_by"
-IDS_AT_ONCE = 500
+FILE_COLUMNS = "table_name, path, rows, bytes, sha256"
 
 
 def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping: Extent | Window | None = None) -> list[Segment]:
@@ -208,55 +219,74 @@ def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping:
     connection : Connection or None
         From :meth:`Catalog.reading` or :meth:`Catalog.writing`.
     stream : Stream
-    overlapping : Span, OffsetSpan, Moment, Ids or Window, optional
+    overlapping : Span, OffsetSpan, Moment, Ids, Objects or Window, optional
         Only segments that cover a part of this; a window in any migration.
     """
     if connection is None:
         return []
-    query = f"SELECT {SEGMENT_COLUMNS} FROM segments WHERE stream = ? AND fingerprint = ?"  # noqa: S608  (constant columns)
     values: list[object] = [stream.name, stream.fingerprint]
+    where = "stream = ? AND fingerprint = ?"
     if isinstance(overlapping, Range):
-        query += " AND lane = ? AND low < ? AND high > ?"
+        where += " AND lane = ? AND low < ? AND high > ?"
         values += [overlapping.lane, overlapping.high, overlapping.low]
     if isinstance(overlapping, Window):
-        query += " AND low < ? AND high > ?"
+        where += " AND low < ? AND high > ?"
         values += [microseconds(overlapping.until), microseconds(overlapping.since)]
-    rows = connection.execute(query + " ORDER BY lane, low, segment_id", values).fetchall()
-    if isinstance(overlapping, Ids):
-        holders = _holders(connection, overlapping)
-        rows = [row for row in rows if row[0] in holders]
-    return [_segment(connection, stream, row) for row in rows]
+    if isinstance(overlapping, Ids | Objects):
+        where += " AND segment_id IN (SELECT segment_id FROM ids WHERE update_id IN (SELECT value FROM json_each(?)))"
+        values.append(json.dumps(sorted(_names(overlapping))))
+    # Three queries for all of them, rather than two for each.
+    inside = f"WHERE segment_id IN (SELECT segment_id FROM segments WHERE {where})"  # noqa: S608  (constant text)
+    files, names = defaultdict[str, dict[str, SegmentFile]](dict), defaultdict[str, set[str]](set)
+    for segment_id, *file in connection.execute(f"SELECT segment_id, {FILE_COLUMNS} FROM files {inside}", values):  # noqa: S608
+        files[segment_id][file[0]] = SegmentFile(*file)
+    for segment_id, name in connection.execute(f"SELECT segment_id, update_id FROM ids {inside}", values):  # noqa: S608
+        names[segment_id].add(name)
+    rows = connection.execute(f"SELECT {SEGMENT_COLUMNS} FROM segments WHERE {where} ORDER BY lane, low, segment_id", values)  # noqa: S608
+    return [_segment(stream, row, frozenset(names[row[0]]), files[row[0]]) for row in rows]
 
 
-def _segment(connection: sqlite3.Connection, stream: Stream, row: Sequence[Any]) -> Segment:
+def covered(connection: sqlite3.Connection | None, stream: Stream, window: Window) -> list[Extent]:
+    """What the final segments of a stream cover around a window: quicker than the segments, which have files."""
+    if connection is None:
+        return []
+    query = (
+        "SELECT lane, low, high FROM segments "
+        "WHERE stream = ? AND fingerprint = ? AND status != 'provisional' AND low < ? AND high > ?"
+    )
+    values = [stream.name, stream.fingerprint, microseconds(window.until), microseconds(window.since)]
+    return [stream.extent(place, frozenset()) for place in connection.execute(query, values)]
+
+
+def held_names(connection: sqlite3.Connection | None, stream: Stream) -> frozenset[str]:
+    """Every update id or object key that the final segments of a stream hold."""
+    if connection is None:
+        return frozenset()
+    query = (
+        "SELECT update_id FROM ids JOIN segments USING (segment_id) "
+        "WHERE stream = ? AND fingerprint = ? AND status != 'provisional'"
+    )
+    return frozenset(name for (name,) in connection.execute(query, [stream.name, stream.fingerprint]))
+
+
+def _segment(stream: Stream, row: Sequence[Any], names: frozenset[str], files: dict[str, SegmentFile]) -> Segment:
     segment_id, _, lane, low, high, status, source, fetched_at, written_by = row
-    files = connection.execute("SELECT table_name, path, rows, bytes, sha256 FROM files WHERE segment_id = ?", [segment_id])
-    extent: Extent
-    if low is None:
-        ids = connection.execute("SELECT update_id FROM ids WHERE segment_id = ?", [segment_id])
-        extent = Ids(frozenset(update_id for (update_id,) in ids))
-    else:
-        extent = stream.ranges.in_lane(lane, low, high)
-    by_table = {file[0]: SegmentFile(*file) for file in files}
-    return Segment(segment_id, stream.name, extent, status, source, fetched_at, written_by, by_table)
+    return Segment(
+        segment_id, stream.name, stream.extent((lane, low, high), names), status, source, fetched_at, written_by, files
+    )
 
 
-def _holders(connection: sqlite3.Connection, ids: Ids) -> set[str]:
-    """The segments that hold one of these ids."""
-    holders: set[str] = set()
-    wanted = sorted(ids.update_ids)
-    for start in range(0, len(wanted), IDS_AT_ONCE):
-        some = wanted[start : start + IDS_AT_ONCE]
-        marks = ",".join("?" * len(some))
-        query = f"SELECT DISTINCT segment_id FROM ids WHERE update_id IN ({marks})"  # noqa: S608  (only question marks)
-        holders.update(segment_id for (segment_id,) in connection.execute(query, some))
-    return holders
+def _names(extent: Extent) -> frozenset[str]:
+    """The update ids or object keys of an extent; a range has none."""
+    if isinstance(extent, Ids):
+        return extent.update_ids
+    return extent.object_keys if isinstance(extent, Objects) else frozenset()
 
 
 def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str) -> None:
     """Record a segment with its files."""
     extent = segment.extent
-    place = (extent.lane, extent.low, extent.high) if isinstance(extent, Range) else (None, None, None)
+    place = (None, None, None) if isinstance(extent, Ids) else (extent.lane, extent.low, extent.high)
     connection.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -274,15 +304,28 @@ def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: s
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
         [(segment.segment_id, file.table, file.path, file.rows, file.bytes, file.sha256) for file in segment.files.values()],
     )
-    if isinstance(extent, Ids):
-        connection.executemany(
-            "INSERT INTO ids VALUES (?, ?)", [(segment.segment_id, update_id) for update_id in sorted(extent.update_ids)]
-        )
+    connection.executemany("INSERT INTO ids VALUES (?, ?)", [(segment.segment_id, name) for name in sorted(_names(extent))])
 
 
 def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
     """Forget a segment; its files stay for readers of older snapshots."""
     connection.execute("DELETE FROM segments WHERE segment_id = ?", [segment_id])
+
+
+def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment, fingerprint: str) -> bool:
+    """Put one segment in the place of several; False, and nothing changed, if one of them is no longer there."""
+    for segment in old:
+        if connection.execute("SELECT 1 FROM segments WHERE segment_id = ?", [segment.segment_id]).fetchone() is None:
+            return False
+    for segment in old:
+        remove_segment(connection, segment.segment_id)
+    add_segment(connection, new, fingerprint)
+    return True
+
+
+def named_files(connection: sqlite3.Connection) -> set[str]:
+    """The path of every file that counts, also those of another shape than this version's."""
+    return {path for (path,) in connection.execute("SELECT path FROM files")}
 
 
 # -- migrations -----------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -11,11 +12,14 @@ from typing import Self, TypeGuard
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.tables import EVENT_TABLES, LEDGER_TABLES, Table, reference
+from ledgerframes.tables import EVENT_TABLES, LEDGER_TABLES, Table, bulk, reference
+from ledgerframes.tables.bulk import BULK_OBJECTS
+from ledgerframes.tables.history import REASSIGNMENTS, TREE_EVENTS, UPDATES
 from ledgerframes.tables.spec import TEXT, TIME
 from ledgerframes.times import MICROSECOND, Window, iso
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ANY_MIGRATION = (0, 999_999_999)  # of what has no lines, or is a folder
 
 
 class Range:
@@ -44,6 +48,10 @@ class Range:
     def overlaps(self, other: Extent) -> bool:
         """Whether both cover something in common."""
         return self._beside(other) and other.low < self.high and self.low < other.high
+
+    def joined(self, other: Extent) -> Self | None:
+        """Both as one, if the other begins where this one ends."""
+        return self._part(self.low, other.high) if self._beside(other) and self.high == other.low else None
 
     def split(self, parts: int) -> list[Self]:
         """Equal parts of the range, in order."""
@@ -144,6 +152,9 @@ class Moment(Range):
         """There is only one."""
         return ""
 
+    def joined(self, other: Extent) -> None:
+        """Never: each snapshot stands for itself."""
+
     def filter(self) -> pc.Expression:
         """The rows of this snapshot, as an Arrow expression."""
         return pc.field("observed_at") == pa.scalar(from_microseconds(self.low), TIME)
@@ -167,6 +178,10 @@ class Ids:
         """Whether both hold an id in common."""
         return isinstance(other, Ids) and not self.update_ids.isdisjoint(other.update_ids)
 
+    def joined(self, other: Extent) -> Ids | None:
+        """Both as one."""
+        return Ids(self.update_ids | other.update_ids) if isinstance(other, Ids) else None
+
     def filter(self) -> pc.Expression:
         """The rows of these ids, as an Arrow expression."""
         return pc.field("update_id").isin(pa.array(sorted(self.update_ids), TEXT))
@@ -175,7 +190,67 @@ class Ids:
         return f"{len(self.update_ids)} ids"
 
 
-Extent = Span | OffsetSpan | Moment | Ids
+@dataclass(frozen=True)
+class Objects:
+    """Bulk objects, by key, and where their lines lie in the order of the history.
+
+    Attributes
+    ----------
+    object_keys : frozenset of str
+    migrations : tuple of int
+        Of the first line and of the last.
+    low, high : int
+        Record times of all lines, half-open, in microseconds since 1970.
+    """
+
+    object_keys: frozenset[str]
+    migrations: tuple[int, int]
+    low: int
+    high: int
+
+    @classmethod
+    def in_lane(cls, lane: str, low: int, high: int, names: frozenset[str]) -> Objects:
+        """The objects that a catalog remembers."""
+        first, _, last = lane.partition("~")
+        return cls(names, (int(first), int(last)), low, high)
+
+    @property
+    def lane(self) -> str:
+        """The migrations, so that they sort as they should."""
+        return "~".join(f"{migration_id:09}" for migration_id in self.migrations)
+
+    @property
+    def folders(self) -> frozenset[str]:
+        """The folders that they lie in; a folder of which everything is known is recorded as an object of its own name."""
+        return frozenset(key.rpartition("/")[0] + "/" for key in self.object_keys)
+
+    def before(self, other: Objects) -> bool:
+        """Whether every line of these comes before every line of the others."""
+        last, first = self.migrations[1], other.migrations[0]
+        return last < first or (last == first and self.high <= other.low)
+
+    def minus(self, others: Iterable[Extent]) -> list[Objects]:
+        """What none of the others holds; nothing, or one set."""
+        rest = self.object_keys.difference(*(other.object_keys for other in others if isinstance(other, Objects)))
+        return [replace(self, object_keys=rest)] if rest else []
+
+    def overlaps(self, other: Extent) -> bool:
+        """Whether both hold an object in common."""
+        return isinstance(other, Objects) and not self.object_keys.isdisjoint(other.object_keys)
+
+    def joined(self, other: Extent) -> None:
+        """Never: objects are asked for one by one, and the rows of updates do not say which object they came in."""
+
+    def filter(self) -> pc.Expression:
+        """The record times of these objects, as an Arrow expression."""
+        low, high = (pa.scalar(from_microseconds(time), TIME) for time in (self.low, self.high))
+        return (pc.field("record_time") >= low) & (pc.field("record_time") < high)
+
+    def __str__(self) -> str:
+        return f"{len(self.object_keys)} bulk objects" if len(self.object_keys) > 1 else next(iter(self.object_keys))
+
+
+Extent = Span | OffsetSpan | Moment | Ids | Objects
 
 
 @dataclass(frozen=True)
@@ -192,9 +267,18 @@ class Stream:
 
     name: str
     tables: tuple[Table, ...]
-    ranges: type[Span] | type[OffsetSpan] | type[Moment] = Span
+    ranges: type[Span] | type[OffsetSpan] | type[Moment] | type[Objects] = Span
 
-    @property
+    def extent(self, place: tuple[str | None, int | None, int | None], names: frozenset[str]) -> Extent:
+        """The extent that a catalog remembers as a place in a lane, as names, or as both."""
+        lane, low, high = place
+        if lane is None or low is None or high is None:
+            return Ids(names)
+        if issubclass(self.ranges, Objects):
+            return Objects.in_lane(lane, low, high, names)
+        return self.ranges.in_lane(lane, low, high)
+
+    @functools.cached_property
     def fingerprint(self) -> str:
         """Names the shape of all its tables; segments of another shape are fetched again."""
         return "-".join(table.fingerprint[:6] for table in self.tables)
@@ -205,7 +289,22 @@ EVENTS_BY_ID = Stream("events_by_id", EVENT_TABLES)
 LEDGER = Stream("ledger", LEDGER_TABLES, OffsetSpan)
 PRICE_VOTES = Stream("price_votes", (reference.PRICE_VOTES,), Moment)
 NAME_RULES = Stream("name_rules", (reference.NAME_RULES,), Moment)
-STREAMS = {stream.name: stream for stream in (EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, NAME_RULES)}
+BULK = Stream("bulk", (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS), Objects)
+BULK_BY_KEY = Stream("bulk_by_key", BULK.tables, Objects)
+BULK_CONTRACTS = Stream("bulk_contracts", (bulk.BULK_CONTRACTS, BULK_OBJECTS), Objects)
+BULK_CONTRACTS_BY_KEY = Stream("bulk_contracts_by_key", BULK_CONTRACTS.tables, Objects)
+_EVERY = (
+    EVENTS,
+    EVENTS_BY_ID,
+    BULK,
+    BULK_BY_KEY,
+    BULK_CONTRACTS,
+    BULK_CONTRACTS_BY_KEY,
+    LEDGER,
+    PRICE_VOTES,
+    NAME_RULES,
+)
+STREAMS = {stream.name: stream for stream in _EVERY}
 
 
 @dataclass(frozen=True, order=True)

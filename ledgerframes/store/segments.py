@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ledgerframes.errors import StoreError
-from ledgerframes.store.extent import Extent, Moment, OffsetSpan, Span, from_microseconds
+from ledgerframes.store.extent import Extent, Ids, Moment, Objects, OffsetSpan, Span, from_microseconds
+from ledgerframes.store.place import Digesting, Place
 
 ROW_GROUP = 25_000
 COMPRESSION_LEVEL = 1  # level 3 and 9 give the same size, slower
@@ -31,61 +29,102 @@ class SegmentFile:
     sha256: str
 
 
-def write_files(folder: Path, segment_id: str, extent: Extent, tables: Mapping[str, pa.Table]) -> dict[str, SegmentFile]:
-    """Write the tables of one segment; a table without rows has no file.
+class SegmentWriter:
+    """Writes the files of one segment, batch by batch; a table without rows has no file.
 
-    The files count for nothing until a catalog names them.
+    The files count for nothing until a catalog names them. Used in a ``with`` block, which leaves nothing behind on an error.
+
+    Parameters
+    ----------
+    place : Place
+        The network's folder.
+    name : str
+        Name of the files without their ending; made of numbers, never of text from the network.
+    """
+
+    def __init__(self, place: Place, name: str) -> None:
+        self._place = place
+        self._name = name
+        self._open: dict[str, tuple[pq.ParquetWriter, Digesting]] = {}
+        self._rows: dict[str, int] = {}
+        self._stack = ExitStack()
+
+    def write(self, tables: Mapping[str, pa.Table]) -> None:
+        """Append rows; each call begins new row groups.
+
+        Raises
+        ------
+        StoreError
+            If the place cannot be written.
+        """
+        for table, rows in tables.items():
+            if rows.num_rows:
+                if table not in self._open:
+                    self._open[table] = self._begun(table, rows.schema)
+                self._open[table][0].write_table(rows, row_group_size=ROW_GROUP)
+                self._rows[table] = self._rows.get(table, 0) + rows.num_rows
+
+    def _begun(self, table: str, schema: pa.Schema) -> tuple[pq.ParquetWriter, Digesting]:
+        sink = self._stack.enter_context(self._place.write(self._path(table)))
+        writer = pq.ParquetWriter(
+            sink,
+            schema,
+            compression="zstd",
+            compression_level=COMPRESSION_LEVEL,
+            use_dictionary=[name for name in schema.names if name not in UNIQUE_COLUMNS],
+            store_schema=True,
+        )
+        return self._stack.enter_context(writer), sink
+
+    def _path(self, table: str) -> str:
+        return f"{table}/{self._name}.parquet"
+
+    def close(self) -> dict[str, SegmentFile]:
+        """Finish all files, and say what they are."""
+        self._stack.close()
+        return {
+            table: SegmentFile(table, self._path(table), self._rows[table], sink.bytes, sink.sha256)
+            for table, (_, sink) in self._open.items()
+        }
+
+    def __enter__(self) -> SegmentWriter:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._stack.__exit__(*failure)  # type: ignore[arg-type]
+
+
+def write_files(place: Place, segment_id: str, extent: Extent, tables: Mapping[str, pa.Table]) -> dict[str, SegmentFile]:
+    """Write the tables of one segment at once; see :class:`SegmentWriter`.
 
     Raises
     ------
     StoreError
-        If the folder cannot be written.
+        If the place cannot be written.
     """
-    name = f"{_readable(extent)}_{segment_id[:12]}.parquet"
-    return {table: _write(folder, f"{table}/{name}", table, rows) for table, rows in tables.items() if rows.num_rows}
+    with SegmentWriter(place, file_name(extent, segment_id)) as writer:
+        writer.write(tables)
+        return writer.close()
 
 
-def _write(folder: Path, path: str, table: str, rows: pa.Table) -> SegmentFile:
-    target = folder / path
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(
-            rows,
-            target,
-            compression="zstd",
-            compression_level=COMPRESSION_LEVEL,
-            row_group_size=ROW_GROUP,
-            use_dictionary=[name for name in rows.column_names if name not in UNIQUE_COLUMNS],
-            store_schema=True,
-        )
-        with target.open("rb") as file:
-            os.fsync(file.fileno())
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return SegmentFile(table, path, rows.num_rows, target.stat().st_size, digest)
-    except OSError as error:
-        raise unwritable(folder, error) from error
-
-
-def unwritable(folder: Path, error: Exception) -> StoreError:
-    """The error for a store that cannot be written, with what to do."""
-    return StoreError(
-        f"The store cannot be written at {folder} ({error}). "
-        "Set LEDGERFRAMES_STORE, or store= in the profile, to a folder that can.",
-        path=str(folder),
-    )
+def file_name(extent: Extent, segment_id: str) -> str:
+    """A file name that says what is inside; made of numbers only, never of text from the network."""
+    return f"{_readable(extent)}_{segment_id[:12]}"
 
 
 def _readable(extent: Extent) -> str:
-    """A file name that says what is inside; made of numbers only, never of text from the network."""
     if isinstance(extent, Span):
-        window = extent.window
-        return f"m{extent.migration_id}_{_compact(window.since)}_{_compact(window.until)}"
+        return f"m{extent.migration_id}_{_compact(extent.low)}_{_compact(extent.high)}"
     if isinstance(extent, OffsetSpan):
         return f"offsets{extent.low}-{extent.high}"
     if isinstance(extent, Moment):
-        return _compact(from_microseconds(extent.low))
+        return _compact(extent.low)
+    if isinstance(extent, Objects):
+        return f"objects{len(extent.object_keys)}_{_compact(extent.low)}_{_compact(extent.high)}"
+    assert isinstance(extent, Ids)
     return f"ids{len(extent.update_ids)}"
 
 
-def _compact(time: datetime) -> str:
+def _compact(microseconds: int) -> str:
+    time: datetime = from_microseconds(microseconds)
     return time.astimezone(UTC).isoformat(timespec="seconds")[:19].replace("-", "").replace(":", "") + "Z"

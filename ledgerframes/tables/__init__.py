@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ledgerframes.errors import UsageError
+from ledgerframes.tables.bulk import BULK_TABLES
 from ledgerframes.tables.history import EVENT_TABLES
 from ledgerframes.tables.ledger import LEDGER_TABLES
 from ledgerframes.tables.ledger_state import LEDGER_STATE_TABLES
@@ -13,7 +14,8 @@ from ledgerframes.tables.wallet import TRANSFER_OFFERS
 __all__ = ["EVENT_TABLES", "LEDGER_TABLES", "TABLES", "Column", "Table", "table"]
 
 TABLES: dict[str, Table] = {
-    table.name: table for table in (*EVENT_TABLES, *LEDGER_TABLES, *LEDGER_STATE_TABLES, PRICE_VOTES, NAME_RULES, TRANSFER_OFFERS)
+    table.name: table
+    for table in (*EVENT_TABLES, *BULK_TABLES, *LEDGER_TABLES, *LEDGER_STATE_TABLES, PRICE_VOTES, NAME_RULES, TRANSFER_OFFERS)
 }
 
 

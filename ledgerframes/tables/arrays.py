@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
 
 import msgspec
@@ -45,24 +45,31 @@ def json_text(payloads: Sequence[msgspec.Raw], member: str) -> pa.Array:
     DecodeError
         If the bytes are not UTF-8.
     """
-    if all(payload is ABSENT for payload in payloads):
-        return pa.nulls(len(payloads), TEXT)
-    offsets = np.zeros(len(payloads) + 1, dtype=np.int32)
-    np.cumsum([memoryview(payload).nbytes for payload in payloads], out=offsets[1:])
-    joined = pa.py_buffer(b"".join(payloads))
-    texts = pa.StringArray.from_buffers(len(payloads), pa.py_buffer(offsets), joined)
+    count = len(payloads)
+    sizes = np.fromiter(map(len, payloads), dtype=np.int64, count=count)
+    if not sizes.any():
+        return pa.nulls(count, TEXT)
+    offsets = np.zeros(count + 1, dtype=np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join([payload for payload in payloads if payload is not ABSENT]))
+    texts = pa.StringArray.from_buffers(count, *buffers)
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid as error:
         raise DecodeError(f"A value of {member} is not UTF-8 text.", json_path=f"$..{member}") from error
-    missing = pc.or_(pc.equal(texts, ""), pc.equal(texts, "null"))
-    return pc.if_else(missing, pa.scalar(None, TEXT), texts)
+    present = pc.and_not(pa.array(sizes > 0), pc.equal(texts, "null"))
+    return pa.StringArray.from_buffers(count, *buffers, null_bitmap=present.buffers()[1])  # the same bytes, not a copy
+
+
+def _all_absent(payloads: Sequence[msgspec.Raw]) -> bool:
+    return payloads.count(ABSENT) == len(payloads)
 
 
 def choices(texts: Sequence[str | None] | pa.Array) -> pa.Array:
     """Values of a closed set, as a dictionary."""
     values = texts if isinstance(texts, pa.Array) else pa.array(texts, TEXT)
-    return values.dictionary_encode().cast(CHOICE)
+    encoded = values.dictionary_encode()
+    return encoded if encoded.type == CHOICE else encoded.cast(CHOICE)
 
 
 def split_template_ids(template_ids: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -74,9 +81,17 @@ def split_template_ids(template_ids: pa.Array) -> tuple[pa.Array, pa.Array]:
     return packages.take(encoded.indices), names.take(encoded.indices)
 
 
-def merged_extra(own: msgspec.Raw, **parts: msgspec.Raw) -> msgspec.Raw:
-    """The unknown members of an object, with those of objects that have no row of their own under their names."""
-    found = {name: part for name, part in parts.items() if part is not ABSENT}
+def extras(own: Sequence[msgspec.Raw], **around: Sequence[msgspec.Raw]) -> pa.Array:
+    """Unknown members of objects, and under their names those of the objects around them that have no row of their own."""
+    found = {name: parts for name, parts in around.items() if not _all_absent(parts)}
+    if not found:
+        return pa.nulls(len(own), TEXT) if _all_absent(own) else json_text(own, "extra")
+    rows = zip(own, *found.values(), strict=True)
+    return json_text([_merged(one, dict(zip(found, parts, strict=True))) for one, *parts in rows], "extra")
+
+
+def _merged(own: msgspec.Raw, around: dict[str, msgspec.Raw]) -> msgspec.Raw:
+    found = {name: part for name, part in around.items() if part is not ABSENT}
     if not found:
         return own
     members = {} if own is ABSENT else msgspec.json.decode(own, type=dict[str, msgspec.Raw])
@@ -98,14 +113,9 @@ def numbers_in_range() -> Iterator[None]:
         raise DecodeError(f"A number is larger than the API allows: {error}.", json_path="$") from error
 
 
-def lengths(lists: Iterable[Sized | None]) -> Indices:
+def lengths(lists: Sequence[Sized | None]) -> Indices:
     """The length of each list; a missing list has none."""
-    return np.fromiter((len(values) if values else 0 for values in lists), dtype=np.int64)
-
-
-def repeat(owners: Indices, counts: Indices) -> Indices:
-    """The owner of each of its children."""
-    return np.repeat(owners, counts)
+    return np.fromiter([len(values) if values else 0 for values in lists], dtype=np.int64, count=len(lists))
 
 
 def position_within(counts: Indices) -> npt.NDArray[np.int32]:

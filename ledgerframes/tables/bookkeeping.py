@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ledgerframes.tables.bulk import BULK_OBJECTS
 from ledgerframes.tables.history import MIGRATION_ID
 from ledgerframes.tables.spec import CHOICE, INTEGER, TEXT, TIME, Column, Table
 
@@ -43,4 +44,13 @@ PLAN = Table(
     key=(),
     sort=("migration_id", "since"),
     columns=(MIGRATION, SINCE, UNTIL),
+)
+
+BULK_PLAN = Table(
+    name="bulk_plan",
+    row="bulk object that would be read",
+    family="bookkeeping",
+    key=("object_key",),
+    sort=("since", "object_key"),
+    columns=(BULK_OBJECTS["object_key"], SINCE, UNTIL),
 )

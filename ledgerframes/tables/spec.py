@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,13 +88,13 @@ class Table:
         """The names of the columns, in order."""
         return tuple(self._by_name)
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The Arrow schema, with the table's name and fingerprint as metadata."""
         fields = [column.arrow_field for column in self.columns]
         return pa.schema(fields, metadata={"ledgerframes.table": self.name, "ledgerframes.fingerprint": self.fingerprint})
 
-    @property
+    @functools.cached_property
     def fingerprint(self) -> str:
         """A short digest of names and types; a file with another fingerprint was written by another version."""
         text = ";".join(f"{c.name}:{c.type}:{c.nullable}" for c in self.columns)
@@ -108,10 +110,14 @@ class Table:
 
     def from_columns(self, columns: dict[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
         """Put finished columns together; a missing value where none may be is a DecodeError."""
-        for column in self.columns:
-            if not column.nullable and columns[column.name].null_count:
-                raise DecodeError(f"Table {self.name}: column {column.name} has a missing value where the API promises one.")
-        return pa.table([columns[column.name] for column in self.columns], schema=self.schema)
+        for name in self._never_missing:
+            if columns[name].null_count:
+                raise DecodeError(f"Table {self.name}: column {name} has a missing value where the API promises one.")
+        return pa.Table.from_arrays([columns[name] for name in self._by_name], schema=self.schema)
+
+    @cached_property
+    def _never_missing(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns if not column.nullable)
 
     def frame(self, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
         """A DataFrame of a few rows given as Python values, in the order of the columns."""
@@ -148,7 +154,7 @@ def _to_extension(values: pa.ChunkedArray, column: Column) -> Any:
         return _from_arrow(pd.DatetimeTZDtype("us", "UTC"), values)
     if pa.types.is_string(kind):
         return _from_arrow(pd.StringDtype(na_value=np.nan), values)
-    return pd.arrays.ArrowExtensionArray(values)
+    return pd.arrays.ArrowExtensionArray(values.cast(kind))  # files name the items of lists otherwise
 
 
 def _writeable(values: Any) -> Any:

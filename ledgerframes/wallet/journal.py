@@ -17,7 +17,7 @@ from typing import Any
 
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.store.extent import from_microseconds, microseconds
-from ledgerframes.store.segments import unwritable
+from ledgerframes.store.place import unwritable
 from ledgerframes.wallet.contents import Contents
 from ledgerframes.wire.wallet import OfferStatus
 

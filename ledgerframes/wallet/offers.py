@@ -9,14 +9,17 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.errors import NotFound, OfferUnresolved, UsageError
-from ledgerframes.settings import Limits
 from ledgerframes.wallet.contents import checked_contents, checked_tracking_id, require_future
 from ledgerframes.wallet.journal import Journal, TransferOffer
 from ledgerframes.wallet.submission import Submission
+
+if TYPE_CHECKING:
+    from ledgerframes.settings import Limits
 
 __all__ = ["OffersWallet"]
 

@@ -16,11 +16,16 @@ from ledgerframes.wire.structs import EXTRA, Wire
 
 T = TypeVar("T")
 
+_making = threading.Lock()
+
 
 @functools.cache
-def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
+def decoder_of(kind: Hashable) -> msgspec.json.Decoder[Any]:
+    """The decoder of a struct, made once."""
+    # One at a time: threads that make the first decoder of a struct at once bring the interpreter down.
     # Not strict: some networks send every int64 as text (wire fact 15).
-    return msgspec.json.Decoder[Any](kind, strict=False)
+    with _making:
+        return msgspec.json.Decoder[Any](kind, strict=False)
 
 
 def decode(body: bytes | msgspec.Raw, kind: type[T], endpoint: str) -> T:
@@ -41,9 +46,9 @@ def decode(body: bytes | msgspec.Raw, kind: type[T], endpoint: str) -> T:
         If it is not JSON, or not what the API promises; with the JSON path.
     """
     try:
-        return _decoded(body, kind)
+        return decode_or_fold(body, kind)
     except msgspec.ValidationError as error:
-        reason, path = _reason_and_path(error)
+        reason, path = reason_and_path(error)
         raise DecodeError(
             f"{endpoint} answered something else than the API promises: {reason} at {path}. "
             "Ask the operator which version the service runs; `ledgerframes doctor` shows what it says of itself.",
@@ -60,8 +65,9 @@ def decode(body: bytes | msgspec.Raw, kind: type[T], endpoint: str) -> T:
         ) from error
 
 
-def _decoded(body: bytes | msgspec.Raw, kind: type[T]) -> T:
-    decoder: msgspec.json.Decoder[T] = _decoder(kind)  # type: ignore[arg-type]
+def decode_or_fold(body: bytes | msgspec.Raw, kind: type[T]) -> T:
+    """Decode one JSON document, with msgspec's own errors; unknown members are folded in where there are any."""
+    decoder: msgspec.json.Decoder[T] = decoder_of(kind)  # type: ignore[arg-type]
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -70,7 +76,8 @@ def _decoded(body: bytes | msgspec.Raw, kind: type[T]) -> T:
     return decoder.decode(fold_unknown(body, kind))
 
 
-def _reason_and_path(error: msgspec.ValidationError) -> tuple[str, str]:
+def reason_and_path(error: msgspec.ValidationError) -> tuple[str, str]:
+    """What msgspec found wrong, and the JSON path of it."""
     reason, _, path = str(error).partition(" - at `")
     return reason[:1].lower() + reason[1:], path.rstrip("`") or "$"
 
@@ -97,18 +104,18 @@ def fold_unknown(body: bytes | msgspec.Raw, kind: Any) -> bytes | msgspec.Raw:
 
 
 def _fold_list(body: bytes | msgspec.Raw, item: Any) -> bytes:
-    parts = _decoder(list[msgspec.Raw]).decode(body)
+    parts = decoder_of(list[msgspec.Raw]).decode(body)
     return msgspec.json.encode([msgspec.Raw(fold_unknown(part, item)) for part in parts])
 
 
 def _fold_map(body: bytes | msgspec.Raw, item: Any) -> bytes:
-    parts = _decoder(dict[str, msgspec.Raw]).decode(body)
+    parts = decoder_of(dict[str, msgspec.Raw]).decode(body)
     return msgspec.json.encode({name: msgspec.Raw(fold_unknown(part, item)) for name, part in parts.items()})
 
 
 def _fold_object(body: bytes | msgspec.Raw, kind: type[Wire]) -> bytes:
     known = _known_members(kind)
-    members = _decoder(dict[str, msgspec.Raw]).decode(body)
+    members = decoder_of(dict[str, msgspec.Raw]).decode(body)
     folded = {name: msgspec.Raw(fold_unknown(part, known[name])) for name, part in members.items() if name in known}
     extra = {name: part for name, part in members.items() if name not in known}
     if extra:

@@ -138,6 +138,35 @@ class Event(Wire):
     app_activity_records: ActivityRecords | None = None
 
 
+class Present(msgspec.Struct, gc=False):
+    """An object of which it only matters that it is there; its members are passed over."""
+
+
+class ReassignmentHead(msgspec.Struct, gc=False):
+    """What places a reassignment."""
+
+    migration_id: int
+
+
+class UpdateHead(msgspec.Struct, gc=False):
+    """What places an update; its tree, most of the bytes of an event item, is passed over."""
+
+    update_id: str
+    record_time: str
+    migration_id: int | None = None
+    events_by_id: Present | None = None
+    event: ReassignmentHead | None = None
+
+
+class VerdictSide(Wire):
+    """One event item without what its update did, for readers who ask for verdicts, traffic and activity only."""
+
+    update: UpdateHead | None = None
+    verdict: Verdict | None = None
+    traffic_summary: TrafficSummary | None = None
+    app_activity_records: ActivityRecords | None = None
+
+
 class EventsPage(Wire):
     """Answer of the event listing."""
 
@@ -150,7 +179,7 @@ class UpdatesPage(Wire):
     transactions: list[Update]
 
 
-def head(event: Event) -> tuple[int, str, str]:
+def head(event: Event | VerdictSide) -> tuple[int, str, str]:
     """Migration id, record time and update id of an event, wherever they stand (wire facts 5.2).
 
     Raises
@@ -170,7 +199,7 @@ def head(event: Event) -> tuple[int, str, str]:
     return _migration_id(update), update.record_time, update.update_id
 
 
-def _migration_id(update: Update) -> int:
+def _migration_id(update: Update | UpdateHead) -> int:
     if update.event is not None:
         return update.event.migration_id  # a reassignment keeps it inside (wire fact 26)
     if update.migration_id is None or update.events_by_id is None:

@@ -17,6 +17,7 @@ from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import event_format, update_format
 from ledgerframes.errors import ServiceError
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.times import instant
 from ledgerframes.wire.ledger import decode_page
 
 ANY = event_format()
@@ -172,6 +173,9 @@ PROOFS: dict[str, Proof] = {
     "history.name_rules": lambda at: at.history.name_rules().contract,
     "history.price_votes": lambda at: at.history.price_votes(),
     "history.bulk_object": lambda at: at.history.bulk_object(at.box.bulk.keys(at.box.bulk.folders()[-1])[0]),
+    "history.bulk_updates": lambda at: at.history.bulk_updates(instant("2026-11-08"), instant("2026-11-09")).object_refs,
+    "history.bulk_active_contracts": lambda at: at.history.bulk_active_contracts().object_refs,
+    "history.bulk_checksums": lambda at: at.history.bulk_checksums([at.box.bulk.keys(at.box.bulk.folders()[-1])[0]]),
     "history.ready": lambda at: set(at.history.ready().values()) == {200},
     "history.live": lambda at: set(at.history.live().values()) == {200},
 }

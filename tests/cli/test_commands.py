@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import ledgerframes as lf
 from ledgerframes.cli import lab, report
 from ledgerframes.cli.app import app
 from ledgerframes.cli.failures import MEANINGS
@@ -132,10 +133,17 @@ def test_store_info(run: Run) -> None:
     assert "Nothing is stored yet" in run("store", "info").out
     rows = run("sync", "events", *DAY, "--json").document["rows"]
     info = run("store", "info", "--json").document
-    assert {name: table["rows"] for name, table in info["tables"].items()} == {name: n for name, n in rows.items() if n}
+    kept = {name: table["rows"] for name, table in info["tables"].items()}
+    assert kept == {f"events.{name}": n for name, n in rows.items() if n}
     assert sum(each["rows"] for each in info["ranges"]) == sum(rows.values())
     assert {each["status"] for each in info["ranges"]} == {"final"}
     assert "final" in run("store", "info").out
+    ids = lf.load_events(lf.connect(offline=True), since="2026-11-08", until="2026-11-09").verdicts["update_id"].head(3)
+    lf.load_events(lf.connect(), update_ids=ids)
+    again = run("store", "info", "--json").document["tables"]
+    assert again["events.verdicts"] == info["tables"]["events.verdicts"]
+    assert again["events_by_id.verdicts"]["rows"] == 3
+    assert "events_by_id.verdicts" in run("store", "info").out
 
 
 # -- tables -------------------------------------------------------------------------------------------------------

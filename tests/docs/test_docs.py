@@ -81,7 +81,7 @@ def test_links_lead_somewhere(page: str) -> None:
     for target, anchor in re.findall(r"\]\(([\w./-]*)#?([\w-]*)\)", text):
         file = DOCS / target if target else DOCS / page
         assert file.is_file(), target
-        headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
+        headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE) if file.suffix == ".md" else []
         assert not anchor or anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}, anchor
 
 

@@ -256,14 +256,14 @@ def test_an_interrupt_stops_between_pages_and_keeps_what_is_committed(
 ) -> None:
     monkeypatch.setattr(by_range, "SEGMENT_BYTES", 1)
     net = connect(tmp_path, page_size=20, parallel=2)
-    commit, once = net.store.commit, iter([os.getpid()])
+    add, once = net.store.add, iter([os.getpid()])
 
-    def interrupting(*arguments: Any, **options: Any) -> None:
-        commit(*arguments, **options)
+    def interrupting(*arguments: Any) -> None:
+        add(*arguments)
         for process in once:
             os.kill(process, signal.SIGINT)
 
-    monkeypatch.setattr(net.store, "commit", interrupting)
+    monkeypatch.setattr(net.store, "add", interrupting)
     with pytest.raises(KeyboardInterrupt):
         lf.load_events(net, **WHOLE)
     kept = sum(segment.rows for segment in net.store.segments(by_range.EVENTS))

@@ -17,6 +17,7 @@ from ledgerframes.sandbox import Faults, Sandbox
 from .conftest import DAYS, EVENTS, client_of, nodes_of
 
 DOWNLOAD = "/v0/history/bulk/download/"
+PROMISED = "c1a9b0aee735c853"  # of the world with seed 7, 300 events, one day
 ALL = {"start_record_time": "2026-01-01T00:00:00Z", "end_record_time": "2026-11-09T00:00:00Z", "page_size": 100}
 
 
@@ -169,3 +170,62 @@ def test_unknown_objects(box: Sandbox, key: str) -> None:
     assert answer.status_code == 404
     if key:
         assert list(answer.json()) == ["error"]
+
+
+def test_a_folder_is_made_from_its_own_slices() -> None:
+    box = Sandbox(1, 2_000, 8)
+    folder = box.bulk.folders()[5]
+    assert box.bulk.keys(folder)
+    assert 0 < box.world.generated <= 24
+
+
+def test_a_day_of_two_migrations_has_both_in_order() -> None:
+    box = Sandbox(1, 2_000, 2)
+    (day,) = [folder for folder in box.bulk.folders() if folder.begin < box.world.timeline.switch < folder.end]
+    found = [json.loads(line) for key in sorted(box.bulk.keys(day), key=number_of) for line in lines_of(box.bulk.get(key) or b"")]
+    places = [(update.get("migration_id") or update["event"]["migration_id"], update["record_time"]) for update in found]
+    assert places == sorted(places)
+    switch = [place for place in places if "2026-11-07T21:00:00" <= place[1] < "2026-11-07T21:20:00"]
+    assert {migration_id for migration_id, _ in switch} == {3, 4}
+
+
+def test_snapshots_do_not_depend_on_the_order_of_asking() -> None:
+    def snapshots(order: list[int]) -> dict[str, bytes | None]:
+        bulk = Sandbox(1, 700, 3).bulk
+        keys = [f"{bulk.snapshots()[n].name}/ACS_compact_json_0.zstd" for n in order]
+        return {key: bulk.get(key) for key in keys}
+
+    found = snapshots([0, 1, 2])
+    assert snapshots([2, 0, 1]) == found
+    assert len(set(found.values()) - {None}) == 3
+
+
+def test_a_snapshot_builds_on_the_one_before() -> None:
+    box = Sandbox(1, 700, 3)
+    earlier, later = box.bulk.snapshots()[-2:]
+    box.bulk.keys(earlier, "ACS")
+    before = box.world.generated
+    box.bulk.keys(later, "ACS")
+    assert box.world.generated - before <= 24
+
+
+def test_digests_outlive_their_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledgerframes.sandbox.bulk.BYTES_KEPT", 1)
+    box = Sandbox(1, 700, 3)
+    keys = [key for folder in box.bulk.folders() for key in box.bulk.keys(folder)]
+    digests = [box.bulk.digest(key) for key in keys]
+    before = box.world.generated
+    assert [box.bulk.digest(key) for key in keys] == digests
+    assert box.world.generated == before
+    sums = [base64.b64encode(hashlib.sha256(box.bulk.get(key) or b"").digest()).decode() for key in keys]
+    assert sums == digests
+    assert box.world.generated > before
+
+
+def test_the_lines_of_objects_are_promised() -> None:
+    """Stores keep what objects held: see the promise of the world."""
+    bulk = Sandbox(7, 300, 1).bulk
+    folders = [("updates", bulk.folders()[0]), ("ACS", bulk.snapshots()[0])]
+    keys = [key for kind, folder in folders for key in bulk.keys(folder, kind)]
+    text = b"".join(key.encode() + b"\n".join(lines_of(bulk.get(key) or b"")) for key in keys)
+    assert hashlib.sha256(text).hexdigest()[:16] == PROMISED

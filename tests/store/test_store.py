@@ -176,5 +176,5 @@ def test_a_lost_file_is_named(tmp_path: Path) -> None:
     commit(store, 0, 5, 1)
     for path in (tmp_path / "net" / "traffic").iterdir():
         path.unlink()
-    with pytest.raises(StoreError, match="has lost the file"):
+    with pytest.raises(StoreError, match=r"is gone\. It was pruned or lost: load again"):
         every_row(store)

@@ -5,15 +5,18 @@ import json
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ledgerframes.errors import DecodeError
-from ledgerframes.tables import TABLES
-from ledgerframes.tables.events import event_tables
+from ledgerframes.sandbox import Sandbox
+from ledgerframes.tables import TABLES, history
+from ledgerframes.tables.events import UPDATE_SIDE, VERDICT_SIDE, event_tables, update_tables, verdict_side_tables
 from ledgerframes.wire.decode import decode
-from ledgerframes.wire.history import Event, EventsPage
+from ledgerframes.wire.history import Event, EventsPage, Update, VerdictSide
+from ledgerframes.wire.lines import decode_lines
 
 TIME = "2026-11-01T00:00:00.000000Z"
 
@@ -295,3 +298,100 @@ def test_recorded_events_have_the_rows_one_counts_by_hand(fixtures: Any) -> None
     assert (len(accepted["updates"]), len(accepted["tree_events"]), len(accepted["views"])) == (1, 3, 2)
     assert accepted["tree_events"]["exercise_result"][1].startswith('"ValidatorLivenessActivityRecord')
     assert accepted["views"]["parent_view_id"].tolist() == [pd.NA, 0]
+
+
+# -- some tables only, and other structs to build them from ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lines() -> bytes:
+    """Event items of a small world, of every kind, an unknown member in some."""
+    events = Sandbox(events=1200, days=2).world.events()
+    items = [event.item() for event in events]
+    items[::7] = [item.replace(b'{"update":', b'{"weather":{"sun":1},"update":', 1) for item in items[::7]]
+    return b"".join(item + b"\n" for item in items)
+
+
+@pytest.fixture(scope="module")
+def built(lines: bytes) -> dict[str, pa.Table]:
+    return event_tables(decode_lines(lines, Event, "x"), "bulk")
+
+
+def test_the_world_has_rows_in_every_table(built: dict[str, pa.Table]) -> None:
+    assert list(built) == [table.name for table in history.EVENT_TABLES] == [*UPDATE_SIDE, *VERDICT_SIDE]
+    assert all(rows.num_rows for rows in built.values())
+
+
+def test_every_table_is_sorted_as_declared(built: dict[str, pa.Table]) -> None:
+    for table in history.EVENT_TABLES:
+        keys = built[table.name].select(list(dict.fromkeys(table.sort)))
+        assert keys.equals(keys.sort_by([(name, "ascending") for name in table.sort])), table.name
+        assert built[table.name].schema.equals(table.schema, check_metadata=True)
+
+
+@pytest.mark.parametrize("tables", [(), ("quorums",), ("traffic", "tree_events"), VERDICT_SIDE])
+def test_only_the_tables_asked_for_are_built(lines: bytes, built: dict[str, pa.Table], tables: tuple[str, ...]) -> None:
+    some = event_tables(decode_lines(lines, Event, "x"), "bulk", tables)
+    assert set(some) == set(tables)
+    assert all(rows.equals(built[name]) for name, rows in some.items())
+
+
+def test_the_verdict_side_needs_no_trees(lines: bytes, built: dict[str, pa.Table]) -> None:
+    items = decode_lines(lines, VerdictSide, "x")
+    side = verdict_side_tables(items, "bulk")
+    assert tuple(side) == VERDICT_SIDE
+    assert all(rows.equals(built[name]) for name, rows in side.items())
+    assert list(verdict_side_tables(items, "bulk", ["traffic", "updates"])) == ["traffic"]
+
+
+def test_updates_alone_give_the_tables_of_updates(lines: bytes, built: dict[str, pa.Table]) -> None:
+    updates = [event.update for event in decode_lines(lines, Event, "x") if event.update]
+    side = update_tables(updates)
+    assert tuple(side) == UPDATE_SIDE
+    for name, rows in side.items():
+        without_extra = rows.drop_columns("extra")  # the event around an update has none here
+        assert without_extra.equals(built[name].drop_columns("extra"))
+
+
+def test_no_updates_give_their_tables_empty() -> None:
+    assert update_tables([]) == {name: TABLES[name].empty_arrow() for name in UPDATE_SIDE}
+
+
+def test_an_update_that_is_neither_transaction_nor_reassignment_is_refused() -> None:
+    with pytest.raises(DecodeError, match="neither a transaction"):
+        update_tables([Update(update_id="a", record_time=TIME)])
+
+
+def test_a_batch_built_does_not_keep_the_structs_it_was_built_from(lines: bytes) -> None:
+    block = bytearray(lines)
+    tables = event_tables(decode_lines(memoryview(block), Event, "x"), "bulk")
+    before = {name: rows.to_pylist() for name, rows in tables.items()}
+    block[:] = b" " * len(block)  # as a reader does that uses its buffer again
+    assert {name: rows.to_pylist() for name, rows in tables.items()} == before
+
+
+@pytest.mark.parametrize("payload", ["null", "true", '"nil"', "{}", '"\\u00e9"', '"é"'])
+def test_payloads_next_to_missing_ones_stay_as_they_came(payload: str) -> None:
+    item = json.dumps(transaction(node(0, 1, 2), node(1, exercise_result="HERE"), node(2, create_arguments={"a": 1})))
+    body = f'{{"events":[{item}]}}'.replace('"HERE"', payload).encode()
+    rows = event_tables(decode(body, EventsPage, "x").events, "listing")["tree_events"]
+    assert rows["exercise_result"].to_pylist() == ["{}", None if payload == "null" else payload, None]
+    assert rows["create_arguments"].to_pylist() == [None, None, '{"a": 1}']
+
+
+def test_event_types_left_out_follow_from_the_choice() -> None:
+    created = {**node(1, create_arguments={}), "event_type": None}
+    rows = frames(transaction({**node(0, 1), "event_type": None}, created))["tree_events"]
+    assert rows["event_type"].tolist() == ["exercised_event", "created_event"]
+
+
+@pytest.mark.parametrize("event_id", ["1220aa:", "1220aa:1x", "1220aa:-1", ""])
+def test_an_event_id_must_end_in_a_number(event_id: str) -> None:
+    with pytest.raises(DecodeError, match="does not end in the number"):
+        frames(transaction(node(0), {**node(1), "event_id": event_id}))
+
+
+def test_of_one_request_twice_the_earlier_record_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+    later = verdict(record_time="2026-11-01T00:00:01.000000Z")
+    assert frames(later, verdict())["verdicts"]["record_time"].tolist() == [pd.Timestamp(TIME)]
+    assert "1 events came more than once" in caplog.text

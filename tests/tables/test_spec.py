@@ -12,6 +12,8 @@ from ledgerframes.tables.spec import AMOUNT, CHOICE, FLAG, INTEGER, SMALL, TEXT,
 
 HEADS = {
     "events": ("migration_id", "record_time", "update_id"),
+    "bulk_contracts": ("snapshot_time", "contract_id"),
+    "bulk_objects": ("object_key",),
     "ledger": ("participant_id", "offset", "record_time", "update_id"),
     "ledger_state": ("participant_id",),
     "price_votes": ("observed_at", "contract_id"),

@@ -169,8 +169,8 @@ def test_what_the_profile_lacks_is_named(connect: Connect, missing: str, says: s
 
 
 def test_without_a_journal_that_can_be_written_nothing_is_sent(net: lf.Network, service: WalletService) -> None:
-    net.store.folder.parent.mkdir(parents=True)
-    net.store.folder.write_text("a file in the way")
+    net.local_folder.parent.mkdir(parents=True)
+    net.local_folder.write_text("a file in the way")
     with pytest.raises(StoreError):
         net.wallet.offer_transfer(**OFFER)
     assert service.requests == []

@@ -59,7 +59,7 @@ def test_it_is_journalled_before_it_is_sent(net: lf.Network, service: WalletServ
     seen: list[tuple[str, int]] = []
 
     def hook(when: str, tracking_id: str) -> None:
-        offer = Journal(net.store.folder).get(tracking_id)
+        offer = Journal(net.local_folder).get(tracking_id)
         seen.append((offer.status, offer.open_attempts))
 
     service.hook = hook

@@ -134,7 +134,7 @@ def test_no_offers_give_the_empty_frame(net: lf.Network, service: WalletService)
     assert list(frame.columns) == list(TRANSFER_OFFERS.column_names)
     assert dict(frame.dtypes.astype(str)) == dict(TRANSFER_OFFERS.empty().dtypes.astype(str))
     assert service.requests == []
-    assert not net.store.folder.exists()
+    assert not net.local_folder.exists()
 
 
 def test_the_frame_is_the_journal_with_status(net: lf.Network, service: WalletService) -> None:

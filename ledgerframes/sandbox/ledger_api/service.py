@@ -11,6 +11,7 @@ import msgspec
 from flask import Response, request
 
 from ..canton import CantonError
+from ..decoders import decoder_of
 from ..faults import Faults
 from ..participant.contracts import Contracts
 from ..participant.formats import EventFormat, Filters, Selection, TransactionFormat, UpdateFormat
@@ -86,7 +87,8 @@ class LedgerService:
     def body(self, kind: type[T]) -> T:
         """Return the request's body as a structure; what does not fit is refused in plain text."""
         try:
-            return msgspec.json.decode(request.get_data(), type=kind)
+            decoder: msgspec.json.Decoder[T] = decoder_of(kind)  # type: ignore[arg-type]
+            return decoder.decode(request.get_data())
         except msgspec.MsgspecError as error:
             raise malformed(str(error)) from error
 

@@ -39,6 +39,9 @@ class Token(msgspec.Struct, array_like=True):
     position: int
 
 
+DECODER = msgspec.msgpack.Decoder(Token)
+
+
 def check_begin(ledger: ParticipantLedger, begin: int, what: str = "Updates request") -> None:
     """Refuse a lower bound that is negative or pruned."""
     if begin < 0:
@@ -156,7 +159,7 @@ class Pager:
             return None
         try:
             raw = base64.b64decode(self._asked.page_token, validate=True)
-            token = msgspec.msgpack.decode(raw, type=Token)
+            token = DECODER.decode(raw)
         except (ValueError, msgspec.MsgspecError) as error:
             raise mismatch("the token cannot be read") from error
         if token.version != TOKEN_VERSION or token.checksum != self._checksum():

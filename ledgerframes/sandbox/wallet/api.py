@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from flask import Blueprint, Response, request
 
+from ..decoders import decoder_of
 from ..faults import Faults
 from ..requests import Refusal, json_response
 from ..users import User, Users
@@ -101,7 +102,7 @@ def _add_creation(api: Blueprint, service: WalletService) -> None:
     def create() -> Response:
         owner = service.owner()
         try:
-            asked = msgspec.json.decode(request.get_data(), type=OfferRequest)
+            asked = decoder_of(OfferRequest).decode(request.get_data())
         except msgspec.MsgspecError as error:
             raise Refusal(400, f"The request content was malformed:\n{error}", plain=True) from error
         if service.strikes("wallet_500_before"):

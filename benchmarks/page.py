@@ -1,0 +1,77 @@
+"""The page of docs/ that a run of the benchmarks writes."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from figures import Figure
+from measuring import Row
+
+LIBRARIES = ("pandas", "pyarrow", "numpy", "msgspec", "zstandard", "httpx", "duckdb", "orjson", "loky")
+PICTURE = "performance.png"
+MARKS = {"goal": "", "floor": "goal missed", "neither": "**bound missed**"}
+
+HEAD = """\
+<!-- Written by benchmarks/run.py; do not edit. -->
+
+# Performance
+
+Ratios, measured in one run, each against something that was measured beside it: seconds are those of one machine, ratios
+mostly are not. Every contestant runs in every round, one after the other; a ratio is taken inside a round, and the median of the
+rounds counts. Memory is what the operating system says of fresh processes (VmHWM). Disk caches are warm.
+
+`make bench` measures all of this again and writes this page: 15 minutes on two quiet cores, and 3 GB of disk below
+`.ledgerframes/bench`, where the history it makes is kept for the next time. `python benchmarks/run.py --quick` goes through
+everything in small, prints its figures, and leaves this page as it is.
+"""
+
+
+def write(folder: Path, rows: list[Row], quick: bool) -> Path:
+    """Write the page beside its picture."""
+    parts = [HEAD.rstrip(), _machine(quick), "## Figures", _table(rows)]
+    parts += ["## What is compared", "\n".join(f"- **{row.figure.name}.** {_sentence(row)}" for row in rows)]
+    parts += ["## How the cost grows", f"![Seconds over size, both logarithmic]({PICTURE})"]
+    parts += _limits([row for row in rows if row.figure.reached != "goal"])
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "performance.md"
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return path
+
+
+def _machine(quick: bool) -> str:
+    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    said = (
+        f"Measured on {cores} cores ({platform.machine()}, {platform.system()}), Python {platform.python_version()}, {versions}."
+    )
+    return said + (" **With `--quick`: these figures mean nothing.**" if quick else "")
+
+
+def _table(rows: list[Row]) -> str:
+    """Ratios beside what they should be."""
+    titles = ("figure", "measured", "goal", "bound", "")
+    lines = [titles, ("---", "---:", "---:", "---:", "---"), *[_cells(row.figure) for row in rows]]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _cells(figure: Figure) -> tuple[str, ...]:
+    sign = "≥" if figure.higher_is_better else "≤"
+    return figure.name, f"{figure.ratio:.3g}", f"{sign} {figure.goal:g}", f"{sign} {figure.floor:g}", MARKS[figure.reached]
+
+
+def _sentence(row: Row) -> str:
+    return f"{row.how} Here: {row.figure.note}." if row.figure.note else row.how
+
+
+def _limits(missed: list[Row]) -> list[str]:
+    """What is known of the figures that miss their goal."""
+    if not missed:
+        return []
+    parts = ["## What limits the figures that miss their goal"]
+    for row in missed:
+        parts.append(f"### {row.figure.name}")
+        parts.append(f"```text\n{row.profile}\n```" if row.profile else "See what is compared.")
+    return parts

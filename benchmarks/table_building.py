@@ -1,0 +1,174 @@
+"""JSON lines to the nine history tables in memory: how much faster than what one would pick instead.
+
+Every contestant reads the same file on one core, one after the other in each round; only ratios inside a round count, of
+seconds of processor time. The garbage collector is as everybody finds it: on, but where this library pauses it, as its loaders
+do. The tables are kept until the clock stops.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import rivals
+from figures import Figure, as_table
+
+from ledgerframes.sandbox import Sandbox
+from ledgerframes.tables.events import VERDICT_SIDE, event_tables, verdict_side_tables
+from ledgerframes.wire.decode import collector_paused
+from ledgerframes.wire.history import Event, VerdictSide
+from ledgerframes.wire.lines import decode_lines
+
+EVERY = 2  # half of the sandbox's default world, evenly: 12,000 event items, 126 MB
+BLOCK = 2_000_000  # bytes of lines decoded at once, as when bulk objects are read
+SLICE = 10_000_000  # bytes for the slowest rival
+
+
+def write_lines(path: Path) -> Path:
+    """Write event items of the sandbox as JSON lines."""
+    with path.open("wb") as file:
+        for event in islice(Sandbox().world.events(), 0, None, EVERY):
+            file.write(event.item() + b"\n")
+    return path
+
+
+def blocks(path: Path) -> Iterator[memoryview]:
+    """The file in blocks of whole lines, each in the buffer of the one before."""
+    buffer = bytearray(BLOCK)
+    view, kept = memoryview(buffer), 0
+    with path.open("rb", buffering=0) as file:
+        while read := file.readinto(view[kept:]):
+            end = buffer.rfind(b"\n", 0, kept + read) + 1
+            yield view[:end]
+            kept += read - end
+            view[:kept] = view[end : end + kept]
+
+
+# -- the contestants ------------------------------------------------------------------------------------------------
+
+
+def decoded_only(path: Path) -> None:
+    """Structs, dropped as soon as they are there."""
+    with collector_paused():
+        for block in blocks(path):
+            decode_lines(block, Event, path.name)
+
+
+def all_tables(path: Path) -> list[dict[str, pa.Table]]:
+    """What `load_events` does with what it read."""
+    with collector_paused():
+        return [event_tables(decode_lines(block, Event, path.name), "listing") for block in blocks(path)]
+
+
+def verdict_side(path: Path) -> list[dict[str, pa.Table]]:
+    """Traffic, verdicts and activity, without the trees."""
+    with collector_paused():
+        return [verdict_side_tables(decode_lines(block, VerdictSide, path.name), "listing") for block in blocks(path)]
+
+
+def walked(path: Path) -> dict[str, pa.Table]:
+    """A row walk over what orjson gives."""
+    with path.open("rb") as file:
+        return rivals.walked(file)
+
+
+def normalized(path: Path) -> object:
+    """Pandas, on a slice."""
+    with path.open("rb") as file:
+        return rivals.normalized(file.readlines(SLICE))
+
+
+CONTESTANTS: dict[str, Callable[[Path], object]] = {
+    "decoded only": decoded_only,
+    "all tables": all_tables,
+    "verdict side": verdict_side,
+    "DuckDB": rivals.queried,
+    "orjson": walked,
+    "pandas": normalized,
+}
+
+
+# -- measuring ------------------------------------------------------------------------------------------------------
+
+
+def measure(lines_path: Path, rounds: int = 5) -> list[Figure]:
+    """Measure every contestant in every round.
+
+    Parameters
+    ----------
+    lines_path : Path
+        Event items as JSON lines, more than 100 MB for figures that mean something.
+    rounds : int
+        How often each contestant runs, after one run that does not count.
+
+    Returns
+    -------
+    list of Figure
+        Ratios of speeds, each the median of its rounds.
+    """
+    check_same_rows(lines_path)
+    threads = pa.cpu_count()
+    pa.set_cpu_count(1)
+    try:
+        speeds = [{name: _speed(run, lines_path, name) for name, run in CONTESTANTS.items()} for _ in range(rounds + 1)][1:]
+    finally:
+        pa.set_cpu_count(threads)
+
+    def ratio(name: str, to: str) -> float:
+        return statistics.median(speed[name] / speed[to] for speed in speeds)
+
+    ours, note = "all tables", f"{statistics.median(speed['all tables'] for speed in speeds):.0f} MB/s"
+    return [
+        Figure("all nine tables, to decoding alone", ratio(ours, "decoded only"), 0.42, 0.33, note=note),
+        Figure("all nine tables, to DuckDB on one thread", ratio(ours, "DuckDB"), 1.5, 1.15),
+        Figure("all nine tables, to orjson and a row walk", ratio(ours, "orjson"), 3, 2.3),
+        Figure("all nine tables, to pandas.json_normalize", ratio(ours, "pandas"), 14, 10),
+        Figure("traffic and verdict side only, to all nine tables", ratio("verdict side", ours), 1.9, 1.5),
+    ]
+
+
+def _speed(run: Callable[[Path], object], path: Path, name: str) -> float:
+    """Megabytes a second."""
+    megabytes = min(path.stat().st_size, SLICE if name == "pandas" else sys.maxsize) / 1e6
+    gc.collect()
+    began = time.process_time()  # not the clock on the wall: neighbours on the machine must not count
+    kept = run(path)
+    seconds = time.process_time() - began
+    del kept
+    return megabytes / seconds
+
+
+def check_same_rows(path: Path) -> None:
+    """A rival that builds other rows is none."""
+    ours = _row_counts(all_tables(path))
+    connection = rivals.queried(path)
+    by_duckdb = {name: connection.table(name).count("*").fetchall()[0][0] for name in ours}
+    assert by_duckdb == ours == _row_counts([walked(path)])
+    assert _row_counts(verdict_side(path)) == {name: ours[name] for name in VERDICT_SIDE}
+
+
+def _row_counts(batches: list[dict[str, pa.Table]]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for tables in batches:
+        counts.update({name: table.num_rows for name, table in tables.items()})
+    return dict(counts)
+
+
+def main() -> None:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = sys.argv[1:]
+        path = Path(given[0]) if given else write_lines(Path(folder) / "events.jsonl")
+        print(as_table(measure(path)))
+
+
+if __name__ == "__main__":
+    main()

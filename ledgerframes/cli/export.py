@@ -1,0 +1,63 @@
+"""``ledgerframes export``: one table of the store as one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ledgerframes.cli import output
+from ledgerframes.cli.options import Call, command
+
+
+@command
+def export(
+    call: Call,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table that the store keeps, such as traffic or bulk.updates.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to; .parquet, .csv or .jsonl says how.")],
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="First record time; all that is stored by default.")] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="First record time that is not wanted; now by default.")
+    ] = None,
+    during: Annotated[
+        str | None,
+        typer.Option(metavar="WORD", help="A range in one word: yesterday, last-week, 2026-11-03, 2026-10, and so on."),
+    ] = None,
+    columns: Annotated[str | None, typer.Option(metavar="A,B", help="Only these columns, in this order.")] = None,
+    partial: Annotated[bool, typer.Option("--partial", help="Take what there is, even if that is not all of the range.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write one table of the store as Parquet, CSV or JSON lines; nothing is fetched.
+
+    Memory stays bounded, and the file is there whole or not at all.
+    """
+    from ledgerframes.export import reading_in, stored, write
+
+    net = call.connect()
+    frames = stored(net, table, since=since, until=until, during=during, partial=partial)
+    wanted = [name.strip() for name in columns.split(",")] if columns is not None else None
+    rows = write(frames, frames.tables[0], to, columns=wanted, force=force)
+    document: dict[str, Any] = {
+        "network": net.name,
+        "table": table,
+        "file": to,
+        "rows": rows,
+        "bytes": to.stat().st_size,
+        "provisional": "provisional" in set(frames.coverage["status"]),
+    }
+    call.tell(document, _text(document))
+    choice = reading_in(net.store, table).choice
+    if choice:
+        output.write_error(f"{choice}.")
+
+
+def _text(document: dict[str, Any]) -> str:
+    facts = [
+        ("network", document["network"]),
+        ("file", document["file"]),
+        (document["table"], f"{output.counted(document['rows'], 'row')}, {output.size(document['bytes'])}"),
+    ]
+    if document["provisional"]:
+        facts.append(("provisional", "a part of it may still change"))
+    return output.facts(facts)

@@ -1,0 +1,64 @@
+"""``ledgerframes sql``: a question to the store."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ledgerframes.cli import output
+from ledgerframes.cli.options import Call, command
+from ledgerframes.times import iso
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@command
+def sql(
+    call: Call,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT over the tables that the store keeps.")],
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="First record time; all that is stored by default.")] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="First record time that is not wanted; now by default.")
+    ] = None,
+    during: Annotated[
+        str | None,
+        typer.Option(metavar="WORD", help="A range in one word: yesterday, last-week, 2026-11-03, 2026-10, and so on."),
+    ] = None,
+) -> None:
+    """Ask a question in SQL of what the store holds; nothing is fetched.
+
+    The answer is shown whole: use LIMIT. With --json amounts are text, so that no digit is lost.
+    """
+    from ledgerframes.sql import answered
+
+    given = answered(call.connect(), query, since=since, until=until, during=during)
+    answer = given.frame
+    names = list(answer.columns)
+    rows = list(zip(*(_cells(answer[name]) for name in names), strict=True))
+    document = {"columns": names, "rows": [dict(zip(names, row, strict=True)) for row in rows]}
+    call.show(document, lambda: _text(answer, rows))
+    for remark in given.remarks:
+        output.write_error(remark)
+
+
+def _cells(column: pd.Series) -> list[Any]:
+    """A column as plain values; a missing one is None."""
+    return [None if missing else _plain(value) for value, missing in zip(column.tolist(), column.isna(), strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return iso(value) if isinstance(value, datetime) else value
+
+
+def _text(answer: pd.DataFrame, rows: list[tuple[Any, ...]]) -> str:
+    from pandas.api.types import is_numeric_dtype
+
+    numbers = [str(name) for name in answer if is_numeric_dtype(answer[name])]
+    cells = [["" if value is None else value for value in row] for row in rows]
+    return output.columns(list(answer.columns), cells, right=numbers)

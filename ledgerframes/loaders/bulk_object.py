@@ -1,0 +1,295 @@
+"""One bulk object: downloaded, checked, and written as a segment. Runs in a worker."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ledgerframes.errors import DecodeError, IntegrityError
+from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, Gathered
+from ledgerframes.network import Network
+from ledgerframes.store import BULK, BULK_BY_KEY, BULK_CONTRACTS, BULK_CONTRACTS_BY_KEY, Objects, Segment, Stream
+from ledgerframes.store.extent import ANY_MIGRATION, EPOCH, microseconds
+from ledgerframes.store.place import unwritable
+from ledgerframes.store.segments import SegmentWriter
+from ledgerframes.store.store import described, new_segment_id
+from ledgerframes.tables.bulk import BULK_OBJECTS, contract_table
+from ledgerframes.tables.events import update_tables
+from ledgerframes.times import MICROSECOND
+from ledgerframes.wire.bulk import ActiveContract
+from ledgerframes.wire.bulk_keys import ObjectKey
+from ledgerframes.wire.decode import collector_paused
+from ledgerframes.wire.expand import Block, check_frames, line_blocks
+from ledgerframes.wire.history import Update
+from ledgerframes.wire.lines import decode_lines
+
+__all__ = ["BulkTask", "read_object", "stream_of"]
+
+logger = logging.getLogger("ledgerframes")
+
+EMPTY = hashlib.sha256(b"").hexdigest()  # listed for good objects after a race in the service (wire fact 59)
+LEAST_LIMIT = 64_000_000  # bytes that any object may expand to
+LEFT_BEHIND = 86_400  # seconds without a change, after which nobody is at a download any more
+FILE = "file"
+PART = ".part"
+
+
+@dataclass(frozen=True)
+class BulkTask:
+    """An object to read.
+
+    Attributes
+    ----------
+    object_key : str
+        Its key, or the digest of a file whose name is none.
+    key : ObjectKey or None
+    kind : str
+        ``updates`` or ``acs``.
+    path : str or None
+        The file it is in, if it is on the disk already.
+    sha256 : str or None
+        The digest that was listed, as hexadecimal digits.
+    keep : str or None
+        Folder in which the downloaded object is kept.
+    by_key : bool
+        Whether it was named, rather than listed for a range.
+    """
+
+    object_key: str
+    key: ObjectKey | None
+    kind: str
+    path: str | None = None
+    sha256: str | None = None
+    keep: str | None = None
+    by_key: bool = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.path or self.object_key
+
+
+def stream_of(kind: str, *, by_key: bool) -> Stream:
+    """Where objects of a kind are stored: those that were named are kept apart, because they may hold the same lines."""
+    if kind == "updates":
+        return BULK_BY_KEY if by_key else BULK
+    return BULK_CONTRACTS_BY_KEY if by_key else BULK_CONTRACTS
+
+
+def read_object(net: Network, task: BulkTask, *, beside: bool = False) -> Segment:
+    """Read one object, and write its tables to the store; the segment counts when the caller has committed it.
+
+    Parameters
+    ----------
+    net : Network
+    task : BulkTask
+    beside : bool
+        Expand the next block and write the last one in threads beside this one: faster where cores are idle.
+
+    Raises
+    ------
+    IntegrityError
+        If the object is not what was listed, was cut off, is damaged, too large, or holds something else.
+    NotFound, TransportError, ServiceError
+        If it cannot be downloaded.
+    """
+    with _on_disk(net, task) as stored, stored.path.open("rb") as file:
+        check_frames(file, task.name)
+        file.seek(0)
+        most = max(LEAST_LIMIT, int(stored.bytes * net.settings.limits.max_expansion))
+        return _Reading(net, task, stored, beside).segment(line_blocks(file, task.name, most))
+
+
+def _sweep(net: Network) -> None:
+    """Take away downloads that a killed run has left behind."""
+    long_ago = time.time() - LEFT_BEHIND
+    for part in _downloads(net).glob(f"*{PART}"):
+        with suppress(FileNotFoundError):  # another process sweeps, too
+            if part.stat().st_mtime < long_ago:
+                part.unlink()
+
+
+def _downloads(net: Network) -> Path:
+    return net.local_folder / "downloads"
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """An object on the disk: where, its size, its digest, what that was compared with, and where it came from."""
+
+    path: Path
+    bytes: int
+    sha256: str
+    digest_check: str
+    source: str
+
+
+@contextmanager
+def _on_disk(net: Network, task: BulkTask) -> Iterator[_Stored]:
+    """The object as a file: the one given, or a download, which goes when it was read."""
+    if task.path is not None:
+        path = Path(task.path)
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise IntegrityError(f"{path} cannot be read ({error}).", path=str(path)) from error
+        yield _Stored(path, path.stat().st_size, digest, _checked(task, digest, path.stat().st_size), FILE)
+        return
+    _sweep(net)
+    folder = _downloads(net) if task.keep is None else Path(task.keep)
+    part = folder / f"{new_segment_id()}{PART}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        download = net.history.bulk_download(task.object_key, part)
+        checked = _checked(task, download.sha256, download.bytes)
+        path = part if task.keep is None or task.key is None else part.replace(folder / quote(task.key.text, safe="~:"))
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    try:
+        yield _Stored(path, download.bytes, download.sha256, checked, download.host)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _checked(task: BulkTask, digest: str, size: int) -> str:
+    if task.sha256 is None:
+        return "unknown"
+    if task.sha256 == EMPTY and size:
+        logger.warning("%s is listed with the digest of nothing, a known fault of the service; it is read", task.object_key)
+        return "empty_digest"
+    if task.sha256 != digest:
+        raise IntegrityError(
+            f"{task.object_key} has the digest {digest[:12]}…, but {task.sha256[:12]}… is listed. Get it again.",
+            path=task.object_key,
+        )
+    return "matched"
+
+
+Place = tuple[int, datetime]  # migration id, record time
+
+
+class _Reading:
+    """One object on its way into the store."""
+
+    def __init__(self, net: Network, task: BulkTask, stored: _Stored, beside: bool) -> None:
+        self._net = net
+        self._task = task
+        self._stored = stored
+        self._beside = beside
+        self._stream = stream_of(task.kind, by_key=task.by_key)
+        self._gathered = Gathered(tuple(table for table in self._stream.tables if table is not BULK_OBJECTS))
+        self._lines = self._expanded = 0
+        self._first: Place | None = None
+        self._last: Place | None = None
+        self._times: list[datetime] = []
+
+    def segment(self, blocks: Iterator[Block]) -> Segment:
+        """Write the tables of all blocks, and say what was written."""
+        segment_id = new_segment_id()
+        with SegmentWriter(self._net.store.place, _file_name(self._task, segment_id)) as writer:
+            with Beside(self._beside) as beside:
+                for block in beside.ahead(blocks):
+                    self._gathered.add(self._tables(block))
+                    if self._gathered.bytes >= SEGMENT_BYTES:
+                        beside.behind(writer.write, self._gathered.take())
+                if self._gathered:
+                    beside.behind(writer.write, self._gathered.take())
+            writer.write({BULK_OBJECTS.name: self._row()})
+            files = writer.close()
+        return described(segment_id, self._stream, self._extent(), files, status="final", source=self._stored.source)
+
+    def _tables(self, block: Block) -> dict[str, pa.Table]:
+        name, first_line = self._task.name, self._lines + 1
+        self._expanded = block.expanded
+        try:
+            with collector_paused():
+                if self._task.kind == "acs":
+                    contracts = decode_lines(block.lines, ActiveContract, name, first_line)
+                    self._lines += len(contracts)
+                    return {BULK_CONTRACTS.name: contract_table(contracts, self._key.since)}
+                updates = decode_lines(block.lines, Update, name, first_line)
+                self._lines += len(updates)
+                tables = update_tables(updates)
+        except DecodeError as error:
+            raise IntegrityError(
+                f"{name} holds something else than {self._task.kind}: {error}", path=self._task.object_key
+            ) from error
+        self._note(tables["updates"])
+        return tables
+
+    def _note(self, updates: pa.Table) -> None:
+        """Keep where the lines begin and end; each block goes on where the one before ended."""
+        if not updates.num_rows:
+            return
+        first, last = _place(updates, 0), _place(updates, updates.num_rows - 1)
+        if self._last is not None and first < self._last:
+            raise IntegrityError(
+                f"The lines of {self._task.name} are not in order: {first[1]} after {self._last[1]}. Leave it out.",
+                path=self._task.object_key,
+            )
+        self._first, self._last = self._first or first, last
+        self._times += pc.min_max(updates["record_time"]).as_py().values()
+        self._times = [min(self._times), max(self._times)]
+
+    @property
+    def _key(self) -> ObjectKey:
+        assert self._task.key is not None
+        return self._task.key
+
+    def _extent(self) -> Objects:
+        keys = frozenset({self._task.object_key})
+        if self._task.kind == "acs":
+            return Objects(keys, (0, 0), microseconds(self._key.since), microseconds(self._key.since) + 1)
+        if self._first is None or self._last is None:
+            low, high = (self._key.since, self._key.until) if self._task.key else (EPOCH, EPOCH + MICROSECOND)
+            return Objects(keys, ANY_MIGRATION, microseconds(low), microseconds(high))
+        return Objects(keys, (self._first[0], self._last[0]), microseconds(self._times[0]), microseconds(self._times[1]) + 1)
+
+    def _row(self) -> pa.Table:
+        """What is known of the object now, as a row of bulk_objects."""
+        key, first, last = self._task.key, self._first or (None, None), self._last or (None, None)
+        values = {
+            "object_key": self._task.object_key,
+            "kind": self._task.kind,
+            "encoding": key and key.encoding,
+            "since": key and key.since,
+            "until": key and key.until,
+            "number": key and key.number,
+            "bytes": self._stored.bytes,
+            "expanded_bytes": self._expanded,
+            "lines": self._lines,
+            "sha256": self._stored.sha256,
+            "digest_check": self._stored.digest_check,
+            "first_record_time": first[1],
+            "last_record_time": last[1],
+            "first_migration_id": first[0],
+            "last_migration_id": last[0],
+            "source": self._stored.source,
+            "read_at": datetime.now(UTC),
+        }
+        return BULK_OBJECTS.from_columns(
+            {column.name: pa.array([values[column.name]], column.type) for column in BULK_OBJECTS.columns}
+        )
+
+
+def _place(updates: pa.Table, row: int) -> Place:
+    """Where one row stands in the order of the history."""
+    return updates["migration_id"][row].as_py(), updates["record_time"][row].as_py()
+
+
+def _file_name(task: BulkTask, segment_id: str) -> str:
+    """Made of numbers: a key is text from the network."""
+    if task.key is None:
+        return f"object_{segment_id[:12]}"
+    return f"object_{task.key.since:%Y%m%dT%H%M%SZ}_{task.key.number}_{segment_id[:12]}"

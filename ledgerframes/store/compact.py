@@ -1,0 +1,324 @@
+"""Small segments put together: fewer files, and the same rows in the same order."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ledgerframes.errors import IntegrityError, UsageError
+from ledgerframes.store import catalog as records
+from ledgerframes.store.catalog import Segment
+from ledgerframes.store.extent import STREAMS, Extent, Ids, Span, Stream, from_microseconds
+from ledgerframes.store.place import Place
+from ledgerframes.store.segments import ROW_GROUP, SegmentFile, SegmentWriter, file_name
+from ledgerframes.store.store import Store, described, new_segment_id
+from ledgerframes.store.verify import problem_of
+from ledgerframes.tables import Table
+
+__all__ = ["Compacted", "compact"]
+
+logger = logging.getLogger("ledgerframes")
+
+TARGET_BYTES = 128_000_000
+SORTED_BYTES = 16_000_000  # segments of ids are sorted in memory
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What compaction has done to one stream, or would do.
+
+    Attributes
+    ----------
+    stream : str
+    segments_before, segments_after : int
+    files_before, files_after : int
+    bytes_before : int
+    bytes_after : int or None
+        None for a dry run: only writing tells.
+    """
+
+    stream: str
+    segments_before: int
+    segments_after: int
+    files_before: int
+    files_after: int
+    bytes_before: int
+    bytes_after: int | None
+
+
+def compact(
+    store: Store, *, target_bytes: int = TARGET_BYTES, streams: Sequence[str] | None = None, dry_run: bool = False
+) -> list[Compacted]:
+    """Put small neighbouring segments together, without changing what any reader sees.
+
+    Only final segments of one day and one source are merged. The files that were merged stay on the disk, because readers may
+    hold an older snapshot; :func:`ledgerframes.store.prune.prune` removes them. A process killed at any moment leaves a store
+    that reads the same.
+
+    Parameters
+    ----------
+    store : Store
+    target_bytes : int
+        Size in bytes that the largest file of a merged segment stays below.
+    streams : sequence of str, optional
+        Names of streams, such as ``ledger``; all by default.
+    dry_run : bool
+        Write nothing; say what would be merged.
+
+    Returns
+    -------
+    list of Compacted
+        One for each stream that has segments.
+
+    Raises
+    ------
+    UsageError
+        If a stream is unknown, the target is no size, or the store is a frozen snapshot.
+    IntegrityError
+        If a file is not what the catalog promises; what was merged before that stays.
+    StoreError
+        If the store cannot be read or written.
+
+    Notes
+    -----
+    Source: design, The store.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> from ledgerframes.store.compact import compact
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> [(each.stream, each.segments_after <= each.segments_before) for each in compact(net.store)]
+    [('events', True)]
+    """
+    require_live(store)
+    if target_bytes < 1:
+        raise UsageError(f"target_bytes={target_bytes} must be 1 or more.")
+    results = []
+    for stream in chosen(streams):
+        segments = store.segments(stream)
+        done = []
+        for merge in planned(segments, target_bytes):
+            if new := merge.outlined() if dry_run else _merge(store, stream, merge):
+                done.append((merge, new))
+        if segments:
+            results.append(_counted(stream, segments, done, dry_run))
+    return results
+
+
+def chosen(streams: Sequence[str] | None) -> list[Stream]:
+    """The streams of these names, or all.
+
+    Raises
+    ------
+    UsageError
+        If there is no such stream.
+    """
+    unknown = [name for name in streams or () if name not in STREAMS]
+    if unknown:
+        raise UsageError(f"There is no stream {unknown[0]!r}. Streams: {', '.join(STREAMS)}.")
+    return list(STREAMS.values()) if streams is None else [STREAMS[name] for name in dict.fromkeys(streams)]
+
+
+def require_live(store: Store) -> None:
+    """Only the live catalog decides what counts.
+
+    Raises
+    ------
+    UsageError
+        If the store is seen through a frozen snapshot.
+    """
+    if store.frozen:
+        raise UsageError("A frozen snapshot is never changed. Run again without snapshot and LEDGERFRAMES_SNAPSHOT.")
+
+
+def _counted(stream: Stream, segments: Sequence[Segment], done: Sequence[tuple[Merge, Segment]], dry_run: bool) -> Compacted:
+    gone = [segment for merge, _ in done for segment in merge.segments]
+    new = [segment for _, segment in done]
+    files, size = _files(segments), _bytes(segments)
+    return Compacted(
+        stream=stream.name,
+        segments_before=len(segments),
+        segments_after=len(segments) - len(gone) + len(new),
+        files_before=files,
+        files_after=files - _files(gone) + _files(new),
+        bytes_before=size,
+        bytes_after=None if dry_run else size - _bytes(gone) + _bytes(new),
+    )
+
+
+def _files(segments: Iterable[Segment]) -> int:
+    return sum(len(segment.files) for segment in segments)
+
+
+def _bytes(segments: Iterable[Segment]) -> int:
+    return sum(file.bytes for segment in segments for file in segment.files.values())
+
+
+# -- what belongs together ------------------------------------------------------------------------------------------
+
+
+class Merge:
+    """Segments that become one.
+
+    Parameters
+    ----------
+    first : Segment
+    """
+
+    def __init__(self, first: Segment) -> None:
+        self.segments = [first]
+        self.extent = first.extent
+        self._sizes = _sizes(first)
+
+    def takes(self, segment: Segment, target_bytes: int) -> bool:
+        """Add one more, if it goes on where these end and there is room."""
+        first = self.segments[0]
+        extent = self.extent.joined(segment.extent)
+        if extent is None or segment.source != first.source or _day(segment.extent) != _day(first.extent):
+            return False
+        sizes = self._sizes + _sizes(segment)
+        if max(sizes.values(), default=0) > target_bytes:
+            return False
+        self.segments.append(segment)
+        self.extent, self._sizes = extent, sizes
+        return True
+
+    def outlined(self) -> Segment:
+        """The segment that these would become, with files that have no size yet."""
+        files = {table: SegmentFile(table, "", 0, 0, "") for table in self._sizes}
+        return replace(self.segments[0], extent=self.extent, files=files)
+
+
+def planned(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
+    """What to merge among the segments of one stream, given in order. Pure.
+
+    What is provisional or a gap is left alone, and what can never be one: snapshots of a moment, and bulk objects.
+    """
+    merges: list[Merge] = []
+    open_for_more = False
+    for segment in _in_order(segments):
+        if segment.status != "final":
+            open_for_more = False
+        elif not (open_for_more and merges[-1].takes(segment, _limit(segment, target_bytes))):
+            merges.append(Merge(segment))
+            open_for_more = True
+    return [merge for merge in merges if len(merge.segments) > 1]
+
+
+def _in_order(segments: Sequence[Segment]) -> list[Segment]:
+    """Those that may become one side by side: ids have no order but that of their fetching."""
+    if any(isinstance(segment.extent, Ids) for segment in segments):
+        return sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
+    return list(segments)
+
+
+def _limit(segment: Segment, target_bytes: int) -> int:
+    return min(target_bytes, SORTED_BYTES) if isinstance(segment.extent, Ids) else target_bytes
+
+
+def _day(extent: Extent) -> str | None:
+    """The UTC day in which it begins, so that days stay apart; offsets and ids have none."""
+    return f"{from_microseconds(extent.low):%Y-%m-%d}" if isinstance(extent, Span) else None
+
+
+def _sizes(segment: Segment) -> Counter[str]:
+    return Counter({table: file.bytes for table, file in segment.files.items()})
+
+
+# -- merging --------------------------------------------------------------------------------------------------------
+
+
+def _merge(store: Store, stream: Stream, merge: Merge) -> Segment | None:
+    """Write the merged segment, and let it count instead of the others; None if another process has changed one of them."""
+    try:
+        segment = _written(store.place, stream, merge)
+    except IntegrityError:
+        if _still_there(store, stream, merge):
+            raise
+        return None  # what was replaced meanwhile may be gone from the disk already
+    with store.catalog.writing() as connection:
+        replaced = records.replace_segments(connection, merge.segments, segment, stream.fingerprint)
+    if replaced:
+        logger.info("merged %d segments of %s: %s", len(merge.segments), stream.name, segment.extent)
+        return segment
+    logger.info("another process has changed %s of %s; not merged", segment.extent, stream.name)
+    for file in segment.files.values():
+        store.place.remove(file.path)
+    return None
+
+
+def _still_there(store: Store, stream: Stream, merge: Merge) -> bool:
+    present = {segment.segment_id for segment in store.segments(stream)}
+    return all(segment.segment_id in present for segment in merge.segments)
+
+
+def _written(place: Place, stream: Stream, merge: Merge) -> Segment:
+    segment_id, oldest = new_segment_id(), min(segment.fetched_at for segment in merge.segments)
+    with SegmentWriter(place, file_name(merge.extent, segment_id)) as writer:
+        for table in stream.tables:
+            old = [segment.files[table.name] for segment in merge.segments if table.name in segment.files]
+            pieces = _pieces(place, old)
+            for rows in [_sorted(table, pieces)] if isinstance(merge.extent, Ids) and old else _full_groups(pieces):
+                writer.write({table.name: rows})
+        files = writer.close()
+    for name, rows in sum((_rows(segment) for segment in merge.segments), Counter[str]()).items():
+        assert files[name].rows == rows, f"{rows} rows of {name} became {files[name].rows}"
+    segment = described(segment_id, stream, merge.extent, files, status="final", source=merge.segments[0].source)
+    return replace(segment, fetched_at=oldest)
+
+
+def _rows(segment: Segment) -> Counter[str]:
+    return Counter({table: file.rows for table, file in segment.files.items()})
+
+
+def _pieces(place: Place, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
+    """The rows of files, one row group at a time."""
+    for file in files:
+        # Without this a damaged file would be given a digest that fits.
+        if problem := problem_of(place, file):
+            raise _damaged(place, file, problem)
+        try:
+            with place.read(file.path) as opened, pq.ParquetFile(opened) as parquet:
+                for group in range(parquet.num_row_groups):
+                    yield parquet.read_row_group(group)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise _damaged(place, file, error) from error
+
+
+def _damaged(place: Place, file: SegmentFile, problem: object) -> IntegrityError:
+    return IntegrityError(
+        f"{file.path} of {place} is damaged ({problem}), so it is not merged. "
+        "`ledgerframes store verify --repair` fetches its range again.",
+        path=f"{place}/{file.path}",
+    )
+
+
+def _full_groups(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables that fill their row groups, but for the last."""
+    waiting: list[pa.Table] = []
+    count = 0
+    for piece in pieces:
+        waiting.append(piece)
+        count += piece.num_rows
+        if count >= ROW_GROUP:
+            rows, rest = _one(waiting), count % ROW_GROUP
+            yield rows.slice(0, count - rest)
+            waiting, count = [rows.slice(count - rest)], rest
+    if count:
+        yield _one(waiting)
+
+
+def _sorted(table: Table, pieces: Iterator[pa.Table]) -> pa.Table:
+    return _one(list(pieces)).sort_by([(name, "ascending") for name in table.sort])
+
+
+def _one(tables: list[pa.Table]) -> pa.Table:
+    """Tables one after the other; each file has a dictionary of its own, and a row group has room for one."""
+    return pa.concat_tables(tables).unify_dictionaries()

@@ -1,0 +1,198 @@
+"""Files that no longer count are deleted, and old ranges dropped: the only two ways in which a store gets smaller."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ledgerframes.errors import UsageError
+from ledgerframes.store import catalog as records
+from ledgerframes.store.catalog import Segment
+from ledgerframes.store.compact import chosen, require_live
+from ledgerframes.store.extent import (
+    BULK,
+    BULK_BY_KEY,
+    BULK_CONTRACTS,
+    BULK_CONTRACTS_BY_KEY,
+    EVENTS,
+    EVENTS_BY_ID,
+    LEDGER,
+    Extent,
+    Moment,
+    Objects,
+    Span,
+    Stream,
+    microseconds,
+)
+from ledgerframes.store.place import Stored, unwritable
+from ledgerframes.store.store import Store
+from ledgerframes.tables import TABLES
+from ledgerframes.times import Time, instant, iso
+
+__all__ = ["Pruned", "prune"]
+
+logger = logging.getLogger("ledgerframes")
+
+GRACE = timedelta(hours=1)
+QUARANTINE = "quarantine"
+# Dropped by default; snapshots of votes and name rules have a time too, but can never be fetched again.
+BY_TIME = tuple(stream.name for stream in (EVENTS, BULK, BULK_BY_KEY, BULK_CONTRACTS, BULK_CONTRACTS_BY_KEY))
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What pruning has taken away, or would take away.
+
+    Attributes
+    ----------
+    dropped : tuple of Segment
+        Ranges that are not covered any more.
+    removed : tuple of Stored
+        Files that are gone.
+    kept : tuple of Stored
+        Files that do not count but are younger than the grace time.
+    """
+
+    dropped: tuple[Segment, ...]
+    removed: tuple[Stored, ...]
+    kept: tuple[Stored, ...]
+
+
+def prune(
+    store: Store,
+    *,
+    before: Time | None = None,
+    streams: Sequence[str] | None = None,
+    grace: timedelta = GRACE,
+    quarantine: bool = False,
+    dry_run: bool = False,
+) -> Pruned:
+    """Delete files that no catalog names, and drop ranges that end before a time.
+
+    Readers that hold an older snapshot, and frozen snapshots, may still need those files: they get a ``StoreError`` that names
+    the file.
+
+    Parameters
+    ----------
+    store : Store
+    before : str, date or datetime, optional
+        Whole segments that end at this time or earlier are dropped, and will be fetched again when asked for.
+    streams : sequence of str, optional
+        Which streams `before` is about: ``events``, ``bulk`` and ``bulk_contracts`` by default. Snapshots of votes and name rules
+        are dropped only if named, because they can never be fetched again. Offsets and ids have no time.
+    grace : timedelta
+        Files written within this time stay: another process may be about to commit them.
+    quarantine : bool
+        Delete also what a repair has put into quarantine.
+    dry_run : bool
+        Delete nothing; say what would go.
+
+    Returns
+    -------
+    Pruned
+
+    Raises
+    ------
+    UsageError
+        If a stream is unknown or has no times, the grace time is negative, or the store is a frozen snapshot.
+    StoreError
+        If the store cannot be read or written.
+
+    Notes
+    -----
+    Source: design, The store.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> from ledgerframes.store.prune import prune
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> prune(net.store, dry_run=True).removed
+    ()
+    """
+    require_live(store)
+    if grace < timedelta(0):
+        raise UsageError(f"grace={grace} must not be negative.")
+    dropped: tuple[Segment, ...] = ()
+    if before is not None:
+        edge = microseconds(instant(before, "before"))
+        dropped = _dropped(store, _with_times(streams), edge, dry_run)
+        logger.info("dropped %d segments that end before %s", len(dropped), iso(instant(before, "before")))
+    elif streams is not None:
+        raise UsageError("streams says what to drop before a time: give before, too.")
+    loose = left_over(store, besides=dropped)
+    if quarantine:
+        loose += store.place.files(QUARANTINE)
+    oldest = time.time() - grace.total_seconds()
+    removed = tuple(stored for stored in loose if stored.written <= oldest)
+    kept = tuple(stored for stored in loose if stored.written > oldest)
+    if not dry_run:
+        _remove(store, removed)
+    return Pruned(dropped, removed, kept)
+
+
+def left_over(store: Store, besides: Sequence[Segment] = ()) -> list[Stored]:
+    """The files of tables that do not count: no catalog names them, or only for these segments.
+
+    Without a catalog nothing is left over: it may have been moved, and nothing says what counts.
+    """
+    # The files first: what is committed in between is named by then.
+    found = [stored for table in TABLES for stored in store.place.files(table) if stored.path.endswith(".parquet")]
+    with store.catalog.reading() as connection:
+        if connection is None:
+            return []
+        named = records.named_files(connection)
+    named -= {file.path for segment in besides for file in segment.files.values()}
+    return [stored for stored in found if stored.path not in named]
+
+
+def _with_times(streams: Sequence[str] | None) -> list[Stream]:
+    wanted = chosen(BY_TIME if streams is None else streams)
+    for stream in wanted:
+        if stream in (EVENTS_BY_ID, LEDGER):
+            raise UsageError(f"{stream.name} is kept by id or offset, so nothing of it lies before a time. Leave it out.")
+    return wanted
+
+
+def _dropped(store: Store, streams: Sequence[Stream], edge: int, dry_run: bool) -> tuple[Segment, ...]:
+    """Take the segments that end before a time out of the catalog."""
+    if dry_run or not store.exists():
+        with store.catalog.reading() as connection:
+            return _old(connection, streams, edge)
+    with store.catalog.writing() as connection:
+        old = _old(connection, streams, edge)
+        for segment in old:
+            records.remove_segment(connection, segment.segment_id)
+        return old
+
+
+def _old(connection: sqlite3.Connection | None, streams: Sequence[Stream], edge: int) -> tuple[Segment, ...]:
+    return tuple(segment for stream in streams for segment in _ending_before(records.segments(connection, stream), edge))
+
+
+def _ending_before(segments: Sequence[Segment], edge: int) -> list[Segment]:
+    """Those that end before a time; a folder of bulk objects of which everything is known stays whole."""
+    whole_folders: set[str] = set()
+    for segment in segments:
+        if isinstance(segment.extent, Objects) and segment.extent.high > edge:
+            whole_folders |= segment.extent.object_keys & segment.extent.folders
+    return [segment for segment in segments if _ends_before(segment.extent, edge, whole_folders)]
+
+
+def _ends_before(extent: Extent, edge: int, whole_folders: set[str]) -> bool:
+    if isinstance(extent, Objects) and not whole_folders.isdisjoint(extent.folders):
+        return False
+    return isinstance(extent, Span | Objects | Moment) and extent.high <= edge
+
+
+def _remove(store: Store, files: Sequence[Stored]) -> None:
+    try:
+        for stored in files:
+            store.place.remove(stored.path)
+    except OSError as error:
+        raise unwritable(store.place, error) from error

@@ -1,0 +1,62 @@
+"""What frames can be read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from ledgerframes.store.place import Place
+from ledgerframes.tables import table as table_spec
+from ledgerframes.tables.bookkeeping import COVERAGE
+
+__all__ = ["MemorySource", "Source"]
+
+
+class Source(Protocol):
+    """Where the rows of Frames are: committed segments of a store, or tables in memory."""
+
+    @property
+    def network(self) -> str:
+        """Name of the network."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a scan gives rows in the declared order."""
+
+    @property
+    def place(self) -> Place | None:
+        """Where the files are; None for tables in memory."""
+
+    @property
+    def bytes(self) -> int:
+        """Size of the files on disk."""
+
+    def scan(self, table: str) -> ds.Dataset:
+        """The rows of one table."""
+
+    def coverage(self) -> pd.DataFrame:
+        """One row per part of the range: migration_id, since, until, status, rows, source, fetched_at."""
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """Tables that are already in memory, as Arrow."""
+
+    tables: dict[str, pa.Table]
+    network: str = "memory"
+    covered: pd.DataFrame | None = None
+    ordered: bool = False
+    bytes: int = 0
+    place: Place | None = None
+
+    def scan(self, table: str) -> ds.Dataset:
+        """The rows of one table; a table that is not there is empty."""
+        return ds.dataset(self.tables.get(table, table_spec(table).empty_arrow()))
+
+    def coverage(self) -> pd.DataFrame:
+        """The coverage given at construction."""
+        return COVERAGE.empty() if self.covered is None else self.covered

@@ -1,0 +1,118 @@
+"""Whole processes that write to a store in a bucket: killed at the worst moments, and two at once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from object_stores import ObjectStore, served
+
+import ledgerframes as lf
+from ledgerframes.store import EVENTS
+
+pytestmark = pytest.mark.loopback
+WORLD = {"events": 400, "days": 1}
+WHOLE = {"since": "2026-11-08", "until": "2026-11-09T06:00:00Z"}
+
+# Small segments, so that there are several commits; a dead writer is known by its silence after a moment.
+SYNC = f"""
+import os, signal, sys
+import ledgerframes as lf
+from ledgerframes.loaders import by_range
+from ledgerframes.store import place, remote, segments
+by_range.SEGMENT_BYTES = 100_000
+remote.LEASE_SECONDS, remote.ROUNDING = 1.0, 1.0
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def dying(owner, name, turn, after=False):
+    method, left = getattr(owner, name), [turn]
+    def counted(*given):
+        left[0] -= 1
+        if left[0] == 0 and not after:
+            die()
+        result = method(*given)
+        if left[0] == 0:
+            die()
+        return result
+    setattr(owner, name, counted)
+
+MOMENTS = {{
+    "in the middle of a segment": lambda: dying(segments.SegmentWriter, "write", 4, after=True),
+    "between files and commit": lambda: dying(remote.LocalCopy, "publish", 6),
+    "in the middle of the upload": lambda: setattr(remote.shutil, "copyfileobj", die),
+    "before the copy": lambda: dying(place.Place, "copy", 3),
+    "after the copy": lambda: dying(place.Place, "copy", 1, after=True),
+    "never": lambda: None,
+}}
+MOMENTS[sys.argv[2]]()
+net = lf.connect("sandbox", store=sys.argv[1], page_size=40, parallel=2, **{WORLD!r})
+lf.load_events(net, **{WHOLE!r})
+"""
+MOMENTS = [
+    "between files and commit",
+    "in the middle of the upload",
+    "in the middle of a segment",
+    "before the copy",
+    "after the copy",
+]
+
+
+def sync(uri: str, moment: str = "never") -> subprocess.Popen[bytes]:
+    """Start a sync in a process of its own, that ends or dies."""
+    return subprocess.Popen([sys.executable, "-c", SYNC, uri, moment])
+
+
+def every_table(store: str | Path) -> dict[str, pd.DataFrame]:
+    frames = lf.load_events(lf.connect("sandbox", store=store, offline=True, **WORLD), **WHOLE)
+    return {name: frames.read(name) for name in frames.tables}
+
+
+def committed(uri: str) -> int:
+    """Rows that count now."""
+    segments = lf.connect("sandbox", store=uri, offline=True, **WORLD).store.segments(EVENTS)
+    return sum(segment.rows for segment in segments)
+
+
+@pytest.fixture(scope="module")
+def objects() -> Iterator[ObjectStore]:
+    with served() as store:
+        yield store
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path) -> dict[str, pd.DataFrame]:
+    """Every table of a local store that nobody disturbed."""
+    lf.load_events(lf.connect("sandbox", store=tmp_path / "undisturbed", **WORLD), **WHOLE)
+    return every_table(tmp_path / "undisturbed")
+
+
+def assert_equal(found: dict[str, pd.DataFrame], expected: dict[str, pd.DataFrame]) -> None:
+    for name, frame in expected.items():
+        pd.testing.assert_frame_equal(found[name], frame, obj=name)
+
+
+def test_killed_at_the_worst_moments_nothing_is_lost_or_doubled(
+    objects: ObjectStore, undisturbed: dict[str, pd.DataFrame]
+) -> None:
+    uri, before = objects.uri("killed"), 0
+    for moment in MOMENTS:
+        assert sync(uri, moment).wait() == -signal.SIGKILL, moment
+        assert committed(uri) >= before, moment
+        before = committed(uri)
+    assert before > 0
+    assert sync(uri).wait() == 0
+    assert_equal(every_table(uri), undisturbed)
+
+
+def test_two_processes_on_one_bucket_double_nothing(objects: ObjectStore, undisturbed: dict[str, pd.DataFrame]) -> None:
+    uri = objects.uri("both")
+    both = [sync(uri), sync(uri)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert_equal(every_table(uri), undisturbed)

@@ -1,0 +1,66 @@
+"""Thirty days of bulk objects over a port, read by other processes: the same rows as the range listing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.serve import make_server
+
+WORLD = {"events": 9000, "days": 30}
+WHOLE = {"since": "2026-10-10", "until": "2026-11-09"}
+PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A sandbox of thirty days, served on a loopback port."""
+    server = make_server(Sandbox(seed=3, **WORLD), 0)
+    threading.Thread(target=server.run, daemon=True).start()
+    yield server.effective_port
+    server.close()
+
+
+def ledgerframes(*arguments: str, port: int, store: Path) -> Any:
+    """One command in a process of its own; its document."""
+    settings = {
+        "LEDGERFRAMES_HISTORY_URL": f"http://127.0.0.1:{port}",
+        "LEDGERFRAMES_STORE": str(store),
+        "LEDGERFRAMES_REQUESTS_PER_SECOND": "0",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "ledgerframes.cli", *arguments, "--json"],
+        env=os.environ | settings, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table whose payloads are values: objects sort the keys of theirs, the listing does not."""
+    return frame.assign(**{name: frame[name].map(json.loads, na_action="ignore") for name in PAYLOADS if name in frame})
+
+
+@pytest.mark.loopback
+def test_thirty_days_of_objects_hold_what_the_listing_gives(tmp_path: Path, port: int) -> None:
+    whole = [part for name, time in WHOLE.items() for part in (f"--{name}", time)]
+    read = ledgerframes("sync", "bulk", *whole, "--workers", "2", port=port, store=tmp_path)
+    assert read["rows"]["bulk_objects"] > 30
+    ledgerframes("sync", "events", *whole, port=port, store=tmp_path)
+    with lf.connect("sandbox", history_url="http://127.0.0.1:9", store=tmp_path, offline=True) as net:
+        objects, listed = lf.load_bulk(net, **WHOLE), lf.load_events(net, **WHOLE)
+        assert len(listed.updates) > 5000
+        for name in ("updates", "tree_events", "reassignments"):
+            pd.testing.assert_frame_equal(readable(objects.read(name)), readable(listed.read(name)), obj=name)
+    assert ledgerframes("sync", "bulk", *whole, port=port, store=tmp_path)["requests"] == 0

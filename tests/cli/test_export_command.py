@@ -1,0 +1,177 @@
+"""`ledgerframes export` and `ledgerframes sql`: what they write, what they say, and how they fail."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import ledgerframes as lf
+
+Run = Callable[..., Any]
+DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
+
+
+@pytest.fixture
+def traffic(run: Run) -> pd.DataFrame:
+    """A day in the store, and its traffic."""
+    assert run("sync", "events", *DAY).code == 0
+    return lf.load_traffic(lf.connect(offline=True), since="2026-11-08", until="2026-11-09")
+
+
+# -- export -------------------------------------------------------------------------------------------------------
+
+
+def test_export_as_parquet(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
+    shown = run("export", "traffic", "--to", tmp_path / "x.parquet")
+    assert shown.code == 0
+    assert f"{len(traffic):,} rows" in shown.out
+    pd.testing.assert_frame_equal(lf.table("traffic").to_pandas(pq.read_table(tmp_path / "x.parquet")), traffic)
+
+
+def test_export_as_text(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
+    assert run("export", "traffic", "--to", tmp_path / "x.csv", *DAY, "--columns", "update_id, total_traffic_cost").code == 0
+    with (tmp_path / "x.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["update_id", "total_traffic_cost"]
+    assert [int(row["total_traffic_cost"]) for row in rows] == traffic["total_traffic_cost"].tolist()
+    assert run("export", "traffic", "--to", tmp_path / "x.jsonl", "--during", "2026-11-08").code == 0
+    lines = (tmp_path / "x.jsonl").read_text().splitlines()
+    assert [json.loads(line)["update_id"] for line in lines] == traffic["update_id"].tolist()
+
+
+def test_export_as_a_document(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
+    document = run("export", "traffic", "--to", tmp_path / "x.csv", "--json").document
+    assert document == {
+        "network": lf.connect().name,
+        "table": "traffic",
+        "file": str(tmp_path / "x.csv"),
+        "rows": len(traffic),
+        "bytes": (tmp_path / "x.csv").stat().st_size,
+        "provisional": False,
+    }
+    assert run("export", "traffic", "--to", tmp_path / "y.csv", "--quiet").out == ""
+
+
+def test_export_says_when_a_part_is_provisional(run: Run, tmp_path: Path) -> None:
+    run("sync", "events", "--during", "today")
+    shown = run("export", "traffic", "--to", tmp_path / "x.csv", "--during", "today")
+    assert shown.code == 0
+    assert "may still change" in shown.out
+    assert run("export", "traffic", "--to", tmp_path / "y.csv", "--during", "today", "--json").document["provisional"] is True
+
+
+def test_export_does_not_replace_a_file_unless_told(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("mine")
+    refused = run("export", "traffic", "--to", tmp_path / "x.csv")
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert (tmp_path / "x.csv").read_text() == "mine"
+    assert run("export", "traffic", "--to", tmp_path / "x.csv", "--force").code == 0
+    assert len((tmp_path / "x.csv").read_text().splitlines()) == len(traffic) + 1
+
+
+def test_export_of_a_range_that_is_not_all_there(run: Run, tmp_path: Path) -> None:
+    run("sync", "events", "--since", "2026-11-08", "--until", "2026-11-08T12:00:00Z")
+    refused = run("export", "traffic", "--to", tmp_path / "x.csv", *DAY, "--json")
+    assert refused.code == 3
+    assert refused.document["error"] == "CoverageError"
+    assert "2026-11-08T12:00:00Z" in refused.document["missing"][0]
+    assert "--partial" in refused.err
+    assert not (tmp_path / "x.csv").exists()
+    assert run("export", "traffic", "--to", tmp_path / "x.csv", *DAY, "--partial").code == 0
+    assert len((tmp_path / "x.csv").read_text().splitlines()) > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (["traffic", "--to", "x.csv"], 3, "holds nothing of table traffic"),
+        (["trafic", "--to", "x.csv"], 2, "keeps no table 'trafic'"),
+        (["traffic"], 2, "--to"),
+        (["traffic", "--to", "x.xlsx", "--partial"], 2, "Use .parquet, .csv, .jsonl"),
+        (["traffic", "--to", "x.csv", "--partial", "--columns", "cost"], 2, "no column 'cost'"),
+        (["traffic", "--to", "x.csv", "--partial", "--columns", ""], 2, "no column ''"),
+        (["traffic", "--to", "nowhere/x.csv", "--partial"], 2, "The folder nowhere is not there"),
+        (["traffic", "--to", "x.csv", "--partial", "--columns", "update_id,update_id"], 2, "asked for twice"),
+        (["bulk.traffic", "--to", "x.csv"], 2, "It keeps: events.traffic, events_by_id.traffic"),
+        (["traffic", "--to", "x.csv", "--since", "2026-11-09", "--until", "2026-11-08"], 2, "must lie before"),
+    ],
+)
+def test_export_that_makes_no_sense(run: Run, tmp_path: Path, arguments: list[str], code: int, reason: str) -> None:
+    refused = run("export", *arguments)
+    assert (refused.code, refused.out) == (code, "")
+    assert reason in refused.err
+    assert not list(tmp_path.glob("*x.*"))
+
+
+def test_export_says_what_is_not_among_the_rows(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
+    assert run("export", "updates", "--to", tmp_path / "x.csv").err == ""
+    run("sync", "bulk", *DAY)
+    shown = run("export", "updates", "--to", tmp_path / "y.csv")
+    assert shown.err == "updates are those of events; bulk holds some, too: write bulk.updates.\n"
+    named = run("export", "bulk.updates", "--to", tmp_path / "z.csv", *DAY)
+    assert (named.code, named.err) == (0, "")
+    assert len((tmp_path / "z.csv").read_text().splitlines()) > 1
+
+
+# -- sql ----------------------------------------------------------------------------------------------------------
+
+
+def test_sql_as_text(run: Run, traffic: pd.DataFrame) -> None:
+    shown = run("sql", "select max(record_time) as last, sum(total_traffic_cost) as bytes, null as nothing from traffic")
+    assert shown.code == 0
+    titles, row = shown.out.splitlines()
+    assert titles.split() == ["last", "bytes", "nothing"]
+    assert row.split() == [
+        traffic["record_time"].max().isoformat().replace("+00:00", "Z"),
+        str(traffic["total_traffic_cost"].sum()),
+    ]
+
+
+def test_sql_as_a_document(run: Run, traffic: pd.DataFrame) -> None:
+    query = (
+        "select count(*) as n, 0.0000000001::decimal(38, 10) as price, ['a'] as list, null as nothing, true as yes from traffic"
+    )
+    assert run("sql", query, *DAY, "--json").document == {
+        "columns": ["n", "price", "list", "nothing", "yes"],
+        "rows": [{"n": len(traffic), "price": "0.0000000001", "list": ["a"], "nothing": None, "yes": True}],
+    }
+    assert run("sql", "select update_id from traffic where false", "--json").document == {"columns": ["update_id"], "rows": []}
+
+
+def test_sql_says_what_the_store_lacks_and_what_may_change(run: Run) -> None:
+    empty = run("sql", "select count(*) as n from traffic")
+    assert empty.code == 0
+    assert empty.err.count("\n") == 1
+    assert "holds nothing of table traffic. `ledgerframes sync --help`" in empty.err
+    run("sync", "events", "--during", "today")
+    for asked in ((), ("--during", "today")):
+        shown = run("sql", "select count(*) as n from traffic", "--json", *asked)
+        assert shown.err == "Rows of traffic are provisional and may still change: the next sync asks for them again.\n"
+        assert shown.document["rows"][0]["n"] > 0
+    assert run("sql", "select count(*) as n from traffic", "--during", "2020").err == ""
+
+
+def test_sql_says_what_is_not_among_the_rows(run: Run, traffic: pd.DataFrame) -> None:
+    run("sync", "bulk", *DAY)
+    assert "bulk holds some, too: write bulk.updates" in run("sql", "select count(*) as n from updates").err
+    for query in ("select updates.kind from bulk.updates", "select 'updates' as x from traffic -- updates", "show tables"):
+        assert run("sql", query).err == ""
+
+
+def test_sql_shows_control_characters(run: Run) -> None:
+    assert "\x1b" not in run("sql", "select chr(27) || '[31m' as text").out
+
+
+def test_sql_that_makes_no_sense(run: Run) -> None:
+    refused = run("sql", "select * from trafic")
+    assert (refused.code, refused.out) == (2, "")
+    assert "Tables: activity_records" in refused.err
+    assert refused.err.count("\n") == 1

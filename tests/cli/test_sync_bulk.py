@@ -1,0 +1,89 @@
+"""``ledgerframes sync bulk``, and who does the work of a sync."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.sandbox import Faults
+
+Run = Callable[..., Any]
+DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
+
+
+def test_a_day_of_objects_is_read_once(run: Run) -> None:
+    first = run("sync", "bulk", *DAY, "--json")
+    assert first.code == 0
+    rows = first.document["rows"]
+    assert rows["updates"] > 0 < rows["bulk_objects"]
+    again = run("sync", "bulk", *DAY, "--json").document
+    assert again["requests"] == 0
+    assert again["rows"] == rows
+    info = run("store", "info", "--json").document
+    assert info["bulk_objects"] == rows["bulk_objects"]
+    assert "bulk objects" in run("store", "info").out
+
+
+def test_what_would_be_read_is_shown(run: Run) -> None:
+    shown = run("sync", "bulk", *DAY, "--dry-run")
+    assert shown.code == 0
+    assert shown.out.startswith("Would read ")
+    assert shown.out.count(".zstd") == len(run("sync", "bulk", *DAY, "--dry-run", "--json").document["fetch"])
+    run("sync", "bulk", *DAY)
+    assert run("sync", "bulk", *DAY, "--dry-run").out.startswith("Nothing to fetch")
+
+
+def test_objects_on_the_disk_and_by_key(run: Run, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    rows = run("sync", "bulk", *DAY, "--keep", kept, "--json").document["rows"]
+    from_disk = run("--store", tmp_path / "other", "--offline", "sync", "bulk", "--path", kept, "--json").document
+    assert from_disk["rows"] == rows
+    assert from_disk["requests"] == 0
+    key = run("--store", tmp_path / "third", "sync", "bulk", *DAY, "--dry-run", "--json").document["fetch"][0]["object_key"]
+    one = run("--store", tmp_path / "third", "sync", "bulk", "--object-key", key, "--json").document
+    assert one["rows"]["bulk_objects"] == 1
+
+
+def test_active_contracts(run: Run) -> None:
+    document = run("sync", "bulk", "--kind", "acs", "--at", "2026-11-09", "--json").document
+    assert document["rows"]["bulk_contracts"] > 0
+
+
+def test_failures_are_listed_and_the_code_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = lf.connect
+
+    def faulty(*given: Any, **named: Any) -> lf.Network:
+        return connect(*given, **named, faults=Faults(truncated_object=0.5))
+
+    monkeypatch.setattr("ledgerframes.network.connect", faulty)
+    failed = run("sync", "bulk", *DAY, "--json")
+    assert failed.code == failed.document["exit_code"] == 1
+    assert failed.document["error"] == "IntegrityError"
+    names = [name for name, _ in failed.document["failed"]]
+    assert names
+    assert all(name in failed.err for name in names)
+    partial = run("sync", "bulk", *DAY, "--partial", "--json")
+    assert partial.code == 0
+    assert len(names) + partial.document["rows"]["bulk_objects"] == len(
+        json.loads(run("--store", "elsewhere", "sync", "bulk", *DAY, "--dry-run", "--json").out)["fetch"]
+    )
+
+
+def test_processes_of_this_machine(run: Run, tmp_path: Path) -> None:
+    here = run("sync", "bulk", *DAY, "--json").document["rows"]
+    assert run("--store", tmp_path / "a", "sync", "bulk", *DAY, "--workers", 2, "--json").document["rows"] == here
+    listed = run("sync", "events", *DAY, "--json").document["rows"]
+    assert run("--store", tmp_path / "b", "sync", "events", *DAY, "--workers", 2, "--json").document["rows"] == listed
+
+
+@pytest.mark.loopback
+def test_a_cluster_that_is_not_there(run: Run) -> None:
+    missing = run("sync", "bulk", *DAY, "--dask", "tcp://127.0.0.1:9", "--json")
+    assert missing.code == 2
+    assert "dask scheduler" in missing.document["message"]
+    assert run("sync", "bulk", *DAY, "--dask", "tcp://127.0.0.1:9", "--workers", 2).code == 2

@@ -1,0 +1,464 @@
+"""Bulk objects: equal to the listing, one object a segment, and every way in which an object can be wrong."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import random
+import threading
+import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pandas as pd
+import pytest
+import zstandard
+
+import ledgerframes as lf
+from ledgerframes.errors import CoverageError, IntegrityError, NotFound, StoreError, Unreachable, UsageError
+from ledgerframes.loaders import bulk_object
+from ledgerframes.sandbox import Faults, Sandbox
+from ledgerframes.store import BULK, BULK_BY_KEY, Objects
+from ledgerframes.tables import TABLES
+
+WORLD = {"events": 900, "days": 3}
+WHOLE = {"since": "2026-11-06", "until": "2026-11-09"}
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
+
+
+def connect(store: Path, **overrides: Any) -> lf.Network:
+    return lf.connect("sandbox", **{**WORLD, "store": store, **overrides})
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table whose payloads are values: objects sort the keys of theirs, the listing does not."""
+    return frame.assign(**{name: frame[name].map(json.loads, na_action="ignore") for name in PAYLOADS if name in frame})
+
+
+def tables(frames: lf.Frames) -> dict[str, pd.DataFrame]:
+    return {name: readable(frames.read(name)) for name in ("updates", "tree_events", "reassignments")}
+
+
+def assert_equal(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
+    for name, frame in left.items():
+        pd.testing.assert_frame_equal(frame, right[name], obj=name)
+
+
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    """What the range listing gives."""
+    return tables(lf.load_events(connect(tmp_path_factory.mktemp("listed")), **WHOLE))
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every object of the world as a file named by its key."""
+    folder = tmp_path_factory.mktemp("objects")
+    box = Sandbox(**WORLD)
+    for day in box.bulk.folders():
+        for key in box.bulk.keys(day):
+            (folder / quote(key, safe="~:")).write_bytes(box.bulk.get(key) or b"")
+    return folder
+
+
+# -- what is right --------------------------------------------------------------------------------------------------
+
+
+def test_objects_hold_what_the_listing_gives(tmp_path: Path, listed: dict[str, pd.DataFrame]) -> None:
+    frames = lf.load_bulk(connect(tmp_path), **WHOLE)
+    assert len(set(frames.updates["migration_id"])) == 2, "the world has a migration, or nothing is shown about order"
+    assert_equal(tables(frames), listed)
+    assert frames.tables == ("updates", "tree_events", "reassignments", "bulk_objects")
+    assert frames.bulk_objects["lines"].sum() == len(frames.updates)
+    assert set(frames.bulk_objects["digest_check"]) == {"matched"}
+
+
+def test_an_object_is_a_segment_and_is_read_once(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    frames = lf.load_bulk(net, **DAY)
+    extents = [segment.extent for segment in net.store.segments(BULK) if segment.files]
+    assert sorted(key for extent in extents if isinstance(extent, Objects) for key in extent.object_keys) == sorted(
+        frames.bulk_objects["object_key"]
+    )
+    asked = net.requests
+    assert len(lf.load_bulk(net, **DAY).updates) == len(frames.updates)
+    assert net.requests == asked
+    lf.load_bulk(net, **WHOLE)
+    assert net.requests > asked
+    assert lf.load_bulk(net, **WHOLE).bulk_objects["object_key"].is_unique
+
+
+def test_lines_outside_the_range_are_not_in_the_frames(tmp_path: Path, listed: dict[str, pd.DataFrame]) -> None:
+    frames = lf.load_bulk(connect(tmp_path), since="2026-11-07T10:00:00Z", until="2026-11-07T11:30:00Z")
+    times = listed["updates"]["record_time"]
+    inside = listed["updates"][(times >= "2026-11-07T10:00:00Z") & (times < "2026-11-07T11:30:00Z")].reset_index(drop=True)
+    assert 0 < len(inside) < len(listed["updates"])
+    pd.testing.assert_frame_equal(frames.updates, inside)
+
+
+def test_keys_that_are_not_listed_can_be_named(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    key = next(key for key in lf.load_bulk(net, **DAY).bulk_objects["object_key"] if "compact_json" in key)
+    twin = key.replace("compact_json", "protobuf_json")
+    plain, typed = lf.load_bulk(net, object_keys=[key]), lf.load_bulk(net, object_keys=[twin])
+    assert plain.updates["update_id"].tolist() == typed.updates["update_id"].tolist()
+    assert typed.bulk_objects["encoding"].tolist() == ["protobuf_json"]
+    assert '"record":{"fields"' in "".join(typed.tree_events["create_arguments"].dropna())
+    with pytest.raises(UsageError, match="same lines"):
+        lf.load_bulk(net, object_keys=[key, twin])
+    assert lf.load_bulk(net, object_keys=[quote(key, safe="")]).updates.equals(plain.updates)
+
+
+def test_what_was_named_changes_no_range(tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame]) -> None:
+    net = connect(tmp_path)
+    lf.load_bulk(net, paths=objects)
+    key = lf.load_bulk(net, **DAY).bulk_objects["object_key"].iloc[-1]
+    lf.load_bulk(net, object_keys=[key.replace("compact_json", "protobuf_json")])
+    frames = lf.load_bulk(net, **WHOLE)
+    assert frames.updates["update_id"].is_unique
+    assert_equal(tables(frames), listed)
+    assert int(lf.sql(net, "select count(*) as n from updates")["n"][0]) == len(frames.updates)
+    contracts = lf.load_bulk(net, kind="acs", at="2026-11-08")
+    acs_key = contracts.bulk_objects["object_key"].iloc[0]
+    lf.load_bulk(net, kind="acs", object_keys=[acs_key.replace("compact_json", "protobuf_json")])
+    again = lf.load_bulk(connect(tmp_path, offline=True), kind="acs", at="2026-11-08")
+    assert len(again.bulk_contracts) == len(contracts.bulk_contracts) > 0
+    assert len(again.bulk_objects) == len(contracts.bulk_objects) > 1
+
+
+def test_a_snapshot_of_the_network_is_a_base(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    base = lf.load_bulk(net, kind="acs", at="2026-11-08").bulk_contracts
+    day = lf.load_bulk(net, **DAY)
+    expected = readable(lf.load_bulk(net, kind="acs", at="2026-11-09").bulk_contracts)
+    pd.testing.assert_frame_equal(readable(lf.active_contracts_at(day, "2026-11-09", base=base)), expected)
+
+
+def test_rows_of_two_segments_are_sorted_together(tmp_path: Path, objects: Path) -> None:
+    net = connect(tmp_path)
+    later, earlier = sorted(objects.iterdir())[1], sorted(objects.iterdir())[0]
+    for number, file in enumerate((later, earlier)):
+        (tmp_path / f"{number}.zstd").write_bytes(file.read_bytes())
+    frames = lf.load_bulk(net, paths=[tmp_path / "0.zstd", tmp_path / "1.zstd"])
+    for name in frames.tables:
+        keys = frames.read(name, [column for column in TABLES[name].sort if column != "kind"])
+        pd.testing.assert_frame_equal(keys, keys.sort_values(list(keys.columns), ignore_index=True))
+
+
+def test_compaction_leaves_objects_apart(tmp_path: Path) -> None:
+    from ledgerframes.store.compact import compact
+
+    net = connect(tmp_path)
+    keys = lf.load_bulk(net, **DAY).bulk_objects["object_key"].tolist()
+    before = tables(lf.load_bulk(net, object_keys=keys[2:4]))
+    compact(net.store)
+    after = lf.load_bulk(net, object_keys=keys[2:4])
+    assert_equal(tables(after), before)
+    assert after.bulk_objects["object_key"].tolist() == keys[2:4]
+
+
+def test_files_on_the_disk_need_no_network(tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame]) -> None:
+    net = connect(tmp_path, offline=True)
+    assert_equal(tables(lf.load_bulk(net, paths=objects)), listed)
+    assert set(lf.load_bulk(net, paths=sorted(objects.iterdir())[:2]).bulk_objects["source"]) == {"file"}
+
+
+def test_a_file_under_another_name_is_known_by_its_bytes(tmp_path: Path, objects: Path) -> None:
+    original = sorted(objects.iterdir())[3]
+    file = tmp_path / "renamed.zstd"
+    file.write_bytes(original.read_bytes())
+    net = connect(tmp_path / "store")
+    frames = lf.load_bulk(net, paths=file)
+    assert frames.bulk_objects["since"].isna().all()
+    assert lf.load_bulk(net, paths=[file, file]).updates.equals(frames.updates)
+    other = connect(tmp_path / "other")
+    by_key = lf.load_bulk(other, paths=original)
+    again = lf.load_bulk(other, paths=file)
+    assert again.bulk_objects["object_key"].tolist() == by_key.bulk_objects["object_key"].tolist()
+    assert len(other.store.holds(BULK_BY_KEY)) == 1
+
+
+def test_downloads_are_kept_when_asked(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    frames = lf.load_bulk(connect(tmp_path / "a"), **DAY, keep=kept)
+    assert len(list(kept.iterdir())) == len(frames.bulk_objects)
+    again = lf.load_bulk(connect(tmp_path / "b", offline=True), paths=kept)
+    assert_equal(tables(again), tables(frames))
+    assert not list((tmp_path / "a").rglob("*.part"))
+
+
+def test_active_contracts_are_those_of_the_newest_snapshot(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    frames = lf.load_bulk(net, kind="acs", at="2026-11-08T17:00:00Z")
+    assert set(frames.bulk_contracts["snapshot_time"].astype(str)) == {"2026-11-08 00:00:00+00:00"}
+    box = Sandbox(**WORLD)
+    client = httpx.Client(transport=httpx.WSGITransport(app=box.app), base_url=box.history_url)
+    refs = client.get("/v0/history/bulk/acs", params={"at_or_before_record_time": "2026-11-08T17:00:00Z"}).json()["object_refs"]
+    expected: dict[str, Any] = {}
+    for ref in refs:
+        with zstandard.ZstdDecompressor().stream_reader(client.get(ref["url"]).content, read_across_frames=True) as lines:
+            expected.update({(contract := json.loads(line))["contract_id"]: contract for line in lines.read().splitlines()})
+    contracts = frames.bulk_contracts
+    assert contracts["contract_id"].tolist() == sorted(expected)
+    assert [json.loads(text) for text in contracts["create_arguments"]] == [
+        expected[contract_id]["create_arguments"] for contract_id in contracts["contract_id"]
+    ]
+    offline = lf.load_bulk(connect(tmp_path, offline=True), kind="acs", at="2026-11-08T17:00:00Z")
+    pd.testing.assert_frame_equal(offline.bulk_contracts, contracts)
+    with pytest.raises(UsageError, match="lists no bulk objects"):
+        lf.load_bulk(net, kind="acs", at="2026-11-01")
+
+
+def test_state_from_history_equals_the_objects_of_active_contracts(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09")
+    for day in ("2026-11-07", "2026-11-08", "2026-11-09"):
+        snapshot = readable(lf.load_bulk(net, kind="acs", at=day).bulk_contracts)
+        pd.testing.assert_frame_equal(readable(lf.active_contracts_at(frames, day)), snapshot)
+
+
+# -- who does the work ----------------------------------------------------------------------------------------------
+
+
+class Shuffling(Executor):
+    """Ends tasks in an order of its own."""
+
+    def __init__(self, seed: int) -> None:
+        self._pool = ThreadPoolExecutor(3)
+        self._chance = random.Random(seed)
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        pause = self._chance.random() / 20
+        return self._pool.submit(lambda: (time.sleep(pause), fn(*args, **kwargs))[1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_order_of_workers_gives_the_same_frames(
+    tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_object, "SEGMENT_BYTES", random.Random(seed).choice([1, 50_000, 16_000_000]))
+    net = connect(tmp_path)
+    assert_equal(tables(lf.load_bulk(net, paths=objects, executor=Shuffling(seed))), listed)
+
+
+def test_two_loads_at_once_double_nothing(tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame]) -> None:
+    loads = [threading.Thread(target=lambda: lf.load_bulk(connect(tmp_path), paths=objects)) for _ in range(3)]
+    for load in loads:
+        load.start()
+    for load in loads:
+        load.join()
+    assert_equal(tables(lf.load_bulk(connect(tmp_path), paths=objects)), listed)
+
+
+# -- looking before reading -----------------------------------------------------------------------------------------
+
+
+def test_a_plan_names_what_would_be_read(tmp_path: Path) -> None:
+    net = connect(tmp_path, events=1200, days=1)
+    plan = lf.load_bulk(net, **DAY, plan=True)
+    numbers = plan["object_key"].str.extract(r"_(\d+)\.zstd")[0].astype(int)
+    assert numbers.is_monotonic_increasing
+    assert numbers.max() >= 10, "10 must come after 2, or nothing is shown"
+    lf.load_bulk(net, **DAY)
+    assert lf.load_bulk(net, **DAY, plan=True).empty
+
+
+def test_offline_what_was_not_read_is_an_error(tmp_path: Path) -> None:
+    lf.load_bulk(connect(tmp_path), **DAY)
+    offline = connect(tmp_path, offline=True)
+    assert len(lf.load_bulk(offline, **DAY).updates)
+    with pytest.raises(CoverageError, match="2026-11-06"):
+        lf.load_bulk(offline, **WHOLE)
+    with pytest.raises(CoverageError):
+        lf.load_bulk(offline, object_keys=["2026-11-01T00:00:00Z~2026-11-02T00:00:00Z/updates_0.zstd"])
+    with pytest.raises(CoverageError, match="snapshot"):
+        lf.load_bulk(offline, kind="acs")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, "Which range"),
+        ({**DAY, "object_keys": ["x"]}, "one of them"),
+        ({"until": "2026-11-09", "object_keys": ["x"]}, "one of them"),
+        ({"kind": "acs", **DAY}, "give at="),
+        ({"at": "2026-11-09"}, "kind='acs'"),
+        ({"kind": "other", **DAY}, "not known"),
+        ({**DAY, "executor": 3}, "not a concurrent.futures.Executor"),
+        ({"object_keys": ["x"]}, "not the key of a bulk object"),
+        ({"object_keys": "x"}, "list of keys"),
+        ({"object_keys": ["2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/ACS_compact_json_0.zstd"]}, "kind='acs'"),
+        ({"paths": "nowhere.zstd"}, "no file"),
+        ({"paths": "."}, "no .*zstd in"),
+    ],
+)
+def test_calls_that_make_no_sense(tmp_path: Path, asked: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        lf.load_bulk(connect(tmp_path), **asked)
+
+
+def test_a_range_without_objects_is_empty_and_whole(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    frames = lf.load_bulk(net, since="2026-11-09", until="2026-11-09T06:00:00Z")
+    assert len(frames.updates) == 0
+    assert frames.coverage.empty, "the day is not over: nothing is claimed about it"
+
+
+# -- what is wrong --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("truncated_object", "digest"),
+        ("corrupt_object", "digest"),
+        ("foreign_object", "something else than updates"),
+        ("bomb_object", "max_expansion"),
+    ],
+)
+def test_a_bad_object_is_named_and_the_rest_goes_on(tmp_path: Path, fault: str, words: str) -> None:
+    net = connect(tmp_path, faults=Faults(**{fault: 0.2}))
+    with pytest.raises(IntegrityError, match=words) as caught:
+        lf.load_bulk(net, **WHOLE)
+    failed = dict(caught.value.failed)
+    good = connect(tmp_path / "good")
+    every = set(lf.load_bulk(good, **WHOLE).bulk_objects["object_key"])
+    assert 0 < len(failed) < len(every)
+    assert net.store.holds(BULK) & every == every - failed.keys()
+    frames = lf.load_bulk(net, **WHOLE, partial=True)
+    assert set(frames.bulk_objects["object_key"]) == every - failed.keys()
+    # Where the service gives them right, only those are read.
+    mended = connect(tmp_path)
+    assert_equal(tables(lf.load_bulk(mended, **WHOLE)), tables(lf.load_bulk(good, **WHOLE)))
+
+
+def test_a_download_that_breaks_off_goes_on(tmp_path: Path, listed: dict[str, pd.DataFrame]) -> None:
+    for ranges in ({}, {"no_ranges": 1}):
+        store = tmp_path / f"ranges{len(ranges)}"
+        net = connect(store, faults=Faults(dropped_download=0.5, **ranges), retries=20)
+        assert_equal(tables(lf.load_bulk(net, **WHOLE)), listed)
+
+
+def test_the_digest_of_nothing_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "ledgerframes"):
+        frames = lf.load_bulk(connect(tmp_path, faults=Faults(digest_of_nothing=1)), **DAY)
+    assert set(frames.bulk_objects["digest_check"]) == {"empty_digest"}
+    assert "digest of nothing" in caplog.text
+    assert len(frames.updates)
+
+
+def test_one_object_that_nobody_gives_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = connect(tmp_path)
+    keys = lf.load_bulk(net, **DAY, plan=True)["object_key"].tolist()
+    download = net.history.bulk_download
+
+    def flaky(object_key: str, target: Path) -> Any:
+        if object_key == keys[1]:
+            raise Unreachable("broke off")
+        return download(object_key, target)
+
+    monkeypatch.setattr(net.history, "bulk_download", flaky)
+    frames = lf.load_bulk(net, **DAY, partial=True)
+    assert list(frames.failed) == [keys[1]]
+    assert "1 bulk objects" in repr(frames)
+    monkeypatch.setattr(net.history, "bulk_download", lambda *_: (_ for _ in ()).throw(Unreachable("down")))
+    with pytest.raises(Unreachable):
+        lf.load_bulk(net, **WHOLE)
+    assert net.store.holds(BULK) >= set(keys) - {keys[1]}
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file"):
+        lf.load_bulk(connect(tmp_path / "store"), **DAY, keep=tmp_path / "file" / "below")
+
+
+def test_a_hole_in_the_listing_is_not_taken_for_an_empty_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: dict[str, pd.DataFrame]
+) -> None:
+    net = connect(tmp_path)
+    listing = net.history.bulk_updates
+
+    def lacking(*given: Any, **named: Any) -> Any:
+        page = listing(*given, **named)
+        page.object_refs = [ref for ref in page.object_refs if "2026-11-07T00%3A00%3A00Z~2026-11-08" not in ref.url]
+        return page
+
+    monkeypatch.setattr(net.history, "bulk_updates", lacking)
+    assert len(lf.load_bulk(net, **WHOLE).updates) < len(listed["updates"])
+    monkeypatch.undo()
+    assert_equal(tables(lf.load_bulk(connect(tmp_path), **WHOLE)), listed)
+
+
+def test_a_key_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    good = lf.load_bulk(net, **DAY, plan=True)["object_key"].tolist()[:2]
+    missing = "2026-01-01T00:00:00Z~2026-01-02T00:00:00Z/updates_0.zstd"
+    with pytest.raises(IntegrityError) as caught:
+        lf.load_bulk(net, object_keys=[missing, *good])
+    assert [key for key, _ in caught.value.failed] == [missing]
+    assert net.store.holds(BULK_BY_KEY) >= set(good)
+    assert lf.load_bulk(net, object_keys=[missing, *good], partial=True).bulk_objects["object_key"].tolist() == good
+
+
+def damaged(content: bytes) -> dict[str, bytes]:
+    lines = zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True).read()
+    compress = zstandard.ZstdCompressor(level=3, write_content_size=False).compress
+    backwards = b"".join(line + b"\n" for line in lines.splitlines()[::-1])
+    huge = json.loads(lines.splitlines()[0])
+    huge["migration_id"] = 2**70
+    return {
+        "is empty": b"",
+        "cut off": content[:-40],
+        "not zstd": b"nothing of the kind",
+        "ends inside a line": compress(lines[:-30]),
+        "something else": compress(b'{"a":1}\n'),
+        "Line 2": compress(lines.splitlines()[0] + b"\nnot json\n"),
+        "larger than the API allows|something else": compress(json.dumps(huge).encode() + b"\n"),
+        "not in order": b"".join(compress(part) for part in (backwards * 3,)),
+    }
+
+
+def test_files_without_a_digest_are_checked_by_their_frames_and_lines(
+    tmp_path: Path, objects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ledgerframes.wire.expand.BLOCK", 40_000)
+    good = sorted(objects.iterdir())[4].read_bytes()
+    for number, (words, content) in enumerate(damaged(good).items()):
+        file = tmp_path / f"{number}.zstd"
+        file.write_bytes(content)
+        with pytest.raises(IntegrityError, match=words):
+            lf.load_bulk(connect(tmp_path / "store"), paths=file)
+    none = tmp_path / "no lines.zstd"
+    none.write_bytes(zstandard.ZstdCompressor().compress(b""))
+    assert len(lf.load_bulk(connect(tmp_path / "store"), paths=none).updates) == 0
+
+
+def test_a_network_without_bulk_storage_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = connect(tmp_path)
+
+    def absent(*_: object, **__: object) -> None:
+        raise NotFound("The requested resource could not be found.", status=404)
+
+    monkeypatch.setattr(net.history, "bulk_updates", absent)
+    with pytest.raises(UsageError, match="load_events"):
+        lf.load_bulk(net, **DAY)
+
+
+def test_a_digest_in_another_form_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = connect(tmp_path)
+    listing = net.history.bulk_updates
+
+    def strange(*given: Any, **named: Any) -> Any:
+        page = listing(*given, **named)
+        for ref in page.object_refs:
+            ref.digest = base64.b64encode(b"short").decode()
+        return page
+
+    monkeypatch.setattr(net.history, "bulk_updates", strange)
+    assert set(lf.load_bulk(net, **DAY).bulk_objects["digest_check"]) == {"unknown"}

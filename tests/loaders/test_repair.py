@@ -1,0 +1,276 @@
+"""Damaged segments come back from the service as they were, or stay named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pytest
+from object_stores import served
+
+import ledgerframes as lf
+from ledgerframes.api.transport import in_process
+from ledgerframes.api.update_format import update_format
+from ledgerframes.errors import CoverageError, StoreError, Unavailable
+from ledgerframes.loaders import by_range
+from ledgerframes.loaders.repair import repair
+from ledgerframes.network import Network
+from ledgerframes.sandbox import Sandbox
+from ledgerframes.store import BULK, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Stream
+from ledgerframes.store.compact import compact
+from ledgerframes.store.prune import left_over, prune
+from ledgerframes.store.verify import verify
+
+WORLD = {"events": 400, "days": 1}
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+
+
+def connect(store: Path, **overrides: Any) -> Network:
+    return lf.connect("sandbox", store=store, **WORLD, **overrides)
+
+
+def damage(net: Network, stream: Stream, table: str, number: int = 0) -> Path:
+    """Flip a bit in one file of a segment."""
+    holding = [segment for segment in net.store.segments(stream) if table in segment.files]
+    assert net.store.place.local
+    path = net.store.place.local / holding[number].files[table].path
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    return path
+
+
+def tables(frames: lf.Frames) -> dict[str, pd.DataFrame]:
+    shown = {name: frames.read(name) for name in frames.tables}
+    return {name: frame.drop(columns="read_at", errors="ignore") for name, frame in shown.items()}
+
+
+def assert_same(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
+    for name, frame in left.items():
+        pd.testing.assert_frame_equal(frame, right[name], obj=name)
+
+
+def by_ids(net: Network) -> lf.Frames:
+    listed = lf.load_events(connect(Path("elsewhere")), **DAY)
+    return lf.load_events(net, update_ids=listed.verdicts["update_id"].head(9).tolist(), id_source="ledger")
+
+
+LOADS: dict[str, tuple[Callable[[Network], lf.Frames], Stream, str]] = {
+    "range": (lambda net: lf.load_events(net, **DAY), EVENTS, "traffic"),
+    "ids": (by_ids, EVENTS_BY_ID, "traffic"),
+    "offsets": (lambda net: lf.load_updates(net, through=400), LEDGER, "ledger_events"),
+    "trees": (lambda net: lf.load_updates(net, through=400, shape="ledger_effects"), LEDGER, "ledger_events"),
+    "objects": (lambda net: lf.load_bulk(net, **DAY), BULK, "updates"),
+}
+
+
+@pytest.mark.parametrize("kind", LOADS)
+def test_what_was_damaged_is_as_before(tmp_path: Path, kind: str) -> None:
+    load, stream, table = LOADS[kind]
+    net = connect(tmp_path)
+    expected = tables(load(net))
+    path = damage(net, stream, table)
+    (done,) = repair(net, verify(net.store))
+    assert (done.outcome, done.note) == ("fetched again", "")
+    assert verify(net.store) == []
+    assert (tmp_path / net.name / "quarantine" / table / path.name).exists()
+    assert not path.exists()
+    again = connect(tmp_path, offline=True)
+    assert_same(tables(load(again)) if kind != "offsets" else tables(load(net)), expected)
+    assert net.store.holds(BULK) == again.store.holds(BULK)
+
+
+def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_range, "SEGMENT_BYTES", 30_000)
+    net = connect(tmp_path, page_size=20)
+    expected = tables(lf.load_events(net, **DAY))
+    compact(net.store)
+    for number in range(len(net.store.segments(EVENTS))):
+        damage(net, EVENTS, "verdicts", number)
+    assert all(done.done for done in repair(net, verify(net.store)))
+    assert_same(tables(lf.load_events(net, **DAY)), expected)
+
+
+def test_how_ids_were_found_is_kept_where_it_can_be_read(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    by_ids(net)
+    damage(net, EVENTS_BY_ID, "envelopes")
+    repair(net, verify(net.store))
+    assert set(by_ids(net).verdicts["id_source"]) == {"ledger"}
+    damage(net, EVENTS_BY_ID, "verdicts")
+    (done,) = repair(net, verify(net.store))
+    assert done.done
+    assert "id_source is user now" in done.note
+
+
+def test_a_snapshot_of_votes_cannot_be_fetched_again_and_is_never_dropped_silently(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    lf.load_price_votes(net)
+    path = damage(net, PRICE_VOTES, "price_votes")
+    (done,) = repair(net, verify(net.store))
+    assert (done.outcome, done.note) == ("cannot be fetched again", "only the latest state is served")
+    assert path.exists()
+    assert len(verify(net.store)) == 1
+    (done,) = repair(net, verify(net.store), forget=True)
+    assert done.outcome == "forgotten"
+    assert verify(net.store) == []
+    assert (tmp_path / net.name / "quarantine" / "price_votes" / path.name).exists()
+
+
+def test_a_filter_that_is_not_known_stays_until_it_is_named(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    wanted = update_format(topology=False)
+    expected = tables(lf.load_updates(net, through=400, topology=False))
+    damage(net, LEDGER, "ledger_updates")
+    (done,) = repair(net, verify(net.store))
+    assert done.outcome == "cannot be fetched again"
+    assert "filter" in done.note
+    (done,) = repair(net, verify(net.store), update_formats=[wanted])
+    assert done.done
+    assert_same(tables(lf.load_updates(net, through=400, topology=False)), expected)
+
+
+def test_pruned_offsets_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = connect(tmp_path)
+    lf.load_updates(net, through=400)
+    damage(net, LEDGER, "ledger_updates")
+    changed = msgspec.structs.replace(net.ledger.latest_pruned_offsets(), participant_pruned_up_to_inclusive=5)
+    monkeypatch.setattr(type(net.ledger), "latest_pruned_offsets", lambda _: changed)
+    (done,) = repair(net, verify(net.store))
+    assert (done.outcome, done.note) == ("cannot be fetched again", "the ledger is pruned through offset 5")
+    assert len(verify(net.store)) == 1
+
+
+def test_objects_from_files_stay(tmp_path: Path) -> None:
+    first = connect(tmp_path / "first")
+    lf.load_bulk(first, **DAY, keep=tmp_path / "kept")
+    net = connect(tmp_path / "second")
+    lf.load_bulk(net, paths=tmp_path / "kept")
+    damage(net, BULK_BY_KEY, "updates")
+    (done,) = repair(net, verify(net.store))
+    assert (done.outcome, done.done) == ("cannot be fetched again", False)
+    assert "load the file again" in done.note
+
+
+def test_offline_nothing_is_moved(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    lf.load_events(net, **DAY)
+    path = damage(net, EVENTS, "traffic")
+    offline = connect(tmp_path, offline=True)
+    with pytest.raises(CoverageError, match="nothing was moved"):
+        repair(offline, verify(net.store))
+    assert path.exists()
+    assert len(verify(net.store)) == 1
+
+
+def test_a_service_that_is_down_leaves_the_range_uncovered_and_the_others_repaired(tmp_path: Path) -> None:
+    box = Sandbox(**WORLD)
+    down: list[str] = []
+
+    def app(environ: dict[str, Any], start_response: Any) -> Any:
+        if down and down[0] in environ["PATH_INFO"]:
+            start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+            return [b"down"]
+        return box.app(environ, start_response)
+
+    urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
+    net = lf.connect("sandbox", transport=in_process(app), store=tmp_path, requests_per_second=0, retries=0, **urls)
+    expected = tables(lf.load_bulk(net, **DAY))
+    lf.load_updates(net, through=400)
+    damage(net, BULK, "updates")
+    damage(net, LEDGER, "ledger_updates")
+    down.append("bulk")
+    outcomes = {done.segment.stream: done for done in repair(net, verify(net.store))}
+    assert outcomes["ledger"].done
+    assert (outcomes["bulk"].outcome, verify(net.store)) == ("not fetched yet", [])
+    with pytest.raises(Unavailable):
+        lf.load_bulk(net, **DAY)  # the folder is not taken for known any more
+    down.clear()
+    assert_same(tables(lf.load_bulk(net, **DAY)), expected)
+
+
+def test_a_service_that_cannot_be_asked_keeps_nothing_else_from_being_repaired(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    expected = tables(lf.load_events(net, **DAY))
+    lf.load_updates(net, through=400)
+    damage(net, EVENTS, "traffic")
+    path = damage(net, LEDGER, "ledger_updates")
+    box = Sandbox(**WORLD)
+
+    def app(environ: dict[str, Any], start_response: Any) -> Any:
+        if "/v2/" in environ["PATH_INFO"]:
+            start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+            return [b"down"]
+        return box.app(environ, start_response)
+
+    urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "network": net.name}
+    halved = lf.connect("sandbox", transport=in_process(app), store=tmp_path, requests_per_second=0, retries=0, **urls)
+    for forget in (False, True):
+        outcomes = {done.segment.stream: done for done in repair(halved, verify(net.store), forget=forget)}
+        assert outcomes["ledger"].outcome == "not fetched yet"
+        assert outcomes["ledger"].note.startswith("left where it was: ")
+        assert forget or outcomes["events"].done
+    assert path.exists()
+    assert [finding.path.partition("/")[0] for finding in verify(net.store)] == ["ledger_updates"]
+    assert_same(tables(lf.load_events(connect(tmp_path, offline=True), **DAY)), expected)
+    (done,) = repair(net, verify(net.store))
+    assert done.done
+
+
+def test_another_answer_is_said(tmp_path: Path) -> None:
+    """A service that has less now than it had is seen."""
+    net = connect(tmp_path)
+    lf.load_events(net, **DAY)
+    damage(net, EVENTS, "traffic")
+    findings = verify(net.store)
+    with net.store.catalog.writing() as connection:
+        connection.execute("UPDATE files SET rows = rows + 7 WHERE segment_id = ? AND table_name = 'traffic'", [_id(findings)])
+    (done,) = repair(net, verify(net.store))
+    before = findings[0].segment.rows
+    assert (done.outcome, done.note) == ("fetched again", f"{before + 7:,} rows before, {before:,} now")
+
+
+def _id(findings: list[Any]) -> str:
+    return str(findings[0].segment.segment_id)
+
+
+def test_readers_are_told_what_to_do(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    frames = lf.load_events(net, **DAY)
+    path = damage(net, EVENTS, "traffic")
+    path.write_bytes(b"PAR1" + path.read_bytes()[4:-8] + b"no foot!")
+    with pytest.raises(StoreError, match=r"`ledgerframes store verify --repair` fetches its range again"):
+        frames.read("traffic")
+
+
+def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    lf.load_events(net, **DAY)
+    damage(net, EVENTS, "traffic")
+    repair(net, verify(net.store))
+    assert left_over(net.store) == []
+    assert prune(net.store, grace=timedelta(0)).removed == ()
+    assert len(prune(net.store, grace=timedelta(0), quarantine=True).removed) == 8
+
+
+@pytest.mark.loopback
+def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_range, "SEGMENT_BYTES", 60_000)
+    with served() as objects:
+        net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=50, **WORLD)
+        expected = tables(lf.load_events(net, **DAY))
+        (done,) = compact(net.store)
+        assert done.segments_after < done.segments_before
+        assert_same(tables(lf.load_events(net, **DAY)), expected)
+        assert len(prune(net.store, grace=timedelta(0)).removed) > 0
+        segment = net.store.segments(EVENTS)[0]
+        net.store.place.remove(segment.files["traffic"].path)
+        (finding,) = verify(net.store)
+        assert (finding.path, finding.problem) == (segment.files["traffic"].path, "missing")
+        (repaired,) = repair(net, [finding])
+        assert (repaired.outcome, verify(net.store)) == ("fetched again", [])
+        assert_same(tables(lf.load_events(net, **DAY)), expected)

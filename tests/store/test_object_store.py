@@ -1,0 +1,248 @@
+"""A store in a bucket: it holds what a folder holds, what one machine commits others read, and what is wrong is named."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from object_stores import CATALOG, KEYS, Machine, ObjectStore, commit, left_in, replace_catalog, seen, served
+
+import ledgerframes as lf
+from ledgerframes.api.transport import in_process
+from ledgerframes.cli.store import describe
+from ledgerframes.doctor import check_store
+from ledgerframes.errors import StoreError
+from ledgerframes.sandbox import Sandbox
+from ledgerframes.store import EVENTS, Migration, Store
+from ledgerframes.store.catalog import SCHEMA_VERSION
+from ledgerframes.store.place import Place
+from ledgerframes.times import Window
+
+pytestmark = pytest.mark.loopback
+WORLD = {"events": 400, "days": 1}
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+
+
+# -- the whole cycle ------------------------------------------------------------------------------------------------
+
+
+def test_a_store_in_a_bucket_holds_what_a_folder_holds(uri: str, machine: Machine, tmp_path: Path) -> None:
+    expected = lf.load_events(lf.connect("sandbox", **WORLD), **DAY)
+    machine()
+    net = lf.connect("sandbox", store=uri, **WORLD)
+    found = lf.load_events(net, **DAY)
+    asked = net.requests
+    assert len(lf.load_events(net, **DAY, plan=True)) == 0
+    lf.load_events(net, **DAY)
+    assert net.requests == asked
+    machine()
+    offline = lf.load_events(lf.connect("sandbox", store=uri, offline=True, **WORLD), **DAY)
+    for frames in (found, offline):
+        assert frames.tables == expected.tables
+        for name in expected.tables:
+            pd.testing.assert_frame_equal(frames.read(name), expected.read(name), obj=name)
+    assert len(found.traffic) > 0
+
+    document = describe(net)
+    assert document["exists"]
+    assert document["folder"] == f"s3://bucket/{tmp_path.name}/{net.name}"
+    assert document["tables"]["events.traffic"]["rows"] == len(found.traffic)
+    other = lf.connect("sandbox", store=uri, seed=2, **WORLD)
+    assert describe(other)["other_networks"] == [net.name]
+    assert not other.store.exists()
+    assert [check.status for check in check_store(net)] == ["ok", "ok"]
+    assert left_in(net.store) == [CATALOG]
+    assert not any(key in f"{net!r} {net._repr_html_()} {document}" for key in KEYS.values())
+
+
+def test_a_snapshot_is_a_local_copy_over_the_bucket(uri: str, machine: Machine, tmp_path: Path) -> None:
+    store = machine()
+    commit(store, 0, 5, 1, final=False)
+    store.freeze(tmp_path / "frozen.sqlite")
+    commit(machine(), 0, 9, 2)
+    assert seen(Store(uri, "net", tmp_path / "frozen.sqlite")) == dict.fromkeys(range(5), 1)
+    assert seen(store) == dict.fromkeys(range(9), 2)
+    net = lf.connect(store=uri, snapshot=tmp_path / "frozen.sqlite", **WORLD)
+    assert net.offline
+    assert net.store.migrations() == []
+
+
+def test_the_wallets_journal_stays_on_this_machine(uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    box = Sandbox(**WORLD)
+    urls = {"history_url": box.history_url, "wallet_url": box.wallet_url}
+    net = lf.connect("sandbox", transport=in_process(box.app), token=box.token, store=uri, requests_per_second=0, **urls)
+    expiry = box.now.replace(year=2099)
+    net.wallet.offer_transfer(receiver=box.user_parties[1], amount=Decimal("1.5"), description="gift", expires_at=expiry)
+    assert len(lf.load_transfer_offers(net)) == 1
+    assert tmp_path / "data" in net.local_folder.parents
+    assert any(net.local_folder.iterdir())
+    assert list(net.store.root.files()) == []
+
+
+# -- readers --------------------------------------------------------------------------------------------------------
+
+
+def test_a_reader_sees_commits_whole_and_in_order_while_a_writer_goes_on(machine: Machine) -> None:
+    writer, reader = machine(), machine()
+    steps, sights = 8, []
+
+    def write() -> None:
+        for step in range(steps):
+            commit(writer, 10 * step, 10 * step + 10, step)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    while thread.is_alive():
+        sights.append(seen(reader))
+    thread.join()
+    sights.append(seen(reader))
+    whole = {10 * step + time: step for step in range(steps) for time in range(10)}
+    for before, sight in zip([{}, *sights], sights, strict=False):
+        assert len(sight) % 10 == 0
+        assert sight == {time: whole[time] for time in range(len(sight))}
+        assert len(sight) >= len(before)
+    assert sights[-1] == whole
+    assert len({len(sight) for sight in sights}) > 2, "the writer was over before the reader could look"
+
+
+def requests(caplog: pytest.LogCaptureFixture, act: Callable[[], object]) -> list[str]:
+    """What the object store was asked meanwhile."""
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "werkzeug"):
+        act()
+    return [record.getMessage().partition('"')[2].replace("\x1b[35m\x1b[1m", "").split()[0] for record in caplog.records]
+
+
+def test_reading_again_asks_once_and_fetches_nothing(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+    commit(machine(), 0, 5, 1)
+    reader = machine()
+    assert requests(caplog, lambda: reader.segments(EVENTS)) == ["HEAD", "GET"]
+    assert requests(caplog, lambda: reader.segments(EVENTS)) == ["HEAD"]
+    commit(machine(), 5, 9, 1)
+    assert requests(caplog, lambda: reader.segments(EVENTS)) == ["HEAD", "GET"]
+
+
+def test_a_writer_reads_its_own_commit_without_fetching(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+    store = machine()
+    commit(store, 0, 5, 1)
+    assert requests(caplog, lambda: seen(store))[0] == "HEAD"
+    assert requests(caplog, lambda: store.segments(EVENTS)) == ["HEAD"]
+
+
+def test_a_catalog_replaced_between_two_requests_is_fetched_again(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit(machine(), 0, 5, 1)
+    reader, read, torn = machine(), Place.read, [True]
+
+    class Torn:
+        def __init__(self, file: pa.NativeFile) -> None:
+            self.file = file
+            self.metadata = file.metadata
+
+        def __enter__(self) -> Torn:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.file.close()
+
+        def read(self) -> bytes:
+            content = bytes(self.file.read())
+            return content[: len(content) // 2] if torn.pop() else content
+
+    monkeypatch.setattr(Place, "read", lambda place, path: Torn(read(place, path)))
+    torn[:] = [False, True, True]
+    assert len(reader.segments(EVENTS)) == 1
+    assert torn == []
+
+
+def test_a_cleaned_temporary_folder_is_no_empty_store(machine: Machine) -> None:
+    store = machine()
+    commit(store, 0, 5, 1)
+    shutil.rmtree(store.catalog.path.parent)
+    assert seen(store) == dict.fromkeys(range(5), 1)
+    shutil.rmtree(store.catalog.path.parent)
+    commit(store, 5, 7, 1)
+    assert seen(store) == dict.fromkeys(range(7), 1)
+
+
+def test_a_catalog_taken_away_is_an_empty_store(machine: Machine) -> None:
+    store = machine()
+    commit(store, 0, 5, 1)
+    store.place.remove(CATALOG)
+    assert seen(store) == {}
+    commit(store, 0, 3, 2)
+    assert seen(store) == dict.fromkeys(range(3), 2)
+
+
+def test_a_newer_schema_and_a_damaged_catalog_are_named_by_their_address(machine: Machine, tmp_path: Path) -> None:
+    store = machine()
+    path = tmp_path / "newer.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    connection.close()
+    for content, message in (
+        (path.read_bytes(), f"The store at {store.place} has schema {SCHEMA_VERSION + 1}"),
+        (b"no catalog", f"{store.place}/{CATALOG} is not a catalog that can be read"),
+    ):
+        replace_catalog(store, content)
+        for act in (lambda: store.segments(EVENTS), lambda: commit(store, 0, 1, 1)):
+            with pytest.raises(StoreError) as raised:
+                act()
+            assert message in str(raised.value)
+        with store.place.read(CATALOG) as file:
+            assert file.read() == content
+
+
+# -- what cannot be reached -----------------------------------------------------------------------------------------
+
+
+def everything(net: lf.Network) -> list[Callable[[], object]]:
+    now = datetime(2026, 11, 8, tzinfo=UTC)
+    return [
+        lambda: lf.load_events(net, **DAY),
+        lambda: describe(net),
+        lambda: net.store.snapshot(EVENTS, Window(now, now.replace(hour=1))),
+        lambda: net.store.remember([Migration(4, 0)]),
+        lambda: net.store.freeze(Path("frozen.sqlite")),
+    ]
+
+
+def test_a_missing_bucket_is_no_empty_store(objects: ObjectStore) -> None:
+    net = lf.connect("sandbox", store=objects.uri("x", bucket="nowhere"), **WORLD)
+    for act in everything(net):
+        with pytest.raises(StoreError, match=r"has no such bucket .* Create the bucket, or correct the setting store\.$"):
+            act()
+    assert [check.status for check in check_store(net)] == ["failed", "failed"]
+    assert "bucket" in check_store(net)[0].next_step
+
+
+def test_refused_keys_are_an_error_with_the_next_step(objects: ObjectStore, uri: str) -> None:
+    net = lf.connect("sandbox", store=uri, **WORLD)
+    objects.demand_keys(True)
+    try:
+        for act in everything(net):
+            with pytest.raises(StoreError, match=r"(refuses|does not know) the keys .* Check the keys") as raised:
+                act()
+            assert not any(key in f"{raised.value!r}" for key in KEYS.values())
+        checks = check_store(net)
+    finally:
+        objects.demand_keys(False)
+    assert [check.status for check in checks] == ["failed", "failed"]
+    assert not any(key in f"{checks}" for key in KEYS.values())
+
+
+def test_a_store_that_was_read_before_is_not_read_without_its_endpoint() -> None:
+    with served() as brief:
+        store = Store(brief.uri("x"), "net")
+        commit(store, 0, 5, 1)
+    with pytest.raises(StoreError, match="does not answer"):
+        store.segments(EVENTS)

@@ -1,0 +1,249 @@
+"""Writers of a store in a bucket: whatever fails in between, and however many there are, nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import Any
+
+import pytest
+from object_stores import CATALOG, Machine, commit, left_in, replace_catalog, seen
+
+from ledgerframes.errors import StoreError
+from ledgerframes.store import Store, remote
+from ledgerframes.store.place import Place
+from ledgerframes.store.remote import CLAIM, UPLOAD, WRITERS, Lease, LocalCopy
+
+pytestmark = pytest.mark.loopback
+
+
+# -- failures between the files and the commit ----------------------------------------------------------------------
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, *, after: bool = False) -> None:
+    """The next call of a method fails, before or after it has done its work."""
+    method, left = getattr(owner, name), [True]
+
+    def once(*given: Any, **named: Any) -> Any:
+        broken = left and left.pop()
+        if broken and not after:
+            raise StoreError("injected")
+        result = method(*given, **named)
+        if broken:
+            raise StoreError("injected")
+        return result
+
+    monkeypatch.setattr(owner, name, once)
+
+
+POINTS = [
+    (Lease, "_claim"),
+    (Lease, "_taken"),
+    (LocalCopy, "refresh"),
+    (LocalCopy, "publish"),
+    (Lease, "upload"),
+    (Lease, "require"),
+    (LocalCopy, "_current"),
+    (Place, "copy"),
+]
+
+
+@pytest.mark.parametrize(("owner", "name"), POINTS, ids=lambda each: getattr(each, "__name__", each))
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_commit_that_fails_never_happened(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, owner: type, name: str, after: bool
+) -> None:
+    monkeypatch.setattr(remote, "ROUNDING", -1000.0)  # what was left behind is dead at once
+    store, reader = machine(), machine()
+    commit(store, 0, 5, 1, final=False)
+    with monkeypatch.context() as patch:
+        failing(patch, owner, name, after=after)
+        with pytest.raises(StoreError, match="injected"):
+            commit(store, 0, 9, 2)
+    # A copy whose answer was lost has happened; before it nothing has.
+    happened = after and name in ("copy", "publish")
+    now = dict.fromkeys(range(9), 2) if happened else dict.fromkeys(range(5), 1)
+    assert seen(reader) == seen(store) == now
+    commit(store, 0, 9, 2)
+    assert seen(reader) == seen(store) == dict.fromkeys(range(9), 2)
+    assert left_in(store) == [CATALOG]
+
+
+def test_an_upload_that_breaks_off_leaves_the_catalog_that_counts(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = machine()
+    commit(store, 0, 5, 1)
+
+    def interrupted(source: Any, sink: Any, _: int) -> None:
+        sink.write(source.read(100))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("ledgerframes.store.remote.shutil.copyfileobj", interrupted)
+        commit(store, 5, 9, 2)
+    assert seen(store) == seen(machine()) == dict.fromkeys(range(5), 1)
+    assert left_in(store) == [CATALOG]
+
+
+def test_a_commit_counts_even_if_nothing_can_be_asked_afterwards(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, copy = machine(), Place.copy
+
+    def copied(place: Place, path: str, target: str) -> None:
+        copy(place, path, target)
+        failing(monkeypatch, LocalCopy, "_current")
+        failing(monkeypatch, Place, "remove")
+
+    monkeypatch.setattr(Place, "copy", copied)
+    commit(store, 0, 5, 1)
+    assert seen(store) == seen(machine()) == dict.fromkeys(range(5), 1)
+
+
+def test_what_the_block_raises_is_raised_as_it_is(machine: Machine) -> None:
+    store = machine()
+    with pytest.raises(FileNotFoundError), store.catalog.writing():
+        raise FileNotFoundError("of the caller")
+    assert not store.exists()
+    assert left_in(store) == []
+
+
+# -- several writers ------------------------------------------------------------------------------------------------
+
+
+def test_writers_on_several_machines_and_threads_lose_and_double_nothing(machine: Machine) -> None:
+    stores, failures = [machine(), machine()], []
+
+    def write(store: Store, low: int) -> None:
+        try:
+            commit(store, low, low + 6, 7)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(stores[low % 2], low)) for low in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert seen(machine()) == dict.fromkeys(range(13), 7)
+    assert left_in(stores[0]) == [CATALOG]
+
+
+def test_any_turns_of_two_machines_and_failures_give_what_a_dictionary_would(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "ROUNDING", -1000.0)
+    chance = random.Random(11)
+    stores, reader = [machine(), machine()], machine()
+    final: dict[int, int] = {}
+    provisional: dict[int, int] = {}
+    for cost in range(16):
+        low, is_final = chance.randrange(60), chance.random() < 0.5
+        high = low + chance.randint(1, 8)
+        with monkeypatch.context() as patch:
+            fails = chance.random() < 0.4
+            if fails:
+                owner, name = chance.choice(POINTS)
+                failing(patch, owner, name)
+            try:
+                commit(chance.choice(stores), low, high, cost, final=is_final)
+            except StoreError:
+                assert fails
+            else:
+                for time in set(range(low, high)) - final.keys():
+                    (final if is_final else provisional)[time] = cost
+                    if is_final:
+                        provisional.pop(time, None)
+        if chance.random() < 0.3:
+            assert seen(reader) == {**provisional, **final}
+    assert seen(reader) == seen(stores[0]) == seen(stores[1]) == {**provisional, **final}
+
+
+def claim_of_another(store: Store) -> None:
+    for kind in (CLAIM, UPLOAD):
+        with store.place.write(f"{WRITERS}/other.{kind}") as file:
+            file.write(b"x")
+
+
+def test_a_living_writer_is_waited_for_and_then_named(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = machine()
+    commit(store, 0, 5, 1)
+    claim_of_another(store)
+    monkeypatch.setattr(remote, "BUSY_SECONDS", 0.2)
+    with pytest.raises(StoreError, match=r"Others have been writing to s3://.* Run again when they have ended"):
+        commit(store, 5, 9, 1)
+    assert seen(store) == dict.fromkeys(range(5), 1)
+    assert left_in(store) == [CATALOG, f"{WRITERS}/other.{CLAIM}", f"{WRITERS}/other.{UPLOAD}"]
+
+
+def test_a_dead_writer_is_cleared_away(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = machine()
+    claim_of_another(store)
+    with store.place.write(f"{WRITERS}/third.{UPLOAD}") as file:  # its claim was taken away already
+        file.write(b"x")
+    monkeypatch.setattr(remote, "ROUNDING", -1000.0)
+    commit(store, 0, 5, 1)
+    assert left_in(store) == [CATALOG]
+
+
+def test_renewing_keeps_a_slow_writer_alive(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "LEASE_SECONDS", 0.2)
+    place = machine().place
+    with Lease(place) as lease:
+        while not place.exists(lease.path("renewed")):
+            pass
+    assert list(place.files()) == []
+    assert not lease._renewing.is_alive()
+
+
+@pytest.mark.parametrize("moment", [(LocalCopy, "publish"), (Lease, "upload"), (Place, "copy")], ids=lambda each: each[1])
+def test_a_writer_that_was_taken_for_dead_overwrites_nothing(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, moment: tuple[type, str]
+) -> None:
+    """Wherever it stood still meanwhile: before it uploaded, before it looked again, and before the very last request."""
+    slow, quick = machine(), machine()
+    commit(quick, 0, 5, 1)
+    owner, name = moment
+    method, left = getattr(owner, name), [True]
+
+    def stood_still(*given: Any) -> Any:
+        if left and left.pop():
+            with monkeypatch.context() as patch:
+                patch.setattr(remote, "ROUNDING", -1000.0)
+                commit(quick, 5, 9, 2)
+        return method(*given)
+
+    monkeypatch.setattr(owner, name, stood_still)
+    with pytest.raises(StoreError, match="Run again"):
+        commit(slow, 7, 12, 3)
+    assert seen(slow) == {**dict.fromkeys(range(5), 1), **dict.fromkeys(range(5, 9), 2)}
+    commit(slow, 7, 12, 3)
+    assert seen(quick) == {**dict.fromkeys(range(5), 1), **dict.fromkeys(range(5, 9), 2), **dict.fromkeys(range(9, 12), 3)}
+    assert left_in(slow) == [CATALOG]
+
+
+def test_a_writer_that_stood_still_after_its_commit_reads_what_came_later(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, quick, copy, left = machine(), machine(), Place.copy, [True]
+
+    def stood_still(*given: Any) -> None:
+        copy(*given)
+        if left and left.pop():
+            with monkeypatch.context() as patch:
+                patch.setattr(remote, "ROUNDING", -1000.0)
+                commit(quick, 5, 9, 2)
+
+    monkeypatch.setattr(Place, "copy", stood_still)
+    commit(slow, 0, 5, 1)
+    now = {**dict.fromkeys(range(5), 1), **dict.fromkeys(range(5, 9), 2)}
+    assert seen(slow) == seen(quick) == now
+    commit(slow, 9, 10, 3)
+    assert seen(slow) == seen(quick) == {**now, 9: 3}
+
+
+def test_a_catalog_that_changed_without_a_claim_is_not_overwritten(machine: Machine) -> None:
+    store = machine()
+    commit(store, 0, 5, 1)
+    with pytest.raises(StoreError, match="nothing of this commit was kept"), store.catalog.writing():
+        replace_catalog(store, b"something else")
+    with store.place.read(CATALOG) as file:
+        assert file.read() == b"something else"

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ledgerframes.errors import StoreError
+from ledgerframes.store import EVENTS, Place, Span, Store
+from ledgerframes.store import verify as verification
+from ledgerframes.store.extent import from_microseconds
+from ledgerframes.store.prune import left_over
+from ledgerframes.store.verify import problem_of, verify
+from ledgerframes.tables.history import TRAFFIC
+
+
+def commit(store: Store, low: int, high: int) -> None:
+    times = range(low, high)
+    columns = {
+        "migration_id": pa.array([4] * len(times), pa.int64()),
+        "record_time": pa.array([from_microseconds(time) for time in times], pa.timestamp("us", tz="UTC")),
+        "update_id": pa.array([f"id{time}" for time in times], pa.string()),
+        "total_traffic_cost": pa.array(times, pa.int64()),
+        "envelope_count": pa.array([1] * len(times), pa.int32()),
+        "extra": pa.nulls(len(times), pa.string()),
+    }
+    store.commit(EVENTS, Span(4, low, high), {"traffic": TRAFFIC.from_columns(columns)}, final=True, source="test")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path, "net")
+    commit(store, 0, 5)
+    commit(store, 5, 9)
+    return store
+
+
+def first_file(store: Store) -> Path:
+    assert store.place.local
+    return store.place.local / store.segments(EVENTS)[0].files["traffic"].path
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def flip(path: Path) -> None:
+    """One bit in the data, which the footer knows nothing of."""
+    content = bytearray(path.read_bytes())
+    content[6] ^= 1
+    path.write_bytes(content)
+
+
+def scribble(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-8] + b"no foot!")
+
+
+def other_rows(path: Path) -> None:
+    with sqlite3.connect(path.parents[1] / "catalog.sqlite") as connection:
+        connection.execute("UPDATE files SET rows = rows + 1 WHERE path = ?", [f"traffic/{path.name}"])
+
+
+def other_digest(path: Path) -> None:
+    with sqlite3.connect(path.parents[1] / "catalog.sqlite") as connection:
+        connection.execute("UPDATE files SET sha256 = '00' WHERE path = ?", [f"traffic/{path.name}"])
+
+
+DAMAGES: list[tuple[Callable[[Path], Any], str | None, str]] = [  # what is done, what is found quickly, and slowly
+    (Path.unlink, "missing", "missing"),
+    (cut, "size differs", "size differs"),
+    (flip, None, "digest differs"),
+    (scribble, "unreadable", "digest differs"),
+    (other_rows, "row count differs", "row count differs"),
+    (other_digest, None, "digest differs"),
+]
+
+
+def test_what_was_written_is_what_was_promised(store: Store) -> None:
+    assert verify(store) == verify(store, quick=True) == []
+
+
+def test_an_empty_store_is_well_and_is_not_created(tmp_path: Path) -> None:
+    assert verify(Store(tmp_path / "store", "net")) == []
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(("damage", "quickly", "slowly"), DAMAGES)
+def test_every_damage_has_its_word(store: Store, damage: Callable[[Path], Any], quickly: str | None, slowly: str) -> None:
+    path, segment = first_file(store), store.segments(EVENTS)[0]
+    damage(path)
+    found = [(f.segment.segment_id, f.table, f.path, f.problem) for f in verify(store)]
+    assert found == [(segment.segment_id, "traffic", f"traffic/{path.name}", slowly)]
+    assert [finding.problem for finding in verify(store, quick=True)] == ([quickly] if quickly else [])
+
+
+def test_a_folder_in_the_place_of_a_file_is_unreadable(store: Store) -> None:
+    path = first_file(store)
+    path.unlink()
+    path.mkdir()
+    assert [finding.problem for finding in verify(store)] == ["unreadable"]
+
+
+def test_a_catalog_that_cannot_be_read_is_an_error(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "net" / "catalog.sqlite").write_bytes(b"something else" * 100)
+    with pytest.raises(StoreError, match="not a catalog"):
+        verify(store)
+
+
+def test_what_another_process_has_replaced_meanwhile_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    first_file(store).unlink()
+    replaced = store.segments(EVENTS)[0].segment_id
+
+    def overtaken(place: Place, file: Any, *, quick: bool) -> str | None:
+        with store.catalog.writing() as connection:
+            connection.execute("DELETE FROM segments WHERE segment_id = ?", [replaced])
+        return problem_of(place, file, quick=quick)
+
+    monkeypatch.setattr(verification, "problem_of", overtaken)
+    assert verify(store) == []
+
+
+def test_an_object_store_that_does_not_answer_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no route")
+
+    monkeypatch.setattr(Place, "read", fail)
+    monkeypatch.setattr(Place, "local", None)
+    with pytest.raises(StoreError, match="Try again"):
+        problem_of(store.place, store.segments(EVENTS)[0].files["traffic"])
+
+
+def test_files_that_no_catalog_names_are_left_over(store: Store, tmp_path: Path) -> None:
+    assert left_over(store) == []
+    (tmp_path / "net" / "traffic" / "half.parquet").write_bytes(b"1234")
+    (tmp_path / "net" / "traffic" / "notes.txt").write_text("a person's")
+    (tmp_path / "net" / "mine").mkdir()
+    (tmp_path / "net" / "mine" / "own.parquet").write_bytes(b"a person's")
+    assert [(stored.path, stored.bytes) for stored in left_over(store)] == [("traffic/half.parquet", 4)]

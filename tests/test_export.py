@@ -1,0 +1,349 @@
+"""One table as one file: what is read back is what the frames hold, whichever way it was written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ledgerframes as lf
+from ledgerframes import export
+from ledgerframes.errors import StoreError, UsageError
+from ledgerframes.frames import MemorySource
+from ledgerframes.store import reading
+from ledgerframes.tables import EVENT_TABLES, TABLES, Table
+from ledgerframes.tables.history import TRAFFIC, UPDATES, VERDICTS
+from ledgerframes.tables.reference import PRICE_VOTES
+
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path_factory.mktemp("store"))
+    lf.load_events(net, **DAY)
+    lf.load_updates(net)
+    lf.load_price_votes(net)
+    return net
+
+
+@pytest.fixture(scope="module")
+def frames(net: lf.Network) -> lf.Frames:
+    return lf.load_events(net, **DAY)
+
+
+def plain(value: Any) -> Any:
+    """A value as CSV and JSON show it, written down a second time."""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%dT%H:%M:%S}.{value.microsecond:06}Z".rjust(27, "0")
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return value
+
+
+def expected_rows(rows: pa.Table) -> list[dict[str, Any]]:
+    return [{name: plain(value) for name, value in row.items()} for row in rows.to_pylist()]
+
+
+# -- what is read back --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("table", [table.name for table in EVENT_TABLES])
+def test_parquet_read_back_is_the_same(frames: lf.Frames, tmp_path: Path, table: str) -> None:
+    target = tmp_path / "x.parquet"
+    assert export.write(frames, table, target) == len(frames.read(table))
+    pd.testing.assert_frame_equal(TABLES[table].to_pandas(pq.read_table(target)), frames.read(table))
+    assert pq.read_schema(target).equals(TABLES[table].schema)
+
+
+def test_parquet_row_groups_are_worth_reading(frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "BATCH_ROWS", 7)
+    monkeypatch.setattr(export, "GROUP_ROWS", 50)
+    export.write(frames, "traffic", tmp_path / "x.parquet")
+    written = pq.ParquetFile(tmp_path / "x.parquet").metadata
+    assert written.num_rows == len(frames.traffic)
+    groups = [written.row_group(group).num_rows for group in range(written.num_row_groups)]
+    assert len(groups) > 3
+    assert all(50 <= rows < 57 for rows in groups[:-1])
+
+
+@pytest.mark.parametrize("table", ["updates", "verdicts", "traffic", "tree_events"])
+def test_json_lines_parse_back(frames: lf.Frames, tmp_path: Path, table: str) -> None:
+    export.write(frames, table, tmp_path / "x.jsonl")
+    lines = (tmp_path / "x.jsonl").read_text(encoding="utf-8").split("\n")
+    assert lines.pop() == ""
+    spec = TABLES[table]
+    expected = expected_rows(frames.scan(table).to_table())
+    holds_json = [column.name for column in spec.columns if "JSON text" in column.meaning]
+    for row in expected:
+        row.update({name: json.loads(row[name]) for name in holds_json if row[name] is not None})
+    assert [json.loads(line) for line in lines] == expected
+    assert [list(json.loads(line)) for line in lines[:1]] == [list(spec.column_names)]
+
+
+@pytest.mark.parametrize("table", ["updates", "verdicts", "traffic", "tree_events"])
+def test_csv_parses_back(frames: lf.Frames, tmp_path: Path, table: str) -> None:
+    export.write(frames, table, tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    expected = expected_rows(frames.scan(table).to_table())
+    assert rows == [{name: as_csv(value) for name, value in row.items()} for row in expected]
+
+
+def as_csv(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return "" if value is None else str(value)
+
+
+def test_price_votes_keep_all_digits(net: lf.Network, tmp_path: Path) -> None:
+    votes = lf.load_price_votes(net)
+    frames = export.stored(net, "price_votes")
+    for suffix in ("csv", "jsonl"):
+        export.write(frames, "price_votes", tmp_path / f"x.{suffix}", columns=["price"])
+    prices = [json.loads(line)["price"] for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    assert prices[: len(votes)] == [None if pd.isna(price) else format(price, "f") for price in votes["price"]]
+    assert (tmp_path / "x.csv").read_text().splitlines()[1:] == [(price and f'"{price}"') or "" for price in prices]
+
+
+# -- odd values ---------------------------------------------------------------------------------------------------
+
+TEXTS = st.text(st.sampled_from('a",;\n\r\t\\\x00\x1f é😀\u2028=\ufeff'), max_size=6)
+TIMES = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)).map(lambda time: time.replace(tzinfo=UTC))
+AMOUNTS = st.decimals(Decimal(-(10**20)), Decimal(10**20), places=10)
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+
+
+def rows_of(spec: Table, names: list[str]) -> st.SearchStrategy[pa.Table]:
+    """Small tables of some columns of a declaration, with odd values."""
+
+    def values(name: str) -> st.SearchStrategy[Any]:
+        kind, nullable = spec[name].type, spec[name].nullable
+        if pa.types.is_list(kind):
+            strategy: st.SearchStrategy[Any] = st.lists(TEXTS, max_size=2)
+        else:
+            by_kind = {pa.string(): TEXTS, pa.int64(): INTEGERS, pa.timestamp("us", tz="UTC"): TIMES, pa.bool_(): st.booleans()}
+            strategy = by_kind.get(kind, AMOUNTS if pa.types.is_decimal(kind) else st.integers(0, 9))
+        return st.none() | strategy if nullable else strategy
+
+    def table(rows: list[tuple[Any, ...]]) -> pa.Table:
+        given = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
+        columns = [pa.array(given.get(column.name, [_filler(column.type)] * len(rows)), column.type) for column in spec.columns]
+        return pa.table(columns, schema=spec.schema)
+
+    return st.lists(st.tuples(*(values(name) for name in names)), max_size=4).map(table)
+
+
+def _filler(kind: pa.DataType) -> Any:
+    if pa.types.is_timestamp(kind):
+        return datetime(2026, 1, 1, tzinfo=UTC)
+    if pa.types.is_string(kind) or pa.types.is_dictionary(kind):
+        return "x"
+    if pa.types.is_boolean(kind):
+        return False
+    return [] if pa.types.is_list(kind) else 0
+
+
+ODD = [
+    (UPDATES, ["update_id", "workflow_id", "record_time", "effective_at", "root_event_ids", "migration_id"]),
+    (PRICE_VOTES, ["sv", "price", "last_updated_at"]),
+    (VERDICTS, ["update_id", "submitting_parties", "finalization_time"]),
+]
+
+
+@pytest.mark.parametrize(("spec", "names"), ODD, ids=lambda value: getattr(value, "name", ""))
+@settings(max_examples=60)
+@given(data=st.data())
+def test_odd_values_come_back(
+    tmp_path_factory: pytest.TempPathFactory, spec: Table, names: list[str], data: st.DataObject
+) -> None:
+    rows = data.draw(rows_of(spec, names))
+    frames = lf.Frames(MemorySource({spec.name: rows}, ordered=True), [spec.name])
+    folder = tmp_path_factory.mktemp("odd")
+    for suffix in ("parquet", "csv", "jsonl"):
+        assert export.write(frames, spec.name, folder / f"x.{suffix}", columns=names) == rows.num_rows
+    asked = rows.select(names)
+    expected = expected_rows(asked)
+    assert pq.read_table(folder / "x.parquet").equals(asked)
+    lines = (folder / "x.jsonl").read_bytes().decode().split("\n")[:-1]
+    assert [json.loads(line) for line in lines] == expected
+    assert missing_and_text((folder / "x.csv").read_bytes(), names) == [
+        {name: None if value is None else as_csv(value) for name, value in row.items()} for row in expected
+    ]
+
+
+def missing_and_text(written: bytes, names: list[str]) -> list[dict[str, str | None]]:
+    """CSV read by a reader that tells an empty text from a missing value."""
+    options = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    return pa.csv.read_csv(
+        io.BytesIO(written), parse_options=pa.csv.ParseOptions(newlines_in_values=True), convert_options=options
+    ).to_pylist()
+
+
+def test_payloads_are_json_digit_for_digit_on_one_line(tmp_path: Path) -> None:
+    payloads = ['{"a": 1.50,\n "b": [1e400, 0E-10, "x\\ny"]}', "not json", "", None, "[]", '"\\ud83d"']
+    rows = TRAFFIC.from_columns(
+        {
+            "migration_id": pa.array([0] * 6, pa.int64()),
+            "record_time": pa.array([datetime(2026, 1, 1, tzinfo=UTC)] * 6, pa.timestamp("us", tz="UTC")),
+            "update_id": pa.array(["x"] * 6),
+            "total_traffic_cost": pa.array([2**63 - 1] * 6, pa.int64()),
+            "envelope_count": pa.array([1] * 6, pa.int32()),
+            "extra": pa.array(payloads),
+        }
+    )
+    frames = lf.Frames(MemorySource({"traffic": rows}, ordered=True), ["traffic"])
+    export.write(frames, "traffic", tmp_path / "x.jsonl", columns=["extra", "total_traffic_cost"])
+    assert (tmp_path / "x.jsonl").read_text().split("\n") == [
+        '{"extra":{"a":1.50,"b":[1e400,0E-10,"x\\ny"]},"total_traffic_cost":9223372036854775807}',
+        '{"extra":"not json","total_traffic_cost":9223372036854775807}',
+        '{"extra":"","total_traffic_cost":9223372036854775807}',
+        '{"extra":null,"total_traffic_cost":9223372036854775807}',
+        '{"extra":[],"total_traffic_cost":9223372036854775807}',
+        '{"extra":"\\"\\\\ud83d\\"","total_traffic_cost":9223372036854775807}',
+        "",
+    ]
+
+
+# -- shape --------------------------------------------------------------------------------------------------------
+
+
+def test_some_columns_in_the_order_asked(frames: lf.Frames, tmp_path: Path) -> None:
+    names = ["total_traffic_cost", "update_id"]
+    for suffix in ("parquet", "csv", "jsonl"):
+        export.write(frames, "traffic", tmp_path / f"x.{suffix}", columns=names)
+    assert pq.read_schema(tmp_path / "x.parquet").names == names
+    assert (tmp_path / "x.csv").read_text().splitlines()[0] == '"total_traffic_cost","update_id"'
+    assert list(json.loads((tmp_path / "x.jsonl").read_text().splitlines()[0])) == names
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+def test_no_rows_make_a_file_that_can_be_read(tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"x.{suffix}"
+    assert export.write(lf.Frames(MemorySource({}), ["traffic"]), "traffic", target) == 0
+    if suffix == "parquet":
+        assert pq.read_table(target).schema.equals(TRAFFIC.schema)
+    else:
+        assert target.read_text() == (",".join(f'"{name}"' for name in TRAFFIC.column_names) + "\n" if suffix == "csv" else "")
+
+
+def test_narrowed_frames_are_narrowed_in_the_file(frames: lf.Frames, tmp_path: Path) -> None:
+    narrowed = frames.between("2026-11-08", "2026-11-08T12:00:00Z").where("verdicts", verdict_result="VERDICT_RESULT_REJECTED")
+    assert 0 < export.write(narrowed, "verdicts", tmp_path / "x.parquet") == len(narrowed.verdicts) < len(frames.verdicts)
+
+
+def test_rows_are_sorted_as_declared(net: lf.Network, tmp_path: Path) -> None:
+    export.write(export.stored(net, "tree_events"), "tree_events", tmp_path / "x.parquet")
+    rows = pq.read_table(tmp_path / "x.parquet")
+    assert rows.equals(rows.sort_by([(name, "ascending") for name in TABLES["tree_events"].sort]))
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+def test_batches_are_written_as_they_come(
+    frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    """No more than a few batches are held: the file grows while the rest has not been read."""
+    sizes: list[int] = []
+    monkeypatch.setattr(reading, "BATCH_ROWS", 20)
+    monkeypatch.setattr(export, "GROUP_ROWS", 40)
+    batches = lf.Frames.batches
+
+    def watched(frames: lf.Frames, *asked: Any) -> Iterator[pa.RecordBatch]:
+        for batch in batches(frames, *asked):
+            sizes.extend(file.stat().st_size for file in tmp_path.glob(".x.*"))
+            yield batch
+
+    monkeypatch.setattr(lf.Frames, "batches", watched)
+    export.write(frames, "tree_events", tmp_path / f"x.{suffix}")
+    assert len(set(sizes)) > 10
+
+
+# -- the file -----------------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_there_is_replaced_only_when_told(frames: lf.Frames, tmp_path: Path) -> None:
+    target = tmp_path / "x.csv"
+    target.write_text("mine")
+    with pytest.raises(UsageError, match="is there already"):
+        export.write(frames, "traffic", target)
+    assert target.read_text() == "mine"
+    export.write(frames, "traffic", target, force=True)
+    assert target.read_text().startswith('"migration_id"')
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
+def test_nothing_is_left_of_a_file_that_was_not_finished(
+    frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    (tmp_path / "x.jsonl").write_text("mine")
+
+    def broken(*_: object) -> None:
+        raise error("no space left")
+
+    monkeypatch.setitem(export.WRITERS, ".jsonl", broken)
+    with pytest.raises(StoreError if error is OSError else error, match="no space left"):
+        export.write(frames, "traffic", tmp_path / "x.jsonl", force=True)
+    assert (tmp_path / "x.jsonl").read_text() == "mine"
+    assert [file.name for file in tmp_path.iterdir()] == ["x.jsonl"]
+
+
+def test_a_folder_that_is_not_there(frames: lf.Frames, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for name in ("nowhere", "file"):
+        with pytest.raises(UsageError, match=rf"The folder .*{name} is not there\. Make it"):
+            export.write(frames, "traffic", tmp_path / name / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (lambda frames, target: export.write(frames, "trafic", target), "no table 'trafic'"),
+        (lambda frames, target: export.write(frames, "price_votes", target), "These frames have no table"),
+        (lambda frames, target: export.write(frames, "traffic", target, columns=["cost"]), "no column 'cost'"),
+        (lambda frames, target: export.write(frames, "traffic", target, columns=[]), "No column"),
+        (
+            lambda frames, target: export.write(frames, "traffic", target, columns=["update_id", "update_id"]),
+            "Column update_id is asked for twice",
+        ),
+        (lambda frames, target: export.write(frames, "traffic", target.with_suffix(".xlsx")), r"Use \.parquet, \.csv, \.jsonl"),
+        (lambda frames, target: export.write(frames, "traffic", target.with_suffix("")), r"no suffix"),
+    ],
+)
+def test_what_makes_no_sense_writes_nothing(
+    frames: lf.Frames, tmp_path: Path, wrong: Callable[[lf.Frames, Path], int], reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        wrong(frames, tmp_path / "x.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_file_is_the_store_s_fault(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
+    lf.load_events(net, **DAY)
+    for file in tmp_path.rglob("traffic/*.parquet"):
+        content = file.read_bytes()
+        file.write_bytes(content[:4] + bytes(len(content) - 1004) + content[-1000:])
+    with pytest.raises(StoreError, match="traffic is damaged"):
+        export.write(export.stored(net, "traffic"), "traffic", tmp_path / "x.csv")
+    assert not (tmp_path / "x.csv").exists()

@@ -1,0 +1,40 @@
+"""`import ledgerframes` brings only what everybody needs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SHOW = "import {}, json, sys; print(json.dumps(list(sys.modules)))"
+
+
+def modules_after(name: str) -> set[str]:
+    shown = subprocess.run([sys.executable, "-c", SHOW.format(name)], capture_output=True, text=True, check=True)
+    return set(json.loads(shown.stdout))
+
+
+@pytest.fixture(scope="module")
+def imported() -> set[str]:
+    return modules_after("ledgerframes")
+
+
+@pytest.mark.parametrize("name", ["matplotlib", "duckdb", "jupyter_core", "jupyter_client", "IPython", "nbformat", "jinja2"])
+def test_what_draws_asks_and_reports_comes_later(imported: set[str], name: str) -> None:
+    assert name not in imported
+
+
+@pytest.mark.parametrize("name", ["loky", "distributed", "dask", "flask", "waitress", "ledgerframes.sandbox"])
+def test_what_computes_elsewhere_and_the_sandbox_come_later(imported: set[str], name: str) -> None:
+    assert name not in imported
+
+
+@pytest.mark.parametrize("name", ["httpx", "stamina", "tqdm", "pydantic", "ledgerframes.settings"])
+def test_what_a_network_needs_comes_with_the_first_connection(imported: set[str], name: str) -> None:
+    assert name not in imported
+
+
+def test_the_names_are_those_of_modules() -> None:
+    assert {"httpx", "matplotlib"} <= modules_after("httpx, matplotlib")

@@ -1,0 +1,125 @@
+"""What an export takes from the store: what a loader gives, and never less than was asked without saying so."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes import export
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.store import EVENTS, Span
+from ledgerframes.store.extent import from_microseconds
+from ledgerframes.tables import EVENT_TABLES
+
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path_factory.mktemp("store"))
+    lf.load_events(net, **DAY)
+    lf.load_updates(net)
+    lf.load_price_votes(net)
+    return net
+
+
+@pytest.fixture(scope="module")
+def frames(net: lf.Network) -> lf.Frames:
+    return lf.load_events(net, **DAY)
+
+
+@pytest.mark.parametrize("table", [table.name for table in EVENT_TABLES])
+def test_stored_is_what_the_loader_gives(net: lf.Network, frames: lf.Frames, table: str) -> None:
+    before = net.requests
+    pd.testing.assert_frame_equal(export.stored(net, table, **DAY).read(table), frames.read(table))
+    pd.testing.assert_frame_equal(export.stored(net, table).read(table), frames.read(table))
+    assert net.requests == before
+
+
+def test_a_range_that_is_not_all_there_is_refused_unless_told(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    morning = {"since": "2026-11-08", "until": "2026-11-08T12:00:00Z"}
+    held = lf.load_events(net, **morning)
+    with pytest.raises(CoverageError, match="lacks") as refused:
+        export.stored(net, "traffic", **DAY)
+    assert "2026-11-08T12:00:00Z" in refused.value.missing[0]
+    pd.testing.assert_frame_equal(export.stored(net, "traffic", **DAY, partial=True).traffic, held.traffic)
+    pd.testing.assert_frame_equal(export.stored(net, "traffic", **morning).traffic, held.traffic)
+
+
+def test_a_range_is_refused_where_nothing_is_known_of_the_history(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    net.store.commit(EVENTS, Span(4, 0, 10), {}, final=True, source="test")
+    with pytest.raises(CoverageError, match="lacks"):
+        export.stored(net, "traffic", since=from_microseconds(0), until=from_microseconds(10) + timedelta(days=1))
+
+
+def test_an_empty_store_is_not_an_empty_table(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "nothing")
+    for asked in ({}, DAY):
+        with pytest.raises(CoverageError, match="holds nothing of table traffic"):
+            export.stored(net, "traffic", **asked)
+        assert export.stored(net, "traffic", **asked, partial=True).traffic.empty
+    assert not (tmp_path / "nothing").exists(), "reading creates nothing"
+
+
+def test_what_was_not_read_by_record_time_has_no_complete_range(net: lf.Network, frames: lf.Frames, tmp_path: Path) -> None:
+    whole = export.stored(net, "ledger_updates")
+    assert len(whole.ledger_updates) > 0
+    with pytest.raises(CoverageError, match="not by record time"):
+        export.stored(net, "ledger_updates", **DAY)
+    part = export.stored(net, "ledger_updates", **DAY, partial=True).ledger_updates
+    since, until = (pd.Timestamp(time, tz="UTC") for time in DAY.values())
+    inside = whole.ledger_updates["record_time"].between(since, until, inclusive="left")
+    assert len(part) == inside.sum() > 0
+    by_id = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    lf.load_events(by_id, update_ids=frames.verdicts["update_id"].head(2))
+    assert len(export.stored(by_id, "verdicts").verdicts) == 2
+    with pytest.raises(CoverageError, match="read as events_by_id"):
+        export.stored(by_id, "verdicts", **DAY)
+
+
+def test_a_stream_can_be_named_and_another_that_has_all_of_a_range_is(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    lf.load_events(net, since="2026-11-08", until="2026-11-08T12:00:00Z")
+    bulk = lf.load_bulk(net, **DAY)
+    with pytest.raises(CoverageError, match=r"All of it is in bulk\.updates: ask for that"):
+        export.stored(net, "updates", **DAY)
+    pd.testing.assert_frame_equal(export.stored(net, "bulk.updates", **DAY).updates, bulk.updates)
+    with pytest.raises(CoverageError, match=r"lacks 2026-11-09T.*sync bulk`") as refused:
+        export.stored(net, "bulk.updates", since="2026-11-08", until="2027-02-01")
+    assert "All of it" not in str(refused.value)
+    with pytest.raises(CoverageError, match=r"nothing of table bulk_by_key\.updates"):
+        export.stored(net, "bulk_by_key.updates")
+
+
+def test_objects_that_were_named_do_not_cover_a_range(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    keys = lf.load_bulk(net, **DAY, plan=True)["object_key"].head(1)
+    lf.load_bulk(net, object_keys=keys)
+    with pytest.raises(CoverageError, match="not known whether all"):
+        export.stored(net, "updates", **DAY)
+    assert len(export.stored(net, "bulk_by_key.updates").updates) > 0
+
+
+@pytest.mark.parametrize(
+    ("table", "asked", "reason"),
+    [
+        ("events.ledger_updates", {}, "It keeps: ledger.ledger_updates"),
+        ("nothing.traffic", {}, "keeps no nothing.traffic"),
+        ("bulk.trafic", {}, "keeps no table 'trafic'"),
+        ("trafic", {}, "keeps no table 'trafic'"),
+        ("completions", {}, "keeps no table 'completions'"),
+        ("price_votes", DAY, "no record_time"),
+        ("traffic", {"since": "2026-11-09", "until": "2026-11-08"}, "must lie before"),
+        ("traffic", {"during": "tomorow"}, "not known"),
+    ],
+)
+def test_a_question_that_makes_no_sense(net: lf.Network, table: str, asked: dict[str, str], reason: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(reason)):
+        export.stored(net, table, **asked)  # type: ignore[arg-type]
