@@ -16,7 +16,7 @@ from figures import Figure
 from measuring import PeakOfWorkers, Row, empty_store, fresh, peak_megabytes, say
 
 import ledgerframes as lf
-from ledgerframes.store import BULK
+from ledgerframes.store import BULK_BY_KEY
 
 SHARES = (1 / 8, 1 / 4, 1 / 2, 1)
 STYLE = Path(lf.__file__).parent / "ledgerframes.mplstyle"
@@ -59,7 +59,7 @@ def load(paths: list[str]) -> None:
             facts = lf.load_bulk(net, paths=paths, progress=False).bulk_objects
             seconds = time.perf_counter() - began
         peaks = [peak_megabytes(), *workers.megabytes.values()]
-        rows = sum(segment.rows for segment in net.store.segments(BULK))
+        rows = sum(segment.rows for segment in net.store.segments(BULK_BY_KEY))
     size = int(facts["expanded_bytes"].sum())
     print(json.dumps({"seconds": seconds, "bytes": size, "rows": rows, "over": max(peaks) - bare}))
 

@@ -77,7 +77,9 @@ def _history(sizes: Sizes) -> tuple[Path, list[Path]]:
 def _tables(sizes: Sizes) -> list[Row]:
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
         path = table_building.write_lines(Path(folder) / "events.jsonl")
-        return [Row(figure, HOW_TABLES) for figure in table_building.measure(path, sizes.rounds)]
+        figures = table_building.measure(path, sizes.rounds)
+        profile = table_building.where_time_goes(path)
+        return [Row(figure, HOW_TABLES, "" if figure.reached == "goal" else profile) for figure in figures]
 
 
 def main() -> int:
