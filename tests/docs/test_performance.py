@@ -38,7 +38,8 @@ def test_what_misses_is_marked_and_explained() -> None:
     limits = PAGE.read_text().partition("\n## What limits")[2]
     for name, (measured, goal, _, mark) in cells().items():
         better = float(measured) >= float(goal[2:]) if goal[0] == "≥" else float(measured) <= float(goal[2:])
-        assert better == (mark == ""), name
+        if float(measured) != float(goal[2:]):  # rounded to the goal, it may lie on either side
+            assert better == (mark == ""), name
         assert better or f"### {name}\n" in limits, name
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,7 @@ def test_an_interrupt_stops_between_pages_and_keeps_what_is_committed(
         add(*arguments)
         for process in once:
             os.kill(process, signal.SIGINT)
+            time.sleep(2)  # this range waits for its commit, and the caller has time to notice
 
     monkeypatch.setattr(net.store, "add", interrupting)
     with pytest.raises(KeyboardInterrupt):
