@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
+import threading
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -257,12 +257,12 @@ def test_an_interrupt_stops_between_pages_and_keeps_what_is_committed(
 ) -> None:
     monkeypatch.setattr(by_range, "SEGMENT_BYTES", 1)
     net = connect(tmp_path, page_size=20, parallel=2)
-    add, once = net.store.add, iter([os.getpid()])
+    add, once = net.store.add, iter([1])
 
     def interrupting(*arguments: Any) -> None:
         add(*arguments)
-        for process in once:
-            os.kill(process, signal.SIGINT)
+        for _ in once:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # a wait elsewhere would not end
             time.sleep(2)  # this range waits for its commit, and the caller has time to notice
 
     monkeypatch.setattr(net.store, "add", interrupting)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import signal
 import threading
 import time
@@ -187,7 +186,7 @@ def test_following_the_tail_loses_and_doubles_nothing(tmp_path: Path) -> None:
             time.sleep(0.02)
             box.at((time_now + (pd.Timestamp(end) - time_now) * step / 10).to_pydatetime())
         while not done.wait(1):  # again, should the first have come where Python drops it
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     done = threading.Event()
     threading.Thread(target=grow, daemon=True).start()
