@@ -11,6 +11,7 @@ import pandas as pd
 
 from ledgerframes.api.transport import Answer
 from ledgerframes.errors import CoverageError, DecodeError, NotFound, UsageError
+from ledgerframes.loaders.gathering import UNTIL_INTERRUPTED
 from ledgerframes.loaders.listing import place
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
@@ -86,7 +87,7 @@ def sync(net: Network, update_ids: list[str], id_source: str = "user", progress:
         for start in range(0, len(missing), IDS_PER_SEGMENT):
             asked = missing[start : start + IDS_PER_SEGMENT]
             lookups = {update_id: pool.submit(_look_up, net, update_id) for update_id in asked}
-            wait(lookups.values())
+            wait(lookups.values(), UNTIL_INTERRUPTED)
             # What was found is kept, also when another look-up failed.
             answered = {update_id: lookup.result() for update_id, lookup in lookups.items() if lookup.exception() is None}
             _commit(net, [answer for answer in answered.values() if answer is not None], id_source)

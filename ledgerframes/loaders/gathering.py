@@ -14,6 +14,9 @@ from ledgerframes.tables import Table
 T = TypeVar("T")
 U = TypeVar("U")
 
+# Seconds. Where an event loop has asked the system to go on after signals (nbclient's does), a wait without a limit never
+# hears of Ctrl-C; a wait with one does, however long.
+UNTIL_INTERRUPTED = threading.TIMEOUT_MAX
 SEGMENT_BYTES = 16_000_000  # Arrow bytes gathered before they are written: bounds memory, and what a kill can lose
 
 
@@ -66,7 +69,7 @@ class Beside:
             yield from items
             return
         request = self._threads[0].submit(next, items, None)
-        while (item := request.result()) is not None:
+        while (item := request.result(UNTIL_INTERRUPTED)) is not None:
             request = self._threads[0].submit(next, items, None)
             yield item
 
@@ -81,7 +84,7 @@ class Beside:
     def _finish(self) -> None:
         under_way, self._under_way = self._under_way, None
         if under_way is not None:
-            under_way.result()
+            under_way.result(UNTIL_INTERRUPTED)
 
     def __enter__(self) -> Beside:
         return self
@@ -98,7 +101,7 @@ class Beside:
 def wait_for(readings: list[Future[None]], stop: threading.Event) -> None:
     """Wait for all; on a failure or an interrupt the others stop at their next page, and what is committed stays."""
     try:
-        wait(readings, return_when=FIRST_EXCEPTION)
+        wait(readings, UNTIL_INTERRUPTED, FIRST_EXCEPTION)
         for reading in readings:
             if reading.done():
                 reading.result()

@@ -11,6 +11,7 @@ from ledgerframes.api.update_format import update_format
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import by_offset
+from ledgerframes.loaders.gathering import UNTIL_INTERRUPTED
 from ledgerframes.network import Network
 from ledgerframes.store import LEDGER
 from ledgerframes.tables import LEDGER_TABLES
@@ -118,9 +119,9 @@ def _followed(net: Network, view: by_offset.LedgerView, after: int, poll_seconds
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(by_offset.follow, net, view, after, poll_seconds, stop)
         try:
-            return following.result()
+            return following.result(UNTIL_INTERRUPTED)
         except KeyboardInterrupt:
             stop.set()
-            return following.result()
+            return following.result(UNTIL_INTERRUPTED)
         finally:
             stop.set()

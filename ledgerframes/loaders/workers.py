@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from typing import Any, Generic, TypeVar
 
 from ledgerframes.errors import UsageError, WorkerError
+from ledgerframes.loaders.gathering import UNTIL_INTERRUPTED
 
 __all__ = ["Done", "in_process", "processes", "run"]
 
@@ -69,7 +70,7 @@ def run(function: Callable[[T], R], tasks: Iterable[T], executor: Executor | Non
             while waiting and len(running) < crew.width:
                 task = waiting.popleft()
                 running[_submitted(crew.executor, function, task)] = task
-            ended = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
+            ended = next(iter(wait(running, UNTIL_INTERRUPTED, FIRST_COMPLETED).done))
             if not _died(ended):
                 deaths = 0
                 yield Done(running.pop(ended), ended)

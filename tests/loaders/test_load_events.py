@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -250,27 +247,6 @@ def test_a_network_that_does_not_list_names_the_way(tmp_path: Path) -> None:
     net = lf.connect("sandbox", history_url="http://old.invalid", transport=httpx.MockTransport(handler), store=tmp_path)
     with pytest.raises(UsageError, match="update_ids="):
         lf.load_events(net, **DAY)
-
-
-def test_an_interrupt_stops_between_pages_and_keeps_what_is_committed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: dict[str, pd.DataFrame]
-) -> None:
-    monkeypatch.setattr(by_range, "SEGMENT_BYTES", 1)
-    net = connect(tmp_path, page_size=20, parallel=2)
-    add, once = net.store.add, iter([1])
-
-    def interrupting(*arguments: Any) -> None:
-        add(*arguments)
-        for _ in once:
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # a wait elsewhere would not end
-            time.sleep(2)  # this range waits for its commit, and the caller has time to notice
-
-    monkeypatch.setattr(net.store, "add", interrupting)
-    with pytest.raises(KeyboardInterrupt):
-        lf.load_events(net, **WHOLE)
-    kept = sum(segment.rows for segment in net.store.segments(by_range.EVENTS))
-    assert 0 < kept < sum(len(frame) for frame in whole.values())
-    assert_equal(every_table(lf.load_events(connect(tmp_path), **WHOLE)), whole)
 
 
 @pytest.mark.parametrize(

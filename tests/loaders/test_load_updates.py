@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
-import threading
-import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -174,25 +171,6 @@ def test_a_grown_ledger_is_asked_only_for_the_new_part(tmp_path: Path) -> None:
     assert first.offsets is not None
     assert min(request["beginOffsetExclusive"] for request in asked) == first.offsets[1]
     assert_equal(every_table(second), every_table(lf.load_updates(connect(tmp_path / "other", Sandbox(**WORLD)))))
-
-
-def test_following_the_tail_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    box = Sandbox(**WORLD)
-    end, time_now = box.now, pd.Timestamp("2026-11-08T20:00:00Z")
-    net = connect(tmp_path, box.at(time_now.to_pydatetime()), page_size=20)
-
-    def grow() -> None:
-        for step in range(1, 11):
-            time.sleep(0.02)
-            box.at((time_now + (pd.Timestamp(end) - time_now) * step / 10).to_pydatetime())
-        while not done.wait(1):  # again, should the first have come where Python drops it
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-    done = threading.Event()
-    threading.Thread(target=grow, daemon=True).start()
-    followed = lf.load_updates(net, follow=True, poll_seconds=0.01)
-    done.set()
-    assert_equal(every_table(followed), every_table(lf.load_updates(connect(tmp_path / "other", Sandbox(**WORLD)))))
 
 
 def test_pages_are_chained_exactly_as_ordered(tmp_path: Path) -> None:

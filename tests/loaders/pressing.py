@@ -1,0 +1,70 @@
+"""Runs in a process of its own, and presses Ctrl-C there: `python pressing.py follow|load FOLDER`.
+
+A pytest worker is no place to press it: what is pressed once too often ends the worker.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import ledgerframes as lf
+from ledgerframes.api.transport import in_process
+from ledgerframes.loaders import by_range
+from ledgerframes.sandbox import Sandbox
+
+LEDGER = {"events": 600, "days": 1}
+HISTORY = {"events": 900, "days": 3}
+WHOLE = {"since": "2026-11-06", "until": "2026-11-09T06:00:00Z"}
+
+
+def press() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def follow(folder: Path) -> None:
+    """Follow a growing ledger, press Ctrl-C when it has stopped growing, and save what came."""
+    box = Sandbox(**LEDGER)
+    end, time_now = box.now, pd.Timestamp("2026-11-08T20:00:00Z")
+    box.at(time_now.to_pydatetime())
+    urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
+    limits = {"requests_per_second": 0, "page_size": 20, "store": folder / "store"}
+    net = lf.connect("sandbox", transport=in_process(box.app), **urls, **limits)
+
+    def grow() -> None:
+        for step in range(1, 11):
+            time.sleep(0.02)
+            box.at((time_now + (pd.Timestamp(end) - time_now) * step / 10).to_pydatetime())
+        time.sleep(1)
+        press()
+
+    threading.Thread(target=grow, daemon=True).start()
+    lf.save_frames(lf.load_updates(net, follow=True, poll_seconds=0.01), folder / "followed")
+
+
+def load(folder: Path) -> None:
+    """Load the history in small segments, and press Ctrl-C while the first is being committed."""
+    by_range.SEGMENT_BYTES = 1
+    net = lf.connect("sandbox", **HISTORY, page_size=20, parallel=2, store=folder / "store")
+    add, once = net.store.add, iter([1])
+
+    def interrupting(*arguments: Any) -> None:
+        add(*arguments)
+        for _ in once:
+            press()
+            time.sleep(2)  # this range waits for its commit, and the caller has time to notice
+
+    net.store.add = interrupting  # type: ignore[method-assign]
+    lf.load_events(net, **WHOLE)
+
+
+if __name__ == "__main__":
+    signal.siginterrupt(signal.SIGINT, False)  # as event loops leave it: a wait without end then never hears of it
+    {"follow": follow, "load": load}[sys.argv[1]](Path(sys.argv[2]))

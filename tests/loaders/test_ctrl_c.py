@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+from pressing import HISTORY, LEDGER, WHOLE
+
+import ledgerframes as lf
+from ledgerframes.loaders import by_range
+
+
+def pressed(what: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(Path(__file__).with_name("pressing.py")), what, str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def every_table(frames: lf.Frames) -> dict[str, pd.DataFrame]:
+    return {name: frames.read(name) for name in frames.tables}
+
+
+def assert_equal(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
+    assert left.keys() == right.keys()
+    for name, frame in left.items():
+        pd.testing.assert_frame_equal(frame, right[name], obj=name)
+
+
+def test_following_the_tail_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    done = pressed("follow", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    followed = lf.open_frames(tmp_path / "followed")
+    at_once = lf.load_updates(lf.connect("sandbox", **LEDGER, store=tmp_path / "other"))
+    assert_equal(every_table(followed), every_table(at_once))
+
+
+def test_an_interrupt_stops_between_pages_and_keeps_what_is_committed(tmp_path: Path) -> None:
+    done = pressed("load", tmp_path)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.endswith("KeyboardInterrupt\n")
+    whole = every_table(lf.load_events(lf.connect("sandbox", **HISTORY, store=tmp_path / "whole"), **WHOLE))
+    net = lf.connect("sandbox", **HISTORY, store=tmp_path / "store")
+    kept = sum(segment.rows for segment in net.store.segments(by_range.EVENTS))
+    assert 0 < kept < sum(len(frame) for frame in whole.values())
+    assert_equal(every_table(lf.load_events(net, **WHOLE)), whole)
