@@ -40,6 +40,7 @@ data: .venv/ready  ## Write the sample in data/
 	$(BIN)/python data/make.py
 
 bench: .venv/ready  ## Measure everything (15 minutes), and write docs/performance.md
+	$(BIN)/python benchmarks/sync_memory.py
 	$(BIN)/python benchmarks/run.py
 
 lock:  ## Resolve the dependencies again (needs uv)

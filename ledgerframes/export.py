@@ -125,12 +125,8 @@ def _missing(store: Store, snapshot: Snapshot, stream: str, asked: Window) -> tu
     if stream == EVENTS.name:
         known = store.migrations()
         return tuple(str(span) for span in missing_spans(asked, known, extents)) if known else (str(asked),)
-    if stream == BULK.name:  # a folder of which everything is known is recorded as an object of its own name
-        whole = [
-            Span(0, extent.low, extent.high)
-            for extent in extents
-            if isinstance(extent, Objects) and extent.object_keys <= extent.folders
-        ]
+    if stream == BULK.name:
+        whole = [Span(0, each.low, each.high) for each in extents if isinstance(each, Objects) and each.is_folder]
         return tuple(str(span.window) for span in Span.of(0, asked).minus(whole))
     return None
 

@@ -127,7 +127,7 @@ class _Folder:
 def _rows(frames: Frames, name: str) -> pa.Table:
     spec = table_spec(name)
     rows = frames.scan(name).to_table()
-    return rows.sort_by([(column, "ascending") for column in spec.sort])
+    return spec.sorted(rows)
 
 
 def _write(path: Path, rows: pa.Table) -> dict[str, Any]:

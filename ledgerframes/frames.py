@@ -68,12 +68,6 @@ def _require_possible(column: pd.Series, wanted: list[Any]) -> None:
             raise UsageError(f"Column {column.name} is never {strange[0]!r}. Values: {', '.join(known)}.")
 
 
-def _sorted(rows: pa.Table, spec: Table) -> pa.Table:
-    """Rows in the declared order; Arrow cannot sort by dictionaries."""
-    keys = {name: rows[name].cast(pa.string()) if pa.types.is_dictionary(rows[name].type) else rows[name] for name in spec.sort}
-    return rows.take(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in spec.sort]))
-
-
 class Frames:
     """Linked tables over one range of one network; each is a plain DataFrame, read when first touched.
 
@@ -264,7 +258,7 @@ class Frames:
         if self._source.ordered and spec is not BULK_OBJECTS:  # those few are in the order of their lines
             return self.scan(spec.name).to_table(columns=columns)
         rows = self.scan(spec.name).to_table(columns=list(dict.fromkeys([*columns, *spec.sort])))
-        return _sorted(rows, spec).select(columns)
+        return spec.sorted(rows).select(columns)
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name.startswith("_") or name not in self._tables:

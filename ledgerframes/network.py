@@ -18,7 +18,7 @@ from ledgerframes.api.tokens import token_source
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.wallet import wallet_refusal
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.store import STREAMS, Store
+from ledgerframes.store import Store
 from ledgerframes.wallet import Journal, OffersWallet
 
 if TYPE_CHECKING:
@@ -170,8 +170,8 @@ class Network:
         self.close()
 
     def _facts(self) -> list[tuple[str, str]]:
-        segments = [segment for stream in STREAMS.values() for segment in self.store.segments(stream)]
-        size = sum(file.bytes for segment in segments for file in segment.files.values())
+        segments = self.store.every_segment()
+        size = sum(segment.bytes for segment in segments)
         provisional = sum(segment.rows for segment in segments if not segment.final)
         return [
             ("history", ", ".join(host_of(url) for url in self.settings.history_url) or "not configured"),

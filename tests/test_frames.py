@@ -126,6 +126,16 @@ def test_frames_in_a_folder_are_the_same(frames: lf.Frames, tmp_path: Path) -> N
     pd.testing.assert_frame_equal(opened.coverage, frames.coverage)
 
 
+def test_frames_of_bulk_objects_in_a_folder_are_the_same(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
+    frames = lf.load_bulk(net, since="2026-11-08", until="2026-11-09")
+    lf.save_frames(frames, tmp_path / "folder")
+    opened = lf.open_frames(tmp_path / "folder")
+    assert opened.tables == frames.tables
+    for name in frames.tables:
+        pd.testing.assert_frame_equal(opened.read(name), frames.read(name), obj=name)
+
+
 def test_a_changed_file_is_noticed(frames: lf.Frames, tmp_path: Path) -> None:
     lf.save_frames(frames, tmp_path)
     with (tmp_path / "traffic.parquet").open("ab") as file:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import quote
 
-from ledgerframes.api.transport import Transport, host_of, pause_before_retry, tries
-from ledgerframes.errors import LedgerframesError, NotPermitted, ServiceError, StoreError, TransportError, Unreachable, UsageError
+from ledgerframes.api.transport import Transport, host_of, path_segment, pause_before_retry, tries
+from ledgerframes.errors import ServiceError, StoreError, TransportError, Unreachable
 from ledgerframes.times import iso
 from ledgerframes.wire.bulk_listing import ActiveContractsListing, Checksums, UpdatesListing
 from ledgerframes.wire.decode import decode
@@ -131,16 +130,7 @@ class BulkReads:
         -----
         Source: order, GET /v0/history/bulk/download/{object_key}. It goes on by Range where a service knows that.
         """
-        failure: LedgerframesError | None = None
-        for url in self.transport.urls:
-            try:
-                return _Downloading(self.transport, url, _path(object_key), target).all_of_it()
-            except (TransportError, ServiceError) as error:
-                if isinstance(error, ServiceError) and not (error.may_pass or isinstance(error, NotPermitted)):
-                    raise
-                failure = error
-        assert failure is not None
-        raise failure
+        return self.transport.in_turn(lambda url: _Downloading(self.transport, url, _path(object_key), target).all_of_it())
 
 
 class _Downloading:
@@ -228,7 +218,6 @@ def _is_other_object(error: Exception) -> bool:
 
 
 def _path(object_key: str) -> str:
-    if not object_key or object_key in (".", ".."):
-        raise UsageError(f"{object_key!r} is not the key of a bulk object.")
+    segment = path_segment(object_key, f"{object_key!r} is not the key of a bulk object.")
     # Servers write ~ as %7E in the URLs that they list, though no one need.
-    return f"/v0/history/bulk/download/{quote(object_key, safe='').replace('~', '%7E')}"
+    return f"/v0/history/bulk/download/{segment.replace('~', '%7E')}"

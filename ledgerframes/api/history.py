@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote
 
 import msgspec
 
 from ledgerframes.api.bulk import BulkReads
-from ledgerframes.api.transport import Answer, Transport
+from ledgerframes.api.transport import Answer, Transport, path_segment
 from ledgerframes.errors import DecodeError, UsageError
 from ledgerframes.wire.decode import decode
 from ledgerframes.wire.history import Event, EventsPage, Update, UpdatesPage
@@ -222,11 +221,8 @@ class History(BulkReads):
         return request if after is None else {"after": after.as_json(), **request}
 
 
-def _segment(text: str) -> str:
-    """An update id as one segment of a path, whatever it holds."""
-    if not text or text in (".", ".."):
-        raise UsageError(f"{text!r} is not an update id.")
-    return quote(text, safe="")
+def _segment(update_id: str) -> str:
+    return path_segment(update_id, f"{update_id!r} is not an update id.")
 
 
 def _known_encoding(value_encoding: str) -> str:

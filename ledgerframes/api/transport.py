@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urlsplit
 
 from ledgerframes.api.refusals import service_error
-from ledgerframes.errors import LedgerframesError, NotPermitted, ServiceError, Timeout, TransportError, Unreachable
+from ledgerframes.errors import LedgerframesError, NotPermitted, ServiceError, Timeout, TransportError, Unreachable, UsageError
 
 if TYPE_CHECKING:
     import httpx
     from httpx import BaseTransport
 
     from ledgerframes.settings import Limits
+
+T = TypeVar("T")
 
 logger = logging.getLogger("ledgerframes")
 
@@ -131,7 +133,7 @@ class Transport:
 
         Raises
         ------
-        Timeout, Unreachable
+        Timeout, Unreachable, UsageError
             Also for what happens while the body is read.
         ServiceError
             If the status is not success.
@@ -155,12 +157,12 @@ class Transport:
         response = self._once(url, "GET", path, {})
         return Probe(response.status_code, response.content, response.headers.get("Date", ""))
 
-    def _send(self, method: str, path: str, **content: Any) -> Answer:
-        """Ask the hosts in turn; the next one only when the one before gave no usable answer."""
+    def in_turn(self, ask: Callable[[str], T]) -> T:
+        """Ask the hosts in turn, by their URLs; the next one only when the one before gave no usable answer."""
         failure: LedgerframesError | None = None
         for url in self.urls:
             try:
-                return self._with_retries(url, method, path, content)
+                return ask(url)
             except (TransportError, ServiceError) as error:
                 if isinstance(error, ServiceError) and not (error.may_pass or isinstance(error, NotPermitted)):
                     raise  # only another operator may permit what this one does not (wire facts 1)
@@ -168,6 +170,9 @@ class Transport:
                 failure = error
         assert failure is not None
         raise failure
+
+    def _send(self, method: str, path: str, **content: Any) -> Answer:
+        return self.in_turn(lambda url: self._with_retries(url, method, path, content))
 
     def _with_retries(self, url: str, method: str, path: str, content: dict[str, Any]) -> Answer:
         for attempt in tries(self._limits.retries + 1, pause_before_retry):
@@ -278,3 +283,16 @@ def pause_before_retry(error: Exception) -> bool | float:
 
 def _in_one_line(error: Exception) -> str:
     return " ".join((str(error) or type(error).__name__).split())[:200]
+
+
+def path_segment(text: str, refusal: str) -> str:
+    """Text as one segment of a path, whatever it holds.
+
+    Raises
+    ------
+    UsageError
+        With the refusal, if no path can have it.
+    """
+    if not text or text in (".", ".."):
+        raise UsageError(refusal)
+    return quote(text, safe="")

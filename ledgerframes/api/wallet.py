@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from ledgerframes.api.refusals import service_error
 from ledgerframes.api.tokens import hide_tokens
-from ledgerframes.api.transport import LONGEST_PAUSE, Transport, tries
-from ledgerframes.errors import ServiceError, TransportError, UsageError
+from ledgerframes.api.transport import LONGEST_PAUSE, Transport, path_segment, tries
+from ledgerframes.errors import ServiceError, TransportError
 from ledgerframes.wire.decode import decode
 from ledgerframes.wire.wallet import (
     AcceptedOffer,
@@ -163,7 +162,4 @@ def _offer(contract_id: str, action: str) -> str:
 
 
 def _segment(text: str, argument: str) -> str:
-    """Text as one segment of a path, whatever it holds."""
-    if not text or text in (".", ".."):
-        raise UsageError(f"{argument}={text!r} names no offer.")
-    return quote(text, safe="")
+    return path_segment(text, f"{argument}={text!r} names no offer.")

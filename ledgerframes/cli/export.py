@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli.options import Call, During, SinceStored, Until, command
 
 
 @command
@@ -16,14 +16,9 @@ def export(
     call: Call,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A table that the store keeps, such as traffic or bulk.updates.")],
     to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to; .parquet, .csv or .jsonl says how.")],
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="First record time; all that is stored by default.")] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="First record time that is not wanted; now by default.")
-    ] = None,
-    during: Annotated[
-        str | None,
-        typer.Option(metavar="WORD", help="A range in one word: yesterday, last-week, 2026-11-03, 2026-10, and so on."),
-    ] = None,
+    since: SinceStored = None,
+    until: Until = None,
+    during: During = None,
     columns: Annotated[str | None, typer.Option(metavar="A,B", help="Only these columns, in this order.")] = None,
     partial: Annotated[bool, typer.Option("--partial", help="Take what there is, even if that is not all of the range.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,

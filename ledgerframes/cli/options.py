@@ -36,6 +36,22 @@ COMMON = {
 }
 
 
+# Ranges, as every command takes them.
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="First record time, such as 2026-11-03 or 2026-11-03T12:00:00Z.")
+]
+SinceStored = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="First record time; all that is stored by default.")
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="First record time that is not wanted; now by default.")
+]
+During = Annotated[
+    str | None,
+    typer.Option("--during", metavar="WORD", help="A range in one word: yesterday, last-week, 2026-11-03, 2026-10, and so on."),
+]
+
+
 @dataclass(frozen=True)
 class Call:
     """How one command was called: the common options, and what they mean for its output."""

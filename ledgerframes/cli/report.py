@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli.options import Call, During, Since, Until, command
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,15 +41,9 @@ def list_reports(call: Call) -> None:
 def run(
     call: Call,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A report; `ledgerframes report list` shows them.")],
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="First record time, such as 2026-11-03 or 2026-11-03T12:00:00Z.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="First record time that is not wanted; now by default.")
-    ] = None,
-    during: Annotated[
-        str | None, typer.Option(metavar="WORD", help="A range in one word: yesterday, last-week, 2026-10, and so on.")
-    ] = None,
+    since: Since = None,
+    until: Until = None,
+    during: During = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where reports are published.")] = Path("reports"),
     min_coverage: Annotated[
         float | None,

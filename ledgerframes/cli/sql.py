@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli.options import Call, During, SinceStored, Until, command
 from ledgerframes.times import iso
 
 if TYPE_CHECKING:
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 def sql(
     call: Call,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT over the tables that the store keeps.")],
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="First record time; all that is stored by default.")] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="First record time that is not wanted; now by default.")
-    ] = None,
-    during: Annotated[
-        str | None,
-        typer.Option(metavar="WORD", help="A range in one word: yesterday, last-week, 2026-11-03, 2026-10, and so on."),
-    ] = None,
+    since: SinceStored = None,
+    until: Until = None,
+    during: During = None,
 ) -> None:
     """Ask a question in SQL of what the store holds; nothing is fetched.
 

@@ -109,11 +109,11 @@ def _ranges(segments: list[Segment]) -> list[dict[str, Any]]:
 
 
 def _object_count(segments: list[Segment]) -> int:
-    """How many objects were read; a folder is recorded under its own name, which ends with a slash."""
+    """How many objects were read."""
     from ledgerframes.store import Objects
 
-    keys = {key for segment in segments if isinstance(segment.extent, Objects) for key in segment.extent.object_keys}
-    return sum(not key.endswith("/") for key in keys)
+    extents = [segment.extent for segment in segments if isinstance(segment.extent, Objects)]
+    return len({key for extent in extents if not extent.is_folder for key in extent.object_keys})
 
 
 def _ids(segments: list[Segment]) -> dict[str, int]:

@@ -11,7 +11,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.executors import DASK, WORKERS, executor_of
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli.options import Call, During, Since, Until, command
 from ledgerframes.errors import CoverageError, UsageError
 
 if TYPE_CHECKING:
@@ -32,16 +32,9 @@ def group() -> None:
 @command
 def events(
     call: Call,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="First record time, such as 2026-11-03 or 2026-11-03T12:00:00Z.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="First record time that is not wanted; now by default.")
-    ] = None,
-    during: Annotated[
-        str | None,
-        typer.Option(metavar="WORD", help="A range in one word: yesterday, last-week, 2026-11-03, 2026-10, and so on."),
-    ] = None,
+    since: Since = None,
+    until: Until = None,
+    during: During = None,
     update_ids: Annotated[
         Path | None, typer.Option("--update-ids", metavar="FILE", help="Look up the ids in this file, one a line; - is stdin.")
     ] = None,

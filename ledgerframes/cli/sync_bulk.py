@@ -10,7 +10,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.executors import DASK, WORKERS, executor_of
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli.options import Call, During, Since, Until, command
 from ledgerframes.cli.sync import app as app
 from ledgerframes.cli.sync import document_of, plan_document, plan_text, text_of
 
@@ -19,13 +19,9 @@ from ledgerframes.cli.sync import document_of, plan_document, plan_text, text_of
 @command
 def bulk(
     call: Call,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="First record time, such as 2026-11-03.")] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="First record time that is not wanted; now by default.")
-    ] = None,
-    during: Annotated[
-        str | None, typer.Option(metavar="WORD", help="A range in one word: yesterday, last-week, 2026-10.")
-    ] = None,
+    since: Since = None,
+    until: Until = None,
+    during: During = None,
     object_key: Annotated[
         list[str] | None, typer.Option("--object-key", metavar="KEY", help="Only this object; may be repeated.")
     ] = None,

@@ -109,7 +109,7 @@ def verify(
     if findings and not repair:
         _refuse(call, findings)
     repairs = _repaired(net, findings, forget)
-    files = sum(len(segment.files) for segment in _segments(net))
+    files = sum(len(segment.files) for segment in net.store.every_segment())
     document = {
         "network": net.name,
         "quick": quick,
@@ -129,12 +129,6 @@ def verify(
             # A person has seen them all in the table above.
             failed=tuple((str(each.segment.extent), _reason(each)) for each in undone) if call.as_json or call.quiet else (),
         )
-
-
-def _segments(net: Network) -> list[Any]:
-    from ledgerframes.store import STREAMS
-
-    return [segment for stream in STREAMS.values() for segment in net.store.segments(stream)]
 
 
 def _repaired(net: Network, findings: list[Finding], forget: bool) -> list[Repair]:

@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -54,7 +55,7 @@ def folders_of_updates(net: Network, asked: Window, keep: str | None) -> list[Fo
     UsageError
         If this network has no bulk storage.
     """
-    with _without_storage(net):
+    with _storage_of(net):
         return _folders(list(_listed(net, asked)), "updates", keep)
 
 
@@ -66,7 +67,7 @@ def snapshot_folder(net: Network, at: datetime, keep: str | None) -> Folder:
     UsageError
         If there is none, or this network has no bulk storage.
     """
-    with _without_storage(net):
+    with _storage_of(net):
         listing = net.history.bulk_active_contracts(at)
     found = _folders(listing.object_refs, "acs", keep)
     if len(found) == 1 and found[0].since == instant(listing.record_time):
@@ -74,21 +75,18 @@ def snapshot_folder(net: Network, at: datetime, keep: str | None) -> Folder:
     raise DecodeError(f"The snapshot of {listing.record_time} is listed with objects of {len(found)} folders.")
 
 
-class _without_storage:  # noqa: N801  (reads as a phrase)
+@contextmanager
+def _storage_of(net: Network) -> Iterator[None]:
     """Says of a network without bulk storage what to do instead: it answers 400, 404 or 501 (wire facts 6)."""
-
-    def __init__(self, net: Network) -> None:
-        self._net = net
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
-        if isinstance(error, NotFound | BadRequest) or (isinstance(error, ServiceError) and error.status == 501):
-            raise UsageError(
-                f"{self._net.name} lists no bulk objects ({error.detail or error.status}). Load by range with load_events, "
-                "or read objects that you have with paths=."
-            ) from error
+    try:
+        yield
+    except ServiceError as error:
+        if not (isinstance(error, NotFound | BadRequest) or error.status == 501):
+            raise
+        raise UsageError(
+            f"{net.name} lists no bulk objects ({error.detail or error.status}). Load by range with load_events, "
+            "or read objects that you have with paths=."
+        ) from error
 
 
 def _listed(net: Network, asked: Window) -> Iterator[ObjectRef]:

@@ -79,7 +79,7 @@ class BulkReading:
 
     def _stored_snapshot(self, at: datetime) -> Frames:
         """The newest snapshot that the store has all of; nobody can say whether the network has a newer one."""
-        whole = [extent for extent in self._extents() if _is_folder(extent) and extent.low <= microseconds(at)]
+        whole = [extent for extent in self._extents() if extent.is_folder and extent.low <= microseconds(at)]
         if not whole:
             raise CoverageError(
                 f"{self.net.name} is offline and the store has no snapshot of the active contracts before {iso(at)}. "
@@ -119,7 +119,7 @@ class BulkReading:
 
     def _missing(self, asked: Window) -> list[Window]:
         """The parts of a range of which not every object was read."""
-        whole = [Span(0, extent.low, extent.high) for extent in self._extents() if _is_folder(extent)]
+        whole = [Span(0, extent.low, extent.high) for extent in self._extents() if extent.is_folder]
         return [span.window for span in Span.of(0, asked).minus(whole)]
 
     def _unread(self, tasks: list[BulkTask]) -> list[BulkTask]:
@@ -199,10 +199,6 @@ class BulkReading:
             )
         tables = tuple(table.name for table in self.stream.tables)
         return Frames(self.net.store.snapshot_of(segments), tables, window=window, failed=failed)
-
-
-def _is_folder(extent: Objects) -> bool:
-    return all(key.endswith("/") for key in extent.object_keys)
 
 
 def _plan(tasks: list[BulkTask]) -> pd.DataFrame:

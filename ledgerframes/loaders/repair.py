@@ -170,7 +170,7 @@ def _whole_folders(net: Network, leaving: Sequence[Segment]) -> list[Segment]:
         segment
         for segment in stored
         if isinstance(segment.extent, Objects)
-        and segment.extent.object_keys <= segment.extent.folders
+        and segment.extent.is_folder
         and any((segment.stream, folder) in concerned for folder in segment.extent.folders)
     ]
 

@@ -105,6 +105,11 @@ class Segment:
         """Rows of all tables together."""
         return sum(file.rows for file in self.files.values())
 
+    @property
+    def bytes(self) -> int:
+        """Size of all files together."""
+        return sum(file.bytes for file in self.files.values())
+
 
 class Catalog:
     """One catalog file; a connection is opened for each use, so that threads and processes can share it.

@@ -18,7 +18,6 @@ from ledgerframes.store.place import Place
 from ledgerframes.store.segments import ROW_GROUP, SegmentFile, SegmentWriter, file_name
 from ledgerframes.store.store import Store, described, new_segment_id
 from ledgerframes.store.verify import problem_of
-from ledgerframes.tables import Table
 
 __all__ = ["Compacted", "compact"]
 
@@ -158,7 +157,7 @@ def _files(segments: Iterable[Segment]) -> int:
 
 
 def _bytes(segments: Iterable[Segment]) -> int:
-    return sum(file.bytes for segment in segments for file in segment.files.values())
+    return sum(segment.bytes for segment in segments)
 
 
 # -- what belongs together ------------------------------------------------------------------------------------------
@@ -265,7 +264,7 @@ def _written(place: Place, stream: Stream, merge: Merge) -> Segment:
         for table in stream.tables:
             old = [segment.files[table.name] for segment in merge.segments if table.name in segment.files]
             pieces = _pieces(place, old)
-            for rows in [_sorted(table, pieces)] if isinstance(merge.extent, Ids) and old else _full_groups(pieces):
+            for rows in [table.sorted(_one(list(pieces)))] if isinstance(merge.extent, Ids) and old else _full_groups(pieces):
                 writer.write({table.name: rows})
         files = writer.close()
     for name, rows in sum((_rows(segment) for segment in merge.segments), Counter[str]()).items():
@@ -285,7 +284,7 @@ def _pieces(place: Place, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
         if problem := problem_of(place, file):
             raise _damaged(place, file, problem)
         try:
-            with place.read(file.path) as opened, pq.ParquetFile(opened) as parquet:
+            with place.asking(), place.read(file.path) as opened, pq.ParquetFile(opened) as parquet:
                 for group in range(parquet.num_row_groups):
                     yield parquet.read_row_group(group)
         except (pa.ArrowInvalid, OSError) as error:
@@ -313,10 +312,6 @@ def _full_groups(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
             waiting, count = [rows.slice(count - rest)], rest
     if count:
         yield _one(waiting)
-
-
-def _sorted(table: Table, pieces: Iterator[pa.Table]) -> pa.Table:
-    return _one(list(pieces)).sort_by([(name, "ascending") for name in table.sort])
 
 
 def _one(tables: list[pa.Table]) -> pa.Table:

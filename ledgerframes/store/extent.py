@@ -221,8 +221,13 @@ class Objects:
 
     @property
     def folders(self) -> frozenset[str]:
-        """The folders that they lie in; a folder of which everything is known is recorded as an object of its own name."""
+        """The folders that they lie in."""
         return frozenset(key.rpartition("/")[0] + "/" for key in self.object_keys)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this says that everything of a folder is known: that is recorded as an object of the folder's own name."""
+        return self.object_keys <= self.folders
 
     def before(self, other: Objects) -> bool:
         """Whether every line of these comes before every line of the others."""

@@ -179,8 +179,8 @@ def _ending_before(segments: Sequence[Segment], edge: int) -> list[Segment]:
     """Those that end before a time; a folder of bulk objects of which everything is known stays whole."""
     whole_folders: set[str] = set()
     for segment in segments:
-        if isinstance(segment.extent, Objects) and segment.extent.high > edge:
-            whole_folders |= segment.extent.object_keys & segment.extent.folders
+        if isinstance(segment.extent, Objects) and segment.extent.is_folder and segment.extent.high > edge:
+            whole_folders |= segment.extent.folders
     return [segment for segment in segments if _ends_before(segment.extent, edge, whole_folders)]
 
 

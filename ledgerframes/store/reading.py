@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.place import Place, refused
+from ledgerframes.store.place import Place
 
 BATCH_ROWS = 8_192  # rows with payloads are large
 GONE = "It was pruned or lost: load again; if that fails too, `ledgerframes store verify --repair`."
@@ -35,12 +35,11 @@ def _row_groups(fragment: ds.Fragment, expression: pc.Expression | None) -> Sequ
 def damage_named(table: str, place: Place | None) -> Iterator[None]:
     """A damaged file is the store's fault, with a next step; a bucket that does not answer is not damage."""
     try:
-        yield
+        with place.asking() if place else nullcontext():
+            yield
     except FileNotFoundError as error:
         raise StoreError(f"A file of table {table} is gone ({error}). {GONE}") from error
-    except OSError as error:
-        raise refused(place, error) if place and not place.local else damaged(table, error) from error
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, OSError) as error:
         raise damaged(table, error) from error
 
 

@@ -51,7 +51,7 @@ class Snapshot:
     @property
     def bytes(self) -> int:
         """Size of the files on disk."""
-        return sum(file.bytes for segment in self.segments for file in segment.files.values())
+        return sum(segment.bytes for segment in self.segments)
 
     def scan(self, table: str) -> ds.Dataset:
         """The rows of one table, sorted as declared; files outside a filtered range are not opened."""

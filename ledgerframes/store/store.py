@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Catalog, Segment
-from ledgerframes.store.extent import Extent, Ids, Migration, OffsetSpan, Range, Span, Stream, missing_spans
+from ledgerframes.store.extent import STREAMS, Extent, Ids, Migration, OffsetSpan, Range, Span, Stream, missing_spans
 from ledgerframes.store.place import Place
 from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.segments import SegmentFile, write_files
@@ -197,6 +197,10 @@ class Store:
         """The committed segments, in order; those that matter for a window or an extent, or all."""
         with self.catalog.reading() as connection:
             return records.segments(connection, stream, asked)
+
+    def every_segment(self) -> list[Segment]:
+        """The committed segments of all streams, in order."""
+        return [segment for stream in STREAMS.values() for segment in self.segments(stream)]
 
     def snapshot(self, stream: Stream, asked: Window | Extent | None = None) -> Snapshot:
         """What is committed now for a window or an extent, or all of it; later commits do not change it."""

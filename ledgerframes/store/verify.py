@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ledgerframes.errors import StoreError
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.extent import STREAMS
 from ledgerframes.store.place import Place
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.store.store import Store
@@ -80,7 +78,7 @@ def verify(store: Store, *, quick: bool = False) -> list[Finding]:
     >>> verify(net.store)
     []
     """
-    files = [(segment, file) for segment in _every_segment(store) for file in segment.files.values()]
+    files = [(segment, file) for segment in store.every_segment() for file in segment.files.values()]
     with ThreadPoolExecutor(READERS) as pool:
         problems = list(pool.map(lambda each: problem_of(store.place, each[1], quick=quick), files))
     found = [
@@ -89,12 +87,8 @@ def verify(store: Store, *, quick: bool = False) -> list[Finding]:
         if problem
     ]
     # What was replaced meanwhile may be gone from the disk already.
-    counting = {segment.segment_id for segment in _every_segment(store)} if found else set()
+    counting = {segment.segment_id for segment in store.every_segment()} if found else set()
     return [finding for finding in found if finding.segment.segment_id in counting]
-
-
-def _every_segment(store: Store) -> list[Segment]:
-    return [segment for stream in STREAMS.values() for segment in store.segments(stream)]
 
 
 def problem_of(place: Place, file: SegmentFile, *, quick: bool = False) -> str | None:
@@ -106,17 +100,12 @@ def problem_of(place: Place, file: SegmentFile, *, quick: bool = False) -> str |
         If an object store does not answer, which says nothing about the file.
     """
     try:
-        with place.read(file.path) as opened:
+        with place.asking(), place.read(file.path) as opened:
             return _difference(opened, file, quick)
     except FileNotFoundError:
         return MISSING
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, OSError):
         return UNREADABLE
-    except OSError as error:
-        if place.local:
-            return UNREADABLE
-        path = f"{place}/{file.path}"
-        raise StoreError(f"{path} cannot be read now ({error}). Try again.", path=path) from error
 
 
 def _difference(opened: pa.NativeFile, file: SegmentFile, quick: bool) -> str | None:

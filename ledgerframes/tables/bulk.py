@@ -163,4 +163,4 @@ def contract_table(contracts: Sequence[ActiveContract], snapshot_time: datetime)
             "extra": json_text([contract.extra for contract in contracts], "extra"),
         }
     )
-    return rows.sort_by([(name, "ascending") for name in BULK_CONTRACTS.sort])
+    return BULK_CONTRACTS.sorted(rows)

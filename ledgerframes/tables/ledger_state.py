@@ -152,7 +152,7 @@ def active_contract_table(items: Sequence[ActiveContractItem], participant_id: s
             "extra": json_text([contract.extra for contract in contracts], "extra"),
         }
     )
-    return _sorted(rows, ACTIVE_CONTRACTS)
+    return ACTIVE_CONTRACTS.sorted(rows)
 
 
 def _entry(item: ActiveContractItem) -> tuple[str, ActiveContract, LedgerNode] | None:
@@ -209,7 +209,7 @@ def completion_table(completions: Sequence[Completion], participant_id: str) -> 
             "extra": json_text([completion.extra for completion in completions], "extra"),
         }
     )
-    return _sorted(rows, COMPLETIONS)
+    return COMPLETIONS.sorted(rows)
 
 
 def party_table(parties: Sequence[PartyDetails], participant_id: str) -> pa.Table:
@@ -224,7 +224,7 @@ def party_table(parties: Sequence[PartyDetails], participant_id: str) -> pa.Tabl
             "extra": json_text([party.extra for party in parties], "extra"),
         }
     )
-    return _sorted(rows, PARTIES)
+    return PARTIES.sorted(rows)
 
 
 def package_table(package_ids: Sequence[str], vettings: Sequence[VettedPackages], participant_id: str) -> pa.Table:
@@ -253,7 +253,7 @@ def package_table(package_ids: Sequence[str], vettings: Sequence[VettedPackages]
             ),
         }
     )
-    return _sorted(rows, PACKAGES)
+    return PACKAGES.sorted(rows)
 
 
 def synchronizer_table(synchronizers: Sequence[Synchronizer], participant_id: str) -> pa.Table:
@@ -266,8 +266,4 @@ def synchronizer_table(synchronizers: Sequence[Synchronizer], participant_id: st
             "permission": pa.array([synchronizer.permission for synchronizer in synchronizers], TEXT),
         }
     )
-    return _sorted(rows, SYNCHRONIZERS)
-
-
-def _sorted(rows: pa.Table, spec: Table) -> pa.Table:
-    return rows.sort_by([(name, "ascending") for name in spec.sort])
+    return SYNCHRONIZERS.sorted(rows)

@@ -93,7 +93,7 @@ def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin:
             "last_updated_at": times([_text(payload, "lastUpdatedAt") for payload in payloads], "lastUpdatedAt"),
         }
     )
-    return rows.sort_by([(name, "ascending") for name in PRICE_VOTES.sort])
+    return PRICE_VOTES.sorted(rows)
 
 
 def name_rules_table(contract: Contract, domain_id: str | None, observed_at: datetime, *, cache_hit: bool) -> pa.Table:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ledgerframes.errors import DecodeError
 
@@ -119,6 +120,11 @@ class Table:
     def _never_missing(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns if not column.nullable)
 
+    def sorted(self, rows: pa.Table) -> pa.Table:
+        """Rows in the declared order; Arrow cannot sort by dictionaries, so those are compared as text."""
+        keys = {name: _sortable(rows[name]) for name in self.sort}
+        return rows.take(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in self.sort]))
+
     def frame(self, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
         """A DataFrame of a few rows given as Python values, in the order of the columns."""
         columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
@@ -134,6 +140,10 @@ class Table:
         """
         series = {name: _to_series(table.column(name), self[name]) for name in table.column_names}
         return pd.DataFrame(series, index=pd.RangeIndex(table.num_rows), copy=False)
+
+
+def _sortable(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return values.cast(TEXT) if pa.types.is_dictionary(values.type) else values
 
 
 def _to_series(values: pa.ChunkedArray, column: Column) -> pd.Series:
