@@ -27,11 +27,12 @@ from measuring import (
 )
 
 import ledgerframes as lf
+from ledgerframes.loaders.gathering import SEGMENT_BYTES
 from ledgerframes.store import BULK
-from ledgerframes.tables.events import update_tables
+from ledgerframes.tables.events import UPDATE_SIDE, EventRows
 from ledgerframes.wire.decode import collector_paused
 from ledgerframes.wire.expand import line_blocks
-from ledgerframes.wire.history import Update
+from ledgerframes.wire.history import Event, Update
 from ledgerframes.wire.lines import decode_lines
 
 SHARES = (1 / 8, 1 / 4, 1 / 2, 1)  # of a day's frames, for memory
@@ -47,9 +48,14 @@ def one_process(path: Path, rounds: int) -> Row:
     megabytes = sum(map(len, blocks)) / 1e6
 
     def tables_alone() -> None:
-        for block in blocks:
-            with collector_paused():
-                update_tables(decode_lines(block, Update, path.name))
+        rows = EventRows("bulk", UPDATE_SIDE)
+        with collector_paused():
+            for block in blocks:
+                rows.add([Event(update=update) for update in decode_lines(block, Update, path.name)])
+                if rows.bytes >= SEGMENT_BYTES:
+                    rows.tables()
+                    rows = EventRows("bulk", UPDATE_SIDE)
+            rows.tables()
 
     threads = pa.cpu_count()
     pa.set_cpu_count(1)
@@ -64,7 +70,7 @@ def one_process(path: Path, rounds: int) -> Row:
             "zstd object to committed Parquet, to building alone", ratio(taken, "tables alone", "object"), 0.75, 0.6, note=note
         ),
         "`load_bulk` of one object in one process, with its threads beside: hash, check, expand, decode, build, write, commit. "
-        "Against `decode_lines` and `update_tables` of the same lines, in memory already, on one core.",
+        "Against decoding and building the same lines, in memory already, on one core.",
         lambda: sampled(lambda: committed([path])),
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
 from ledgerframes.api.refusals import service_error
@@ -54,6 +54,14 @@ class Probe:
     status: int
     body: bytes
     date: str
+
+
+class _Came(NamedTuple):
+    """What came: a response, read to its end."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
 
 
 class Transport:
@@ -154,8 +162,8 @@ class Transport:
 
     def look(self, url: str, path: str) -> Probe:
         """What one host answers a GET with, asked once, whatever the status."""
-        response = self._once(url, "GET", path, {})
-        return Probe(response.status_code, response.content, response.headers.get("Date", ""))
+        came = self._once(url, "GET", path, {})
+        return Probe(came.status, came.body, came.headers.get("Date", ""))
 
     def in_turn(self, ask: Callable[[str], T]) -> T:
         """Ask the hosts in turn, by their URLs; the next one only when the one before gave no usable answer."""
@@ -181,17 +189,18 @@ class Transport:
         raise AssertionError("retry_context returns or raises")
 
     def _answer(self, url: str, method: str, path: str, content: dict[str, Any]) -> Answer:
-        response = self._once(url, method, path, content)
-        if not response.is_success:
-            said = self._without_token(response.content)
-            raise self._refusal(response.status_code, said, response.headers, f"{method} {path}", host_of(url))
-        return Answer(response.content, host_of(url))
+        came = self._once(url, method, path, content)
+        if came.status // 100 != 2:
+            said = self._without_token(came.body)
+            raise self._refusal(came.status, said, came.headers, f"{method} {path}", host_of(url))
+        return Answer(came.body, host_of(url))
 
-    def _once(self, url: str, method: str, path: str, content: dict[str, Any]) -> httpx.Response:
+    def _once(self, url: str, method: str, path: str, content: dict[str, Any]) -> _Came:
         with self._places, self._failures_named(f"{method} {path}", host_of(url)):
             self._pace.wait()
             self.requests += 1
-            return _whole(self._client.request(method, url + path, headers=self._authorization(), **content))
+            with self._client.stream(method, url + path, headers=self._authorization(), **content) as response:
+                return _Came(response.status_code, _body(response), response.headers)
 
     @contextmanager
     def _failures_named(self, endpoint: str, host: str) -> Iterator[None]:
@@ -264,14 +273,17 @@ def host_of(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
-def _whole(response: httpx.Response) -> httpx.Response:
-    """The response, unless it is shorter than it promised: not every transport checks."""
+def _body(response: httpx.Response) -> bytes:
+    """All bytes of the body; that it is as long as it promised is checked here, because not every transport does."""
+    if response.is_stream_consumed or "Content-Encoding" in response.headers:
+        return response.read()
+    body = b"".join(response.iter_raw())  # read() takes half as long again
     promised = response.headers.get("Content-Length", "")
-    if promised.isdecimal() and "Content-Encoding" not in response.headers and len(response.content) < int(promised):
+    if promised.isdecimal() and len(body) < int(promised):
         import httpx
 
-        raise httpx.RemoteProtocolError(f"{len(response.content)} of {promised} bytes came", request=response.request)
-    return response
+        raise httpx.RemoteProtocolError(f"{len(body)} of {promised} bytes came", request=response.request)
+    return body
 
 
 def pause_before_retry(error: Exception) -> bool | float:

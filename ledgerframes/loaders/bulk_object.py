@@ -13,24 +13,24 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ledgerframes.errors import DecodeError, IntegrityError
-from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, Gathered
+from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory
+from ledgerframes.loaders.listing import Place, listed
 from ledgerframes.network import Network
 from ledgerframes.store import BULK, BULK_BY_KEY, BULK_CONTRACTS, BULK_CONTRACTS_BY_KEY, Objects, Segment, Stream
-from ledgerframes.store.extent import ANY_MIGRATION, EPOCH, microseconds
+from ledgerframes.store.extent import ANY_MIGRATION, EPOCH, from_microseconds, microseconds
 from ledgerframes.store.place import unwritable
 from ledgerframes.store.segments import SegmentWriter
 from ledgerframes.store.store import described, new_segment_id
-from ledgerframes.tables.bulk import BULK_OBJECTS, contract_table
-from ledgerframes.tables.events import update_tables
+from ledgerframes.tables.bulk import BULK_OBJECTS, ContractRows
+from ledgerframes.tables.events import UPDATE_SIDE, EventRows
 from ledgerframes.times import MICROSECOND
 from ledgerframes.wire.bulk import ActiveContract
 from ledgerframes.wire.bulk_keys import ObjectKey
 from ledgerframes.wire.decode import collector_paused
 from ledgerframes.wire.expand import Block, check_frames, line_blocks
-from ledgerframes.wire.history import Update
+from ledgerframes.wire.history import Event, Update
 from ledgerframes.wire.lines import decode_lines
 
 __all__ = ["BulkTask", "read_object", "stream_of"]
@@ -176,9 +176,6 @@ def _checked(task: BulkTask, digest: str, size: int) -> str:
     return "matched"
 
 
-Place = tuple[int, datetime]  # migration id, record time
-
-
 class _Reading:
     """One object on its way into the store."""
 
@@ -188,59 +185,76 @@ class _Reading:
         self._stored = stored
         self._beside = beside
         self._stream = stream_of(task.kind, by_key=task.by_key)
-        self._gathered = Gathered(tuple(table for table in self._stream.tables if table is not BULK_OBJECTS))
         self._lines = self._expanded = 0
         self._first: Place | None = None
         self._last: Place | None = None
-        self._times: list[datetime] = []
+        self._times: tuple[int, int] | None = None
 
     def segment(self, blocks: Iterator[Block]) -> Segment:
         """Write the tables of all blocks, and say what was written."""
         segment_id = new_segment_id()
         with SegmentWriter(self._net.store.place, _file_name(self._task, segment_id)) as writer:
             with Beside(self._beside) as beside:
+                rows = self._no_rows()
                 for block in beside.ahead(blocks):
-                    self._gathered.add(self._tables(block))
-                    if self._gathered.bytes >= SEGMENT_BYTES:
-                        beside.behind(writer.write, self._gathered.take())
-                if self._gathered:
-                    beside.behind(writer.write, self._gathered.take())
+                    self._add(rows, block)
+                    if rows.bytes >= SEGMENT_BYTES:
+                        beside.behind(writer.write, self._tables(rows))
+                        rows = self._no_rows()
+                beside.behind(writer.write, self._tables(rows))
             writer.write({BULK_OBJECTS.name: self._row()})
             files = writer.close()
         return described(segment_id, self._stream, self._extent(), files, status="final", source=self._stored.source)
 
-    def _tables(self, block: Block) -> dict[str, pa.Table]:
+    def _no_rows(self) -> EventRows | ContractRows:
+        return ContractRows(self._key.since) if self._task.kind == "acs" else EventRows("bulk", UPDATE_SIDE)
+
+    def _add(self, rows: EventRows | ContractRows, block: Block) -> None:
         name, first_line = self._task.name, self._lines + 1
         self._expanded = block.expanded
-        try:
-            with collector_paused():
-                if self._task.kind == "acs":
-                    contracts = decode_lines(block.lines, ActiveContract, name, first_line)
-                    self._lines += len(contracts)
-                    return {BULK_CONTRACTS.name: contract_table(contracts, self._key.since)}
+        with self._foreign_named(), collector_paused():
+            if isinstance(rows, ContractRows):
+                contracts = decode_lines(block.lines, ActiveContract, name, first_line)
+                self._lines += len(contracts)
+                rows.add(contracts)
+            else:
                 updates = decode_lines(block.lines, Update, name, first_line)
                 self._lines += len(updates)
-                tables = update_tables(updates)
+                events = [Event(update=update) for update in updates]
+                self._note(events)
+                rows.add(events)
+
+    def _tables(self, rows: EventRows | ContractRows) -> dict[str, pa.Table]:
+        return_memory()
+        with self._foreign_named():
+            return rows.tables()
+
+    @contextmanager
+    def _foreign_named(self) -> Iterator[None]:
+        """What cannot be decoded is an error of the object."""
+        try:
+            yield
         except DecodeError as error:
             raise IntegrityError(
-                f"{name} holds something else than {self._task.kind}: {error}", path=self._task.object_key
+                f"{self._task.name} holds something else than {self._task.kind}: {error}", path=self._task.object_key
             ) from error
-        self._note(tables["updates"])
-        return tables
 
-    def _note(self, updates: pa.Table) -> None:
+    def _note(self, events: list[Event]) -> None:
         """Keep where the lines begin and end; each block goes on where the one before ended."""
-        if not updates.num_rows:
+        places = [one.place for one in listed(events)]
+        if not places:
             return
-        first, last = _place(updates, 0), _place(updates, updates.num_rows - 1)
+        first, last = min(places), max(places)
         if self._last is not None and first < self._last:
             raise IntegrityError(
-                f"The lines of {self._task.name} are not in order: {first[1]} after {self._last[1]}. Leave it out.",
+                f"The lines of {self._task.name} are not in order: "
+                f"{from_microseconds(first[1])} after {from_microseconds(self._last[1])}. Leave it out.",
                 path=self._task.object_key,
             )
         self._first, self._last = self._first or first, last
-        self._times += pc.min_max(updates["record_time"]).as_py().values()
-        self._times = [min(self._times), max(self._times)]
+        times = [time for _, time in places]
+        earliest, latest = self._times or (times[0], times[0])
+        self._times = min(earliest, *times), max(latest, *times)
 
     @property
     def _key(self) -> ObjectKey:
@@ -251,10 +265,10 @@ class _Reading:
         keys = frozenset({self._task.object_key})
         if self._task.kind == "acs":
             return Objects(keys, (0, 0), microseconds(self._key.since), microseconds(self._key.since) + 1)
-        if self._first is None or self._last is None:
+        if self._first is None or self._last is None or self._times is None:
             low, high = (self._key.since, self._key.until) if self._task.key else (EPOCH, EPOCH + MICROSECOND)
             return Objects(keys, ANY_MIGRATION, microseconds(low), microseconds(high))
-        return Objects(keys, (self._first[0], self._last[0]), microseconds(self._times[0]), microseconds(self._times[1]) + 1)
+        return Objects(keys, (self._first[0], self._last[0]), self._times[0], self._times[1] + 1)
 
     def _row(self) -> pa.Table:
         """What is known of the object now, as a row of bulk_objects."""
@@ -281,11 +295,6 @@ class _Reading:
         return BULK_OBJECTS.from_columns(
             {column.name: pa.array([values[column.name]], column.type) for column in BULK_OBJECTS.columns}
         )
-
-
-def _place(updates: pa.Table, row: int) -> Place:
-    """Where one row stands in the order of the history."""
-    return updates["migration_id"][row].as_py(), updates["record_time"][row].as_py()
 
 
 def _file_name(task: BulkTask, segment_id: str) -> str:

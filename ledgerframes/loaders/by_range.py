@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -14,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.errors import CoverageError
-from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, Gathered, wait_for
+from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory, wait_for
 from ledgerframes.loaders.listing import discover_migrations, is_over, pages
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.workers import run
@@ -22,7 +23,7 @@ from ledgerframes.network import Network
 from ledgerframes.store import EVENTS, Migration, Segment, Span, missing_spans
 from ledgerframes.store.extent import microseconds
 from ledgerframes.tables.bookkeeping import PLAN
-from ledgerframes.tables.events import event_tables
+from ledgerframes.tables.events import EventRows
 from ledgerframes.times import Window
 from ledgerframes.wire.decode import collector_paused
 
@@ -86,12 +87,13 @@ def _by_threads(net: Network, missing: list[Span], bar: Progress) -> None:
     pieces = [piece for span in missing for piece in _pieces(span, parallel)]
 
     def read(piece: Span) -> None:
-        with Beside(True) as beside:
-            for found in findings(net, piece, final_before, beside, bar, stop):
+        with Beside(True) as beside, collector_paused():
+            for found in findings(net, piece, beside, bar, stop):
                 beside.behind(commit, found)
 
     def commit(found: Finding) -> None:
-        _settle(net, _written(net, found))
+        for settled in _written(net, found, final_before):
+            _settle(net, settled)
 
     with ThreadPoolExecutor(parallel) as readers:
         wait_for([readers.submit(read, piece) for piece in pieces], stop)
@@ -109,15 +111,21 @@ def _by_workers(net: Network, missing: list[Span], bar: Progress, executor: Exec
 
 def _work(net: Network, final_before: int, piece: Span) -> list[Settled]:
     """Read one piece, in a worker."""
-    with Beside(True) as beside:
-        return [_written(net, found) for found in findings(net, piece, final_before, beside)]
+    with Beside(True) as beside, collector_paused():
+        return [settled for found in findings(net, piece, beside) for settled in _written(net, found, final_before)]
 
 
-def _written(net: Network, found: Finding) -> Settled:
-    """What a reading found, with its rows in files."""
-    if isinstance(found, Part):
-        return net.store.written(EVENTS, found.span, found.tables, final=found.final, source=found.source)
-    return found
+def _written(net: Network, found: Finding, final_before: int) -> Iterator[Settled]:
+    """What a reading found, with its rows in files: those of the settled part as final, of the young part as provisional."""
+    if not isinstance(found, Part):
+        yield found
+        return
+    span, tables = found.span, found.tables
+    edge = min(max(final_before, span.low), span.high)
+    for part, final in ((replace(span, high=edge), True), (replace(span, low=edge), False)):
+        if part.low < part.high:
+            rows = tables if part == span else {name: table.filter(part.filter()) for name, table in tables.items()}
+            yield net.store.written(EVENTS, part, rows, final=final, source=found.source)
 
 
 def _settle(net: Network, found: Settled) -> None:
@@ -158,11 +166,10 @@ def _pieces(span: Span, parallel: int) -> list[Span]:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that are worth a segment."""
+    """Events that are worth a segment, and the span that is known with them."""
 
     span: Span
     tables: dict[str, pa.Table]
-    final: bool
     source: str
 
 
@@ -179,51 +186,37 @@ Settled = Segment | Migration | Tail
 
 
 def findings(
-    net: Network,
-    piece: Span,
-    final_before: int,
-    beside: Beside,
-    bar: Progress | None = None,
-    stop: threading.Event | None = None,
+    net: Network, piece: Span, beside: Beside, bar: Progress | None = None, stop: threading.Event | None = None
 ) -> Iterator[Finding]:
-    """Read one piece page by page; its rows come out whenever enough has been gathered.
+    """Read one piece page by page; its rows come out whenever enough has been gathered. To be called with the collector paused.
 
     Parameters
     ----------
     net : Network
     piece : Span
-    final_before : int
-        Events before this are settled, in microseconds since 1970.
     beside : Beside
         Where the next page is fetched and decoded.
     bar : Progress, optional
     stop : Event, optional
         Once it is set, no further page is read.
     """
-    low, shown, gathered = piece.low, piece.low, Gathered(EVENTS.tables)
-    for page in beside.ahead(pages(net.history, piece, net.settings.limits.page_size)):
-        with collector_paused():
-            gathered.add(event_tables(page.events, "listing"))
+    low, shown, rows = piece.low, piece.low, EventRows("listing")
+    for page in beside.ahead_of_slow(pages(net.history, piece, net.settings.limits.page_size)):
+        rows.add(page.events)
+        page.events.clear()  # the page itself is known until the next one has come
         if bar:
             bar.advance((page.reached - shown) / HOUR)
         shown = page.reached
         if page.ended:
             yield Migration(piece.migration_id, piece.low, ended=piece.high)
-        if page.last or gathered.bytes >= SEGMENT_BYTES:
+        if page.last or rows.bytes >= SEGMENT_BYTES:
             if low < page.reached:
-                span = Span(piece.migration_id, low, page.reached)
-                yield from _parts(span, final_before, gathered.take(), page.source)
+                return_memory()
+                gc.collect(1)  # by hand, where no page is about that it would look at
+                yield Part(Span(piece.migration_id, low, page.reached), rows.tables(), page.source)
+                rows = EventRows("listing")
             low = page.reached
         if page.last and low < piece.high:
             yield Tail(Span(piece.migration_id, low, piece.high), page.source)
         if stop and stop.is_set():
             return
-
-
-def _parts(span: Span, final_before: int, tables: dict[str, pa.Table], source: str) -> Iterator[Part]:
-    """A span that is known to its end: the settled part as final, the young part as provisional."""
-    edge = min(max(final_before, span.low), span.high)
-    for part, final in ((replace(span, high=edge), True), (replace(span, low=edge), False)):
-        if part.low < part.high:
-            rows = tables if part == span else {name: table.filter(part.filter()) for name, table in tables.items()}
-            yield Part(part, rows, final, source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
@@ -45,9 +46,14 @@ class Gathered:
     def take(self, *, descending: bool = False) -> dict[str, pa.Table]:
         """All that was gathered, in ascending order whichever way the pages came; nothing is left."""
         pages, self._pages, self.bytes = self._pages, [], 0
-        pa.default_memory_pool().release_unused()  # Arrow's allocator keeps what other threads have given back
+        return_memory()
         in_order = pages[::-1] if descending else pages
         return {table.name: pa.concat_tables([page[table.name] for page in in_order]) for table in self._tables}
+
+
+def return_memory() -> None:
+    """Give memory back to the system that Arrow's allocator keeps after other threads are done with it."""
+    pa.default_memory_pool().release_unused()
 
 
 class Beside:
@@ -62,6 +68,16 @@ class Beside:
     def __init__(self, idle_cores: bool) -> None:
         self._threads = (ThreadPoolExecutor(1), ThreadPoolExecutor(1)) if idle_cores else None
         self._under_way: Future[None] | None = None
+
+    def ahead_of_slow(self, items: Iterator[T]) -> Iterator[T]:
+        """The items; once one took more waiting than computing, the next is made while the caller works on this one.
+
+        Before that they are made in turn: two threads that both compute hold each other up.
+        """
+        for item, waited, computed in _watched(items):
+            yield item
+            if waited > computed:
+                yield from self.ahead(items)
 
     def ahead(self, items: Iterator[T]) -> Iterator[T]:
         """The items; the next one is made while the caller works on this one."""
@@ -96,6 +112,15 @@ class Beside:
         finally:
             for thread in self._threads or ():
                 thread.shutdown()
+
+
+def _watched(items: Iterator[T]) -> Iterator[tuple[T, float, float]]:
+    """The items, and the seconds that each was waited for and computed."""
+    began, computing = time.monotonic(), time.thread_time()
+    for item in items:
+        computed = time.thread_time() - computing
+        yield item, time.monotonic() - began - computed, computed
+        began, computing = time.monotonic(), time.thread_time()
 
 
 def wait_for(readings: list[Future[None]], stop: threading.Event) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 from flask import Flask, Response
@@ -24,6 +25,8 @@ HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX = "/api/scan", "/api/ledger", "/api
 UNKNOWN_ROUTE = "The requested resource could not be found."
 WRONG_METHOD = "HTTP method not allowed, supported methods: {}"
 
+_making = threading.Lock()  # routes are compiled, and Python 3.11 trips over threads that compile at once
+
 
 class Services(NamedTuple):
     """What the routes are over."""
@@ -45,6 +48,11 @@ def make_app(services: Services) -> Flask:
     services
         The world, and what serves it.
     """
+    with _making:
+        return _made(services)
+
+
+def _made(services: Services) -> Flask:
     app = Flask(__name__, static_folder=None)
     world, words, clock = services.world, services.words, services.clock
     history = [

@@ -14,6 +14,7 @@ from ledgerframes.store.extent import Extent, Ids, Moment, Objects, OffsetSpan, 
 from ledgerframes.store.place import Digesting, Place
 
 ROW_GROUP = 25_000
+BUFFER = 1_000_000  # bytes: a file here is a Python object, and each piece that goes to it waits for the thread that computes
 COMPRESSION_LEVEL = 1  # level 3 and 9 give the same size, slower
 UNIQUE_COLUMNS = ("event_id", "parent_event_id", "contract_id", "create_arguments", "choice_argument", "exercise_result")
 
@@ -66,8 +67,10 @@ class SegmentWriter:
 
     def _begun(self, table: str, schema: pa.Schema) -> tuple[pq.ParquetWriter, Digesting]:
         sink = self._stack.enter_context(self._place.write(self._path(table)))
+        buffer = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), BUFFER)
+        self._stack.callback(buffer.flush)
         writer = pq.ParquetWriter(
-            sink,
+            buffer,
             schema,
             compression="zstd",
             compression_level=COMPRESSION_LEVEL,

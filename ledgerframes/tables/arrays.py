@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -15,10 +16,13 @@ from ledgerframes.errors import DecodeError
 from ledgerframes.tables.spec import CHOICE, TEXT, TIME
 from ledgerframes.wire.structs import ABSENT
 
+NULL = b"null"
+Values: TypeAlias = pa.Array | pa.ChunkedArray
+Texts: TypeAlias = Sequence[str | None] | pa.Array | pa.ChunkedArray
 Indices = npt.NDArray[np.int64]
 
 
-def times(texts: Sequence[str | None] | pa.Array, member: str) -> pa.Array:
+def times(texts: Texts, member: str) -> Values:
     """ISO 8601 instants as microseconds; digits past the sixth are cut off.
 
     Raises
@@ -26,7 +30,7 @@ def times(texts: Sequence[str | None] | pa.Array, member: str) -> pa.Array:
     DecodeError
         If one of them is not an instant.
     """
-    values = texts if isinstance(texts, pa.Array) else pa.array(texts, TEXT)
+    values = _as_values(texts)
     try:
         return pc.cast(values, TIME)
     except pa.ArrowInvalid:
@@ -46,56 +50,75 @@ def json_text(payloads: Sequence[msgspec.Raw], member: str) -> pa.Array:
         If the bytes are not UTF-8.
     """
     count = len(payloads)
-    sizes = np.fromiter(map(len, payloads), dtype=np.int64, count=count)
-    if not sizes.any():
+    if payloads.count(ABSENT) == count:
         return pa.nulls(count, TEXT)
+    sizes = np.fromiter(map(len, payloads), dtype=np.int64, count=count)
     offsets = np.zeros(count + 1, dtype=np.int32)
     np.cumsum(sizes, out=offsets[1:])
-    buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join([payload for payload in payloads if payload is not ABSENT]))
-    texts = pa.StringArray.from_buffers(count, *buffers)
+    text = b"".join([payload for payload in payloads if payload is not ABSENT])
+    present = sizes > 0
+    for position in np.flatnonzero(sizes == len(NULL)).tolist():
+        present[position] = bytes(payloads[position]) != NULL
+    bitmap = np.packbits(present, bitorder="little")
+    texts = pa.StringArray.from_buffers(count, *map(pa.py_buffer, (offsets, text, bitmap)))
+    if not text.isascii():
+        _check_utf8(texts, member)
+    return texts
+
+
+def _check_utf8(texts: pa.Array, member: str) -> None:
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid as error:
         raise DecodeError(f"A value of {member} is not UTF-8 text.", json_path=f"$..{member}") from error
-    present = pc.and_not(pa.array(sizes > 0), pc.equal(texts, "null"))
-    return pa.StringArray.from_buffers(count, *buffers, null_bitmap=present.buffers()[1])  # the same bytes, not a copy
 
 
-def _all_absent(payloads: Sequence[msgspec.Raw]) -> bool:
-    return payloads.count(ABSENT) == len(payloads)
-
-
-def choices(texts: Sequence[str | None] | pa.Array) -> pa.Array:
+def choices(texts: Texts) -> Values:
     """Values of a closed set, as a dictionary."""
-    values = texts if isinstance(texts, pa.Array) else pa.array(texts, TEXT)
-    encoded = values.dictionary_encode()
+    encoded = _as_values(texts).dictionary_encode()
     return encoded if encoded.type == CHOICE else encoded.cast(CHOICE)
 
 
-def split_template_ids(template_ids: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _as_values(texts: Texts) -> Values:
+    return texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, TEXT)
+
+
+def split_template_ids(template_ids: Values) -> tuple[pa.Array, pa.Array]:
     """Package id and template name; only the first colon divides (wire fact 23), and few ids are different."""
     encoded = template_ids.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
     parts = [text.partition(":") for text in encoded.dictionary.to_pylist()]
     packages = pa.array([package for package, _, _ in parts], TEXT)
     names = pa.array([name for _, _, name in parts], TEXT)
     return packages.take(encoded.indices), names.take(encoded.indices)
 
 
-def extras(own: Sequence[msgspec.Raw], **around: Sequence[msgspec.Raw]) -> pa.Array:
+def flags(mask: npt.NDArray[np.bool_], where: str, elsewhere: str) -> pa.Array:
+    """One of two values of a closed set."""
+    return choices(pc.if_else(pa.array(mask), where, elsewhere))
+
+
+def extras(own: pa.Array, **around: pa.Array) -> pa.Array:
     """Unknown members of objects, and under their names those of the objects around them that have no row of their own."""
-    found = {name: parts for name, parts in around.items() if not _all_absent(parts)}
-    if not found:
-        return pa.nulls(len(own), TEXT) if _all_absent(own) else json_text(own, "extra")
-    rows = zip(own, *found.values(), strict=True)
-    return json_text([_merged(one, dict(zip(found, parts, strict=True))) for one, *parts in rows], "extra")
-
-
-def _merged(own: msgspec.Raw, around: dict[str, msgspec.Raw]) -> msgspec.Raw:
-    found = {name: part for name, part in around.items() if part is not ABSENT}
+    found = {name: members for name, members in around.items() if members.null_count < len(members)}
     if not found:
         return own
-    members = {} if own is ABSENT else msgspec.json.decode(own, type=dict[str, msgspec.Raw])
-    return msgspec.Raw(msgspec.json.encode({**members, **found}))
+    rows = zip(own.to_pylist(), *(members.to_pylist() for members in found.values()), strict=True)
+    return pa.array([_merged(one, dict(zip(found, members, strict=True))) for one, *members in rows], TEXT)
+
+
+def _merged(own: str | None, around: dict[str, str | None]) -> str | None:
+    found = {name: msgspec.Raw(members.encode()) for name, members in around.items() if members is not None}
+    if not found:
+        return own
+    members = {} if own is None else msgspec.json.decode(own, type=dict[str, msgspec.Raw])
+    return msgspec.json.encode({**members, **found}).decode()
+
+
+def never_missing(lists: pa.Array) -> pa.Array:
+    """Lists of which a missing one is empty."""
+    return pa.ListArray.from_arrays(lists.offsets, lists.values)
 
 
 @contextmanager
@@ -118,7 +141,6 @@ def lengths(lists: Sequence[Sized | None]) -> Indices:
     return np.fromiter([len(values) if values else 0 for values in lists], dtype=np.int64, count=len(lists))
 
 
-def position_within(counts: Indices) -> npt.NDArray[np.int32]:
-    """The number of each child among its siblings, from 0."""
-    starts = np.cumsum(counts) - counts
-    return (np.arange(counts.sum()) - np.repeat(starts, counts)).astype(np.int32)
+def position_within(parents: Indices) -> Indices:
+    """The number of each child among its siblings, from 0; children of one parent come together."""
+    return np.arange(len(parents)) - np.searchsorted(parents, parents)

@@ -164,3 +164,33 @@ def contract_table(contracts: Sequence[ActiveContract], snapshot_time: datetime)
         }
     )
     return BULK_CONTRACTS.sorted(rows)
+
+
+class ContractRows:
+    """Contracts that are active at a snapshot, on their way into a table: put here block by block.
+
+    Parameters
+    ----------
+    snapshot_time : datetime
+        Begin of the folder they are from.
+    """
+
+    def __init__(self, snapshot_time: datetime) -> None:
+        self._snapshot_time = snapshot_time
+        self._blocks = [BULK_CONTRACTS.empty_arrow()]
+
+    def __len__(self) -> int:
+        return sum(block.num_rows for block in self._blocks)
+
+    @property
+    def bytes(self) -> int:
+        """Arrow bytes of what is here."""
+        return sum(block.nbytes for block in self._blocks)
+
+    def add(self, contracts: Sequence[ActiveContract]) -> None:
+        """Put a block of contracts to the others; see :func:`contract_table`."""
+        self._blocks.append(contract_table(contracts, self._snapshot_time))
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The table of all contracts, sorted as declared."""
+        return {BULK_CONTRACTS.name: BULK_CONTRACTS.sorted(pa.concat_tables(self._blocks))}

@@ -2,39 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from ledgerframes.tables import update_side, verdict_side
 from ledgerframes.tables.arrays import numbers_in_range
-from ledgerframes.tables.batch import Batch
-from ledgerframes.wire.history import Event, Update, VerdictSide
+from ledgerframes.tables.batch import Batch, Head, heads_of
+from ledgerframes.tables.rows import Rows, moves
+from ledgerframes.tables.update_side import UpdateRows
+from ledgerframes.tables.verdict_side import VerdictRows
+from ledgerframes.wire.history import Event
 
-__all__ = ["UPDATE_SIDE", "VERDICT_SIDE", "event_tables", "update_tables", "verdict_side_tables"]
+__all__ = ["UPDATE_SIDE", "VERDICT_SIDE", "EventRows", "event_tables"]
 
-Builders = dict[str, Callable[[Batch[Any]], pa.Table]]
-
-_UPDATE_SIDE: Builders = {
-    "updates": update_side.updates,
-    "tree_events": update_side.tree_events,
-    "reassignments": update_side.reassignments,
-}
-_VERDICT_SIDE: Builders = {
-    "verdicts": verdict_side.verdicts,
-    "views": verdict_side.views,
-    "quorums": verdict_side.quorums,
-    "traffic": verdict_side.traffic,
-    "envelopes": verdict_side.envelopes,
-    "activity_records": verdict_side.activity_records,
-}
-UPDATE_SIDE = tuple(_UPDATE_SIDE)
-VERDICT_SIDE = tuple(_VERDICT_SIDE)
+UPDATE_SIDE = ("updates", "tree_events", "reassignments")
+VERDICT_SIDE = ("verdicts", "views", "quorums", "traffic", "envelopes", "activity_records")
+ALL = (*UPDATE_SIDE, *VERDICT_SIDE)
 
 
-def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str] | None = None) -> dict[str, pa.Table]:
-    """Build the history tables from a batch of event items.
+class EventRows:
+    """Event items on their way into tables: put here block by block, made into tables together.
+
+    Blocks of about a megabyte of JSON are best: what was decoded is still in the processor's cache when it becomes columns.
+    Tables of many blocks are best: whatever is derived from columns costs little then.
+
+    Parameters
+    ----------
+    id_source : str
+        How the items were found: ``listing``, ``ledger``, ``bulk`` or ``user``.
+    tables : collection of str, optional
+        Names of the tables to build; all nine if left out.
+    """
+
+    def __init__(self, id_source: str, tables: Collection[str] = ALL) -> None:
+        self._tables = [name for name in ALL if name in tables]
+        self._heads = Rows(Head)
+        self._sides: list[UpdateRows | VerdictRows] = []
+        if not set(UPDATE_SIDE).isdisjoint(self._tables):
+            self._sides.append(UpdateRows(self._heads))
+        if not set(VERDICT_SIDE).isdisjoint(self._tables):
+            self._sides.append(VerdictRows(self._heads, id_source))
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    @property
+    def bytes(self) -> int:
+        """Arrow bytes of what is here."""
+        return self._heads.bytes + sum(rows.bytes for side in self._sides for rows in side.kinds)
+
+    @numbers_in_range()
+    def add(self, items: Sequence[Any]) -> None:
+        """Put a block of items to the others.
+
+        Parameters
+        ----------
+        items : sequence of Event or VerdictSide
+            In any order; `VerdictSide` for the tables of that side only.
+
+        Raises
+        ------
+        DecodeError
+            If an item has neither update nor verdict or contradicts itself, or a node has no number.
+        """
+        rows = self._heads.add(heads_of(items), np.empty(0, dtype=np.int64))
+        for side in self._sides:
+            side.add(items, rows)
+
+    @numbers_in_range()
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables of all items, sorted as declared, also those without rows; asked for once.
+
+        Raises
+        ------
+        DecodeError
+            If a time cannot be read, or a tree is not one.
+        """
+        batch = Batch(self._heads)
+        if batch.order is not None:
+            moved: dict[Rows[Any], Any] = {self._heads: moves(batch.order, len(self._heads))}
+            for rows in [rows for side in self._sides for rows in side.kinds]:
+                rows.follow(moved)
+        builders = {name: build for side in self._sides for name, build in side.builders.items()}
+        return {name: builders[name](batch) for name in self._tables}
+
+
+def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str] = ALL) -> dict[str, pa.Table]:
+    """Build the history tables from event items.
 
     Parameters
     ----------
@@ -55,60 +111,6 @@ def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str
     DecodeError
         If an item has neither update nor verdict or contradicts itself, a time cannot be read, or a tree is not one.
     """
-    return _built({**_UPDATE_SIDE, **_VERDICT_SIDE}, events, id_source, tables)
-
-
-def verdict_side_tables(
-    items: Sequence[VerdictSide], id_source: str, tables: Collection[str] | None = None
-) -> dict[str, pa.Table]:
-    """Build the tables of verdicts, traffic and activity from event items decoded without their trees.
-
-    Parameters
-    ----------
-    items : sequence of VerdictSide
-        In any order.
-    id_source : str
-        How the items were found: ``listing``, ``ledger``, ``bulk`` or ``user``.
-    tables : collection of str, optional
-        Names of the tables to build; all of `VERDICT_SIDE` if left out.
-
-    Returns
-    -------
-    dict of str to Table
-        Every table asked for, the same as `event_tables` builds.
-
-    Raises
-    ------
-    DecodeError
-        If an item has neither update nor verdict or contradicts itself, or a time cannot be read.
-    """
-    return _built(_VERDICT_SIDE, items, id_source, tables)
-
-
-def update_tables(updates: Sequence[Update]) -> dict[str, pa.Table]:
-    """Build the tables of updates, their nodes and reassignments from update items, such as the lines of bulk objects.
-
-    Parameters
-    ----------
-    updates : sequence of Update
-        In any order.
-
-    Returns
-    -------
-    dict of str to Table
-        The tables of `UPDATE_SIDE`, the same as `event_tables` builds.
-
-    Raises
-    ------
-    DecodeError
-        If an item is neither transaction nor reassignment, a time cannot be read, or a tree is not one.
-    """
-    return _built(_UPDATE_SIDE, [Event(update=update) for update in updates], "")
-
-
-@numbers_in_range()
-def _built(
-    builders: Builders, items: Sequence[Any], id_source: str, tables: Collection[str] | None = None
-) -> dict[str, pa.Table]:
-    batch: Batch[Any] = Batch.of(items, id_source)
-    return {name: build(batch) for name, build in builders.items() if tables is None or name in tables}
+    rows = EventRows(id_source, tables)
+    rows.add(events)
+    return rows.tables()

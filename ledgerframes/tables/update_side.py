@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,35 +12,146 @@ import pyarrow.compute as pc
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.tables import history
-from ledgerframes.tables.arrays import Indices, choices, extras, json_text, lengths, split_template_ids, times
-from ledgerframes.tables.batch import Batch
-from ledgerframes.tables.parts import Columns, Fields, Part
-from ledgerframes.tables.spec import FLAG, INTEGER, SMALL, TEXT, TEXTS
+from ledgerframes.tables.arrays import Indices, choices, extras, flags, split_template_ids, times
+from ledgerframes.tables.batch import Batch, Columns, Head
+from ledgerframes.tables.rows import Rows, children, present
+from ledgerframes.tables.spec import SMALL, TEXT
 from ledgerframes.wire.history import Event, Node, Reassignment, Update
 
-NOTHING = Node(event_id=None, contract_id=None, template_id=None)  # type: ignore[arg-type]  # where nothing was created
+ZERO, COLON = ord("0"), ord(":") - ord("0")
+MOST_DIGITS = 18
+NUMBERED = re.compile(r":\d{1,18}\Z", re.ASCII)
+NO_BOUNDS = np.zeros(1, dtype=np.int32)
 
-# -- updates --------------------------------------------------------------------------------------------------------
 
+class UpdateRows:
+    """Updates, the nodes of their trees, and reassignments.
 
-def updates(batch: Batch[Event]) -> pa.Table:
-    """One row per update."""
-    part = Part.of([event.update for event in batch.items])
-    fields = part.fields(Update)
-    return history.UPDATES.from_columns(
-        {
-            **batch.head(part.owners),
-            "kind": choices(["reassignment" if event else "transaction" for event in fields["event"]]),
-            "synchronizer_id": pa.array(fields["synchronizer_id"], TEXT),
-            "workflow_id": pa.array(fields["workflow_id"], TEXT),
-            "effective_at": times(fields["effective_at"], "effective_at"),
-            "root_event_ids": _lists_without_hash(pa.array(fields["root_event_ids"], TEXTS)),
-            "node_count": pa.array(lengths(fields["events_by_id"]), SMALL),
-            "node_offset": pa.array([None if offset is None else str(offset) for offset in fields["offset"]], TEXT),
-            "external_transaction_hash": pa.array(fields["external_transaction_hash"], TEXT),
-            "extra": extras(fields["extra"], event=[event.extra for event in batch.items if event.update]),
+    Parameters
+    ----------
+    heads : Rows of Head
+        The items that these belong to.
+    """
+
+    def __init__(self, heads: Rows[Head]) -> None:
+        self._updates = Rows(Update, heads)
+        self._nodes = Rows(Node, self._updates)
+        self._reassignments = Rows(Reassignment, self._updates)
+        self._created = Rows(Node, self._reassignments)
+        self.kinds: tuple[Rows[Any], ...] = (self._updates, self._nodes, self._reassignments, self._created)
+        self.builders = {
+            "updates": self._update_table,
+            "tree_events": self._tree_table,
+            "reassignments": self._reassignment_table,
         }
-    )
+
+    def add(self, items: Sequence[Event], rows: Indices) -> None:
+        """Put a block of items to the others."""
+        updates, rows = present([item.update for item in items], rows)
+        rows = self._updates.add(updates, rows)
+        trees = [update.events_by_id for update in updates]
+        self._add_nodes(*children([tree.values() if tree else None for tree in trees], rows))
+        reassignments, rows = present([update.event for update in updates], rows)
+        rows = self._reassignments.add(reassignments, rows)
+        self._created.add(*present([reassignment.created_event for reassignment in reassignments], rows))
+
+    def _add_nodes(self, nodes: list[Node], updates: Indices) -> None:
+        event_ids = pa.array([node.event_id for node in nodes], TEXT)
+        order = np.lexsort((node_numbers(event_ids), updates))  # they come in string order, 10 before 2 (wire fact 20)
+        in_order = [nodes[position] for position in order.tolist()]
+        self._nodes.add(in_order, updates[order], event_id=event_ids.take(pa.array(order)))
+
+    # -- updates ----------------------------------------------------------------------------------------------------
+
+    def _update_table(self, batch: Batch) -> pa.Table:
+        """One row per update."""
+        updates = self._updates
+        return history.UPDATES.from_columns(
+            {
+                **batch.head(updates.owners),
+                "kind": flags(self._reassignments.counts > 0, "reassignment", "transaction"),
+                "synchronizer_id": updates["synchronizer_id"],
+                "workflow_id": updates["workflow_id"],
+                "effective_at": times(updates["effective_at"], "effective_at"),
+                "root_event_ids": _lists_without_hash(updates.whole("root_event_ids")),
+                "node_count": pa.array(self._nodes.counts, SMALL),
+                "node_offset": updates["offset"],
+                "external_transaction_hash": updates["external_transaction_hash"],
+                "extra": extras(updates["extra"], event=batch.unknown(updates.owners)),
+            }
+        )
+
+    # -- tree events ------------------------------------------------------------------------------------------------
+
+    def _tree_table(self, batch: Batch) -> pa.Table:
+        """One row per node of a transaction tree."""
+        nodes = self._nodes
+        event_ids = _without_hash(nodes.whole("event_id"))
+        parents = _parents(event_ids, nodes.whole("child_event_ids"))
+        return history.TREE_EVENTS.from_columns(
+            {
+                **batch.head(nodes.owners),
+                "event_id": event_ids,
+                "node_index": pa.array(node_numbers(event_ids), SMALL),
+                "parent_event_id": event_ids.take(pa.array(parents, mask=parents < 0)),
+                "depth": pa.array(_depths(parents), SMALL),
+                "event_type": choices(_event_types(nodes)),
+                **_contract_columns(nodes.__getitem__),
+                "choice": nodes["choice"],
+                "consuming": nodes["consuming"],
+                "acting_parties": nodes["acting_parties"],
+                "interface_id": nodes["interface_id"],
+                "choice_argument": nodes["choice_argument"],
+                "exercise_result": nodes["exercise_result"],
+                "extra": nodes["extra"],
+            }
+        )
+
+    # -- reassignments ----------------------------------------------------------------------------------------------
+
+    def _reassignment_table(self, batch: Batch) -> pa.Table:
+        """One row per assignment or unassignment."""
+        reassignments, created, places = self._reassignments, self._created, self._created.places
+        return history.REASSIGNMENTS.from_columns(
+            {
+                **batch.head(reassignments.owners),
+                **_contract_columns(lambda name: created.whole(name).take(places)),
+                "kind": flags(created.counts > 0, "assignment", "unassignment"),
+                "unassign_id": reassignments["unassign_id"],
+                "submitter": reassignments["submitter"],
+                "source_synchronizer": reassignments["source_synchronizer"],
+                "target_synchronizer": reassignments["target_synchronizer"],
+                "reassignment_counter": reassignments["reassignment_counter"],
+                "contract_id": pc.coalesce(created.whole("contract_id").take(places), reassignments["contract_id"]),
+                "extra": reassignments["extra"],
+            }
+        )
+
+
+def _contract_columns(column: Callable[[str], pa.Array]) -> Columns:
+    """The columns that nodes and the created events of assignments share."""
+    package_ids, template_names = split_template_ids(column("template_id"))
+    return {
+        "contract_id": column("contract_id"),
+        "template_id": column("template_id"),
+        "package_id": package_ids,
+        "template_name": template_names,
+        "package_name": column("package_name"),
+        "created_at": times(column("created_at"), "created_at"),
+        "signatories": column("signatories"),
+        "observers": column("observers"),
+        "create_arguments": column("create_arguments"),
+    }
+
+
+def _event_types(nodes: Rows[Node]) -> pa.Array:
+    types = nodes["event_type"]
+    if not types.null_count:
+        return types
+    return pc.coalesce(types, pc.if_else(nodes["choice"].is_valid(), "exercised_event", "created_event"))
+
+
+# -- event ids ------------------------------------------------------------------------------------------------------
 
 
 def _without_hash(ids: pa.Array) -> pa.Array:
@@ -50,83 +163,33 @@ def _lists_without_hash(ids: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(ids.offsets, _without_hash(ids.values), mask=ids.is_null())
 
 
-# -- tree events ----------------------------------------------------------------------------------------------------
+def node_numbers(event_ids: pa.Array) -> Indices:
+    """The number of the node at the end of each event id, read digit by digit from the last one to the colon before them.
+
+    Raises
+    ------
+    DecodeError
+        If an id does not end in a colon and a number.
+    """
+    _, offsets, text = event_ids.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int32)[: len(event_ids) + 1] if len(event_ids) else NO_BOUNDS
+    characters = np.frombuffer(text or b" ", dtype=np.uint8)
+    numbers, unread = np.zeros(len(event_ids), dtype=np.int64), np.ones(len(event_ids), dtype=bool)
+    for place in range(MOST_DIGITS + 1):
+        at = bounds[1:] - 1 - place
+        digits = characters[at].astype(np.int64) - ZERO  # a colon is the one after 9
+        unread &= digits != COLON
+        if (place == 0 and not unread.all()) or (unread & ((digits < 0) | (digits > COLON) | (at < bounds[:-1]))).any():
+            break
+        if not unread.any():
+            return numbers
+        numbers += np.where(unread, digits, 0) * 10**place
+    stranger = next(event_id for event_id in event_ids.to_pylist() if not NUMBERED.search(event_id))
+    raise DecodeError(f"Event id {stranger!r} does not end in the number of its node.", json_path="$..event_id")
 
 
-def tree_events(batch: Batch[Event]) -> pa.Table:
-    """One row per node of a transaction tree."""
-    nodes = _nodes(batch)
-    event_ids = _without_hash(pa.array([node.event_id for node in nodes.structs], TEXT))
-    node_index = _node_numbers(event_ids)
-    order = nodes.order(node_index)  # event ids come in string order, 10 before 2 (wire fact 20)
-    nodes, event_ids = nodes.take(order), event_ids.take(pa.array(order))
-    fields = nodes.fields(Node)
-    parents = _parents(event_ids, fields["child_event_ids"])
-    return history.TREE_EVENTS.from_columns(
-        {
-            **batch.head(nodes.owners),
-            "event_id": event_ids,
-            "node_index": pa.array(node_index[order], SMALL),
-            "parent_event_id": event_ids.take(pa.array(parents, mask=parents < 0)),
-            "depth": pa.array(_depths(parents), SMALL),
-            "event_type": choices(_event_types(fields)),
-            **_contract_columns(fields),
-            "choice": pa.array(fields["choice"], TEXT),
-            "consuming": pa.array(fields["consuming"], FLAG),
-            "acting_parties": pa.array(fields["acting_parties"], TEXTS),
-            "interface_id": pa.array(fields["interface_id"], TEXT),
-            "choice_argument": json_text(fields["choice_argument"], "choice_argument"),
-            "exercise_result": json_text(fields["exercise_result"], "exercise_result"),
-            "extra": extras(fields["extra"]),
-        }
-    )
-
-
-def _nodes(batch: Batch[Event]) -> Part[Node]:
-    updates = Part.of([event.update for event in batch.items])
-    trees = [update.events_by_id for update in updates.structs]
-    return updates.children([tree.values() if tree else None for tree in trees])
-
-
-def _node_numbers(event_ids: pa.Array) -> Indices:
-    parts = pc.split_pattern(event_ids, ":", max_splits=1, reverse=True)
-    digits = parts.flatten().take(pa.array(parts.offsets.to_numpy()[1:] - 1))
-    strangers = event_ids.filter(pc.invert(pc.ascii_is_decimal(digits)))
-    if len(strangers):
-        event_id = strangers[0].as_py()
-        raise DecodeError(f"Event id {event_id!r} does not end in the number of its node.", json_path="$..event_id")
-    numbers: Indices = digits.cast(INTEGER).to_numpy()
-    return numbers
-
-
-def _contract_columns(fields: Fields) -> Columns:
-    """The columns that nodes and the created events of assignments share."""
-    template_ids = pa.array(fields["template_id"], TEXT)
-    package_ids, template_names = split_template_ids(template_ids)
-    return {
-        "contract_id": pa.array(fields["contract_id"], TEXT),
-        "template_id": template_ids,
-        "package_id": package_ids,
-        "template_name": template_names,
-        "package_name": pa.array(fields["package_name"], TEXT),
-        "created_at": times(fields["created_at"], "created_at"),
-        "signatories": pa.array(fields["signatories"], TEXTS),
-        "observers": pa.array(fields["observers"], TEXTS),
-        "create_arguments": json_text(fields["create_arguments"], "create_arguments"),
-    }
-
-
-def _event_types(fields: Fields) -> pa.Array:
-    types = pa.array(fields["event_type"], TEXT)
-    if not types.null_count:
-        return types
-    by_choice = pc.if_else(pa.array(fields["choice"], TEXT).is_valid(), "exercised_event", "created_event")
-    return pc.coalesce(types, by_choice)
-
-
-def _parents(event_ids: pa.Array, child_event_ids: Sequence[list[str] | None]) -> Indices:
+def _parents(event_ids: pa.Array, lists: pa.Array) -> Indices:
     """The row of each node's parent, -1 for roots."""
-    lists = pa.array(child_event_ids, TEXTS)
     children = _without_hash(lists.values)
     rows = pc.index_in(children, value_set=event_ids)
     if rows.null_count:
@@ -152,28 +215,3 @@ def _depths(parents: Indices) -> Indices:
         ancestors = parents[ancestors]
         below, ancestors = below[ancestors >= 0], ancestors[ancestors >= 0]
     return depths
-
-
-# -- reassignments --------------------------------------------------------------------------------------------------
-
-
-def reassignments(batch: Batch[Event]) -> pa.Table:
-    """One row per assignment or unassignment."""
-    part = Part.of([event.update.event if event.update else None for event in batch.items])
-    fields = part.fields(Reassignment)
-    created = Part([event or NOTHING for event in fields["created_event"]], part.owners)
-    contract_ids = [event.created_event.contract_id if event.created_event else event.contract_id for event in part.structs]
-    return history.REASSIGNMENTS.from_columns(
-        {
-            **batch.head(part.owners),
-            **_contract_columns(created.fields(Node)),
-            "kind": choices(["assignment" if event else "unassignment" for event in fields["created_event"]]),
-            "unassign_id": pa.array(fields["unassign_id"], TEXT),
-            "submitter": pa.array(fields["submitter"], TEXT),
-            "source_synchronizer": pa.array(fields["source_synchronizer"], TEXT),
-            "target_synchronizer": pa.array(fields["target_synchronizer"], TEXT),
-            "reassignment_counter": pa.array(fields["reassignment_counter"], INTEGER),
-            "contract_id": pa.array(contract_ids, TEXT),
-            "extra": extras(fields["extra"]),
-        }
-    )

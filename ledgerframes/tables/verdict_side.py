@@ -2,66 +2,184 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.tables import history
-from ledgerframes.tables.arrays import Indices, choices, extras, lengths, position_within, times
-from ledgerframes.tables.batch import Batch
-from ledgerframes.tables.parts import Part
-from ledgerframes.tables.spec import FLAG, INTEGER, SMALL, SMALLS, TEXT, TEXTS
-from ledgerframes.wire.history import ActivityRecord, Envelope, Quorum, TrafficSummary, Verdict, View
-from ledgerframes.wire.structs import ABSENT
+from ledgerframes.tables.arrays import Indices, choices, extras, never_missing, position_within, times
+from ledgerframes.tables.batch import Batch, Head
+from ledgerframes.tables.rows import Rows, children, present
+from ledgerframes.tables.spec import SMALL
+from ledgerframes.wire.history import (
+    ActivityRecord,
+    ActivityRecords,
+    Envelope,
+    Event,
+    Quorum,
+    TrafficSummary,
+    TransactionViews,
+    Verdict,
+    VerdictSide,
+    View,
+)
 
-# -- verdicts, views, quorums ---------------------------------------------------------------------------------------
+VIEW_ID, PARTY = attrgetter("view_id"), attrgetter("party")
 
 
-def verdicts(batch: Batch[Any]) -> pa.Table:
-    """One row per verdict on a confirmation request."""
-    fields = batch.verdicts.fields(Verdict)
-    all_views = fields["transaction_views"]
-    judged = [item for item in batch.items if item.verdict]
-    return history.VERDICTS.from_columns(
-        {
-            **batch.head(batch.verdicts.owners),
-            "synchronizer_id": pa.array(fields["domain_id"], TEXT),
-            "finalization_time": times(fields["finalization_time"], "finalization_time"),
-            "verdict_result": choices(fields["verdict_result"]),
-            "submitting_participant_uid": pa.array(fields["submitting_participant_uid"], TEXT),
-            "submitting_parties": pa.array(fields["submitting_parties"], TEXTS),
-            "mediator_group": pa.array(fields["mediator_group"], SMALL),
-            "view_count": pa.array(lengths([views.views if views else None for views in all_views]), SMALL),
-            "root_views": pa.array([(views.root_views if views else None) or [] for views in all_views], SMALLS),
-            "body_visible": pa.array([item.update is not None for item in judged], FLAG),
-            "id_source": choices([batch.id_source] * len(judged)),
-            "extra": extras(
-                fields["extra"],
-                transaction_views=[views.extra if views else ABSENT for views in all_views],
-                event=[ABSENT if item.update else item.extra for item in judged],
-            ),
+class VerdictRows:
+    """Verdicts with their views and quorums, traffic summaries with their envelopes, and activity records.
+
+    Parameters
+    ----------
+    heads : Rows of Head
+        The items that these belong to.
+    id_source : str
+        How the items were found.
+    """
+
+    def __init__(self, heads: Rows[Head], id_source: str) -> None:
+        self._id_source = id_source
+        self._verdicts = Rows(Verdict, heads)
+        self._all_views = Rows(TransactionViews, self._verdicts)
+        self._views = Rows(View, self._all_views)
+        self._quorums = Rows(Quorum, self._views)
+        self._traffic = Rows(TrafficSummary, heads)
+        self._envelopes = Rows(Envelope, self._traffic)
+        self._requests = Rows(ActivityRecords, heads)
+        self._records = Rows(ActivityRecord, self._requests)
+        self.kinds: tuple[Rows[Any], ...] = (
+            *(self._verdicts, self._all_views, self._views, self._quorums),
+            *(self._traffic, self._envelopes, self._requests, self._records),
+        )
+        self.builders = {
+            "verdicts": self._verdict_table,
+            "views": self._view_table,
+            "quorums": self._quorum_table,
+            "traffic": self._traffic_table,
+            "envelopes": self._envelope_table,
+            "activity_records": self._activity_table,
         }
-    )
 
+    def add(self, items: Sequence[Event | VerdictSide], rows: Indices) -> None:
+        """Put a block of items to the others."""
+        self._add_verdicts(*present([item.verdict for item in items], rows))
+        summaries, of_items = present([item.traffic_summary for item in items], rows)
+        of_summaries = self._traffic.add(summaries, of_items)
+        self._envelopes.add(*children([_envelopes_of(summary) for summary in summaries], of_summaries))
+        requests, of_items = present([item.app_activity_records for item in items], rows)
+        of_requests = self._requests.add(requests, of_items)
+        self._records.add(*children([sorted(request.records, key=PARTY) for request in requests], of_requests))
 
-def views(batch: Batch[Any]) -> pa.Table:
-    """One row per view of a confirmation request."""
-    fields = batch.views.fields(View)
-    sub_views = pa.array([ids or [] for ids in fields["sub_views"]], SMALLS)
-    return history.VIEWS.from_columns(
-        {
-            **batch.head(batch.views.owners),
-            "view_id": pa.array(fields["view_id"], SMALL),
-            "parent_view_id": _parent_views(batch.views.owners, np.array(fields["view_id"], dtype=np.int64), sub_views),
-            "informees": pa.array([parties or [] for parties in fields["informees"]], TEXTS),
-            "quorum_count": pa.array(lengths(fields["confirming_parties"]), SMALL),
-            "sub_views": sub_views,
-            "view_hash": pa.array([view_hash or "" for view_hash in fields["view_hash"]], TEXT),
-            "extra": extras(fields["extra"]),
-        }
-    )
+    def _add_verdicts(self, verdicts: list[Verdict], of_items: Indices) -> None:
+        of_verdicts = self._verdicts.add(verdicts, of_items)
+        all_views, of_verdicts = present([verdict.transaction_views for verdict in verdicts], of_verdicts)
+        of_requests = self._all_views.add(all_views, of_verdicts)
+        views, of_requests = children([sorted(request.views, key=VIEW_ID) for request in all_views], of_requests)
+        of_views = self._views.add(views, of_requests)
+        self._quorums.add(*children([view.confirming_parties for view in views], of_views))
+
+    # -- verdicts, views, quorums -----------------------------------------------------------------------------------
+
+    def _verdict_table(self, batch: Batch) -> pa.Table:
+        """One row per verdict on a confirmation request."""
+        verdicts, owners, places = self._verdicts, self._verdicts.owners, self._all_views.places
+        has_update = batch.has_update(owners)
+        return history.VERDICTS.from_columns(
+            {
+                **batch.head(owners),
+                "synchronizer_id": verdicts["domain_id"],
+                "finalization_time": times(verdicts["finalization_time"], "finalization_time"),
+                "verdict_result": choices(verdicts["verdict_result"]),
+                "submitting_participant_uid": verdicts["submitting_participant_uid"],
+                "submitting_parties": verdicts["submitting_parties"],
+                "mediator_group": verdicts["mediator_group"].cast(SMALL),
+                "view_count": pc.fill_null(pa.array(self._views.counts, SMALL).take(places), 0),
+                "root_views": never_missing(self._all_views.whole("root_views").take(places)),
+                "body_visible": has_update,
+                "id_source": choices([self._id_source] * len(verdicts)),
+                "extra": extras(
+                    verdicts["extra"],
+                    transaction_views=self._all_views["extra"].take(places),
+                    event=pc.if_else(has_update, None, batch.unknown(owners)),
+                ),
+            }
+        )
+
+    def _view_table(self, batch: Batch) -> pa.Table:
+        """One row per view of a confirmation request."""
+        views, owners = self._views, self._views.owners
+        view_ids, sub_views = views.whole("view_id").cast(SMALL), never_missing(views.whole("sub_views"))
+        return history.VIEWS.from_columns(
+            {
+                **batch.head(owners),
+                "view_id": view_ids,
+                "parent_view_id": _parent_views(owners, view_ids.to_numpy().astype(np.int64), sub_views),
+                "informees": never_missing(views.whole("informees")),
+                "quorum_count": pa.array(self._quorums.counts, SMALL),
+                "sub_views": sub_views,
+                "view_hash": pc.fill_null(views["view_hash"], ""),
+                "extra": views["extra"],
+            }
+        )
+
+    def _quorum_table(self, batch: Batch) -> pa.Table:
+        """One row per quorum of a view."""
+        quorums = self._quorums
+        return history.QUORUMS.from_columns(
+            {
+                **batch.head(quorums.owners),
+                "view_id": self._views.whole("view_id").take(pa.array(quorums.parents)).cast(SMALL),
+                "quorum": pa.array(position_within(quorums.parents), SMALL),
+                "threshold": quorums["threshold"].cast(SMALL),
+                "parties": quorums["parties"],
+                "extra": quorums["extra"],
+            }
+        )
+
+    # -- traffic, envelopes, activity -------------------------------------------------------------------------------
+
+    def _traffic_table(self, batch: Batch) -> pa.Table:
+        """One row per confirmation request whose traffic is known."""
+        return history.TRAFFIC.from_columns(
+            {
+                **batch.head(self._traffic.owners),
+                "total_traffic_cost": self._traffic["total_traffic_cost"],
+                "envelope_count": pa.array(self._envelopes.counts, SMALL),
+                "extra": self._traffic["extra"],
+            }
+        )
+
+    def _envelope_table(self, batch: Batch) -> pa.Table:
+        """One row per envelope of a confirmation request."""
+        envelopes = self._envelopes
+        return history.ENVELOPES.from_columns(
+            {
+                **batch.head(envelopes.owners),
+                "envelope": pa.array(position_within(envelopes.parents), SMALL),
+                "traffic_cost": envelopes["traffic_cost"],
+                "view_ids": never_missing(envelopes.whole("view_ids")),
+                "extra": envelopes["extra"],
+            }
+        )
+
+    def _activity_table(self, batch: Batch) -> pa.Table:
+        """One row per app provider that earned activity from a request."""
+        records, of_requests = self._records, pa.array(self._records.parents)
+        return history.ACTIVITY_RECORDS.from_columns(
+            {
+                **batch.head(records.owners),
+                "round_number": self._requests["round_number"].take(of_requests),
+                "party": records["party"],
+                "weight": records["weight"],
+                "extra": extras(records["extra"], app_activity_records=self._requests["extra"].take(of_requests)),
+            }
+        )
 
 
 def _parent_views(owners: Indices, view_ids: Indices, sub_views: pa.Array) -> pa.Array:
@@ -79,78 +197,5 @@ def _parent_views(owners: Indices, view_ids: Indices, sub_views: pa.Array) -> pa
     return pa.array(parents, SMALL, mask=parents < 0)
 
 
-def quorums(batch: Batch[Any]) -> pa.Table:
-    """One row per quorum of a view."""
-    per_view = [view.confirming_parties for view in batch.views.structs]
-    counts = lengths(per_view)
-    part: Part[Quorum] = batch.views.children(per_view)
-    fields = part.fields(Quorum)
-    return history.QUORUMS.from_columns(
-        {
-            **batch.head(part.owners),
-            "view_id": pa.array(np.repeat([view.view_id for view in batch.views.structs], counts), SMALL),
-            "quorum": pa.array(position_within(counts), SMALL),
-            "threshold": pa.array(fields["threshold"], SMALL),
-            "parties": pa.array(fields["parties"], TEXTS),
-            "extra": extras(fields["extra"]),
-        }
-    )
-
-
-# -- traffic, envelopes, activity -----------------------------------------------------------------------------------
-
-
-def traffic(batch: Batch[Any]) -> pa.Table:
-    """One row per confirmation request whose traffic is known."""
-    part = batch.traffic_summaries
-    return history.TRAFFIC.from_columns(
-        {
-            **batch.head(part.owners),
-            "total_traffic_cost": pa.array([summary.total_traffic_cost for summary in part.structs], INTEGER),
-            "envelope_count": pa.array(lengths(_envelopes_of(part)), SMALL),
-            "extra": extras([summary.extra for summary in part.structs]),
-        }
-    )
-
-
-def envelopes(batch: Batch[Any]) -> pa.Table:
-    """One row per envelope of a confirmation request."""
-    per_summary = _envelopes_of(batch.traffic_summaries)
-    part = batch.traffic_summaries.children(per_summary)
-    fields = part.fields(Envelope)
-    return history.ENVELOPES.from_columns(
-        {
-            **batch.head(part.owners),
-            "envelope": pa.array(position_within(lengths(per_summary)), SMALL),
-            "traffic_cost": pa.array(fields["traffic_cost"], INTEGER),
-            "view_ids": pa.array([ids or [] for ids in fields["view_ids"]], SMALLS),
-            "extra": extras(fields["extra"]),
-        }
-    )
-
-
-def _envelopes_of(summaries: Part[TrafficSummary]) -> list[list[Envelope] | None]:
-    return [summary.envelope_traffic_summaries or summary.envelope_traffic_costs for summary in summaries.structs]
-
-
-def activity_records(batch: Batch[Any]) -> pa.Table:
-    """One row per app provider that earned activity from a request."""
-    part = Part.of([item.app_activity_records for item in batch.items])
-    per_request = [sorted(request.records, key=_party) for request in part.structs]
-    counts = lengths(per_request)
-    records = part.children(per_request)
-    around = [request for request, count in zip(part.structs, counts.tolist(), strict=True) for _ in range(count)]
-    fields = records.fields(ActivityRecord)
-    return history.ACTIVITY_RECORDS.from_columns(
-        {
-            **batch.head(records.owners),
-            "round_number": pa.array([request.round_number for request in around], INTEGER),
-            "party": pa.array(fields["party"], TEXT),
-            "weight": pa.array(fields["weight"], INTEGER),
-            "extra": extras(fields["extra"], app_activity_records=[request.extra for request in around]),
-        }
-    )
-
-
-def _party(record: ActivityRecord) -> str:
-    return record.party
+def _envelopes_of(summary: TrafficSummary) -> list[Envelope] | None:
+    return summary.envelope_traffic_summaries or summary.envelope_traffic_costs

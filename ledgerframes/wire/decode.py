@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import gc
+import operator
 import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -90,7 +92,7 @@ def fold_unknown(body: bytes | msgspec.Raw, kind: Any) -> bytes | msgspec.Raw:
 
     Payloads are passed on as the bytes they are. What is not of the promised shape is left alone: decoding names it better.
     """
-    kind = _without_none(kind)
+    kind = without_none(kind)
     if bytes(memoryview(body)[:4]) == b"null" or not _holds_structs(kind):
         return body
     try:
@@ -129,10 +131,11 @@ def _known_members(kind: type[Wire]) -> dict[str, Any]:
     return {field.encode_name: field.type for field in msgspec.structs.fields(kind) if field.encode_name != EXTRA}
 
 
-def _without_none(kind: Any) -> Any:
-    options = [option for option in get_args(kind) if option is not type(None)]
-    is_union = get_origin(kind) is Union or type(kind).__name__ == "UnionType"
-    return options[0] if is_union and len(options) == 1 else kind
+def without_none(kind: Any) -> Any:
+    """The type that a member has where it is not missing."""
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    return functools.reduce(operator.or_, [option for option in get_args(kind) if option is not type(None)])
 
 
 def _holds_structs(kind: Any) -> bool:

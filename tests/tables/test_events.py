@@ -2,20 +2,24 @@ from __future__ import annotations
 
 import copy
 import json
+import random
+from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.tables import TABLES, history
-from ledgerframes.tables.events import UPDATE_SIDE, VERDICT_SIDE, event_tables, update_tables, verdict_side_tables
+from ledgerframes.tables.events import UPDATE_SIDE, VERDICT_SIDE, EventRows, event_tables
+from ledgerframes.tables.update_side import node_numbers
 from ledgerframes.wire.decode import decode
-from ledgerframes.wire.history import Event, EventsPage, Update, VerdictSide
+from ledgerframes.wire.history import Event, EventsPage, VerdictSide
 from ledgerframes.wire.lines import decode_lines
 
 TIME = "2026-11-01T00:00:00.000000Z"
@@ -258,7 +262,12 @@ def test_a_number_that_no_column_can_hold_is_a_decode_error(item: dict[str, Any]
         ({"update": {"update_id": "a", "record_time": TIME}}, "neither a transaction"),
         (transaction(node(0, 5)), "not in its tree"),
         (transaction(node(0), node(1, 0)), "not in pre-order"),
-        (transaction({**node(0), "event_id": "no-number"}), "does not end in the number"),
+        *(
+            (transaction({**node(0), "event_id": event_id}), "does not end in the number")
+            for event_id in ("no-number", "", "7", ":", "1220aa:", "1220aa:x", "1220aa:1x", "1220aa:-1", "1220aa: 1", "1220aa:1é")
+        ),
+        (transaction({**node(0), "event_id": f"1220aa:{10**18}"}), "does not end in the number"),
+        (transaction({**node(0), "event_id": f"1220aa:{10**10}"}), "larger than the API allows"),
         (transaction(node(0), record_time="yesterday"), "not a time"),
         (verdict(views=[{"view_id": 0, "sub_views": [3]}]), "sub-view"),
         ({**transaction(node(0)), **verdict("1220bb")}, "came with the verdict on"),
@@ -285,6 +294,19 @@ def test_order_of_items_does_not_matter(order: list[int]) -> None:
     shuffled = frames(*(copy.deepcopy(items[n]) for n in order))
     for name, frame in expected.items():
         pd.testing.assert_frame_equal(frame, shuffled[name])
+
+
+@given(st.lists(st.integers(0, 10**9), unique=True, max_size=30))
+def test_node_numbers_are_read_whatever_their_length(numbers: list[int]) -> None:
+    event_ids = pa.array([f"1220{number * 7:x}:{number}" for number in numbers], pa.string())
+    assert node_numbers(event_ids).tolist() == numbers
+
+
+def test_a_large_tree_is_in_order_of_its_numbers() -> None:
+    rows = frames(transaction(node(0, *range(1, 1200)), *(node(number) for number in range(1, 1200))))["tree_events"]
+    assert rows["node_index"].tolist() == list(range(1200))
+    assert rows["event_id"].tolist() == [f"1220aa:{number}" for number in range(1200)]
+    assert rows["depth"].tolist() == [0] + [1] * 1199
 
 
 def test_recorded_events_have_the_rows_one_counts_by_hand(fixtures: Any) -> None:
@@ -329,6 +351,41 @@ def test_every_table_is_sorted_as_declared(built: dict[str, pa.Table]) -> None:
         assert built[table.name].schema.equals(table.schema, check_metadata=True)
 
 
+def built_in_blocks(
+    blocks: Iterable[Sequence[Any]], tables: Collection[str] = (*UPDATE_SIDE, *VERDICT_SIDE)
+) -> dict[str, pa.Table]:
+    rows = EventRows("bulk", tables)
+    for block in blocks:
+        rows.add(block)
+    return rows.tables()
+
+
+@settings(max_examples=25)
+@given(cuts=st.lists(st.integers(0, 1200)), seed=st.none() | st.integers(0, 99), twice=st.lists(st.integers(0, 900), max_size=5))
+def test_any_blocks_in_any_order_give_the_same_tables(
+    lines: bytes, built: dict[str, pa.Table], cuts: list[int], seed: int | None, twice: list[int]
+) -> None:
+    items = decode_lines(lines, Event, "x")
+    items += [items[number] for number in twice]
+    if seed is not None:
+        random.Random(seed).shuffle(items)
+    bounds = [0, *sorted(cuts), len(items)]
+    tables = built_in_blocks(items[low:high] for low, high in pairwise(bounds))
+    for name, rows in tables.items():
+        rows.validate(full=True)
+        assert rows.equals(built[name]), name
+
+
+def test_rows_say_how_many_items_and_bytes_they_hold(lines: bytes) -> None:
+    rows = EventRows("bulk")
+    assert (len(rows), rows.bytes) == (0, 0)
+    items = decode_lines(lines, Event, "x")
+    rows.add(items)
+    assert len(rows) == len(items)
+    payloads = sum(len(text) for text in rows.tables()["tree_events"]["create_arguments"].to_pylist() if text)
+    assert payloads < rows.bytes < 3 * len(lines)
+
+
 @pytest.mark.parametrize("tables", [(), ("quorums",), ("traffic", "tree_events"), VERDICT_SIDE])
 def test_only_the_tables_asked_for_are_built(lines: bytes, built: dict[str, pa.Table], tables: tuple[str, ...]) -> None:
     some = event_tables(decode_lines(lines, Event, "x"), "bulk", tables)
@@ -338,28 +395,23 @@ def test_only_the_tables_asked_for_are_built(lines: bytes, built: dict[str, pa.T
 
 def test_the_verdict_side_needs_no_trees(lines: bytes, built: dict[str, pa.Table]) -> None:
     items = decode_lines(lines, VerdictSide, "x")
-    side = verdict_side_tables(items, "bulk")
+    side = built_in_blocks([items], VERDICT_SIDE)
     assert tuple(side) == VERDICT_SIDE
     assert all(rows.equals(built[name]) for name, rows in side.items())
-    assert list(verdict_side_tables(items, "bulk", ["traffic", "updates"])) == ["traffic"]
 
 
 def test_updates_alone_give_the_tables_of_updates(lines: bytes, built: dict[str, pa.Table]) -> None:
-    updates = [event.update for event in decode_lines(lines, Event, "x") if event.update]
-    side = update_tables(updates)
+    updates = [Event(update=event.update) for event in decode_lines(lines, Event, "x") if event.update]
+    side = built_in_blocks([updates], UPDATE_SIDE)
     assert tuple(side) == UPDATE_SIDE
     for name, rows in side.items():
         without_extra = rows.drop_columns("extra")  # the event around an update has none here
         assert without_extra.equals(built[name].drop_columns("extra"))
 
 
-def test_no_updates_give_their_tables_empty() -> None:
-    assert update_tables([]) == {name: TABLES[name].empty_arrow() for name in UPDATE_SIDE}
-
-
-def test_an_update_that_is_neither_transaction_nor_reassignment_is_refused() -> None:
-    with pytest.raises(DecodeError, match="neither a transaction"):
-        update_tables([Update(update_id="a", record_time=TIME)])
+@pytest.mark.parametrize("blocks", [[], [[]], [[], []]])
+def test_no_items_give_every_table_empty(blocks: list[list[Event]]) -> None:
+    assert built_in_blocks(blocks) == {name: TABLES[name].empty_arrow() for name in (*UPDATE_SIDE, *VERDICT_SIDE)}
 
 
 def test_a_batch_built_does_not_keep_the_structs_it_was_built_from(lines: bytes) -> None:
