@@ -275,9 +275,11 @@ def host_of(url: str) -> str:
 
 def _body(response: httpx.Response) -> bytes:
     """All bytes of the body; that it is as long as it promised is checked here, because not every transport does."""
-    if response.is_stream_consumed or "Content-Encoding" in response.headers:
-        return response.read()
-    body = b"".join(response.iter_raw())  # read() takes half as long again
+    if response.is_stream_consumed:
+        return response.content
+    if "Content-Encoding" in response.headers:
+        return b"".join(response.iter_bytes())
+    body = b"".join(response.iter_raw())  # read() takes half as long again, and keeps the body in a cycle
     promised = response.headers.get("Content-Length", "")
     if promised.isdecimal() and len(body) < int(promised):
         import httpx

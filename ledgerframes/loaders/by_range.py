@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -25,7 +24,7 @@ from ledgerframes.store.extent import microseconds
 from ledgerframes.tables.bookkeeping import PLAN
 from ledgerframes.tables.events import EventRows
 from ledgerframes.times import Window
-from ledgerframes.wire.decode import collector_paused
+from ledgerframes.wire.decode import collect_now_and_then, collector_paused
 
 HOUR = 3_600_000_000  # microseconds
 SHORTEST_PIECE = HOUR // 2
@@ -212,7 +211,7 @@ def findings(
         if page.last or rows.bytes >= SEGMENT_BYTES:
             if low < page.reached:
                 return_memory()
-                gc.collect(1)  # by hand, where no page is about that it would look at
+                collect_now_and_then()
                 yield Part(Span(piece.migration_id, low, page.reached), rows.tables(), page.source)
                 rows = EventRows("listing")
             low = page.reached

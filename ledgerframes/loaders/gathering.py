@@ -18,7 +18,7 @@ U = TypeVar("U")
 # Seconds. Where an event loop has asked the system to go on after signals (nbclient's does), a wait without a limit never
 # hears of Ctrl-C; a wait with one does, however long.
 UNTIL_INTERRUPTED = threading.TIMEOUT_MAX
-SEGMENT_BYTES = 16_000_000  # Arrow bytes gathered before they are written: bounds memory, and what a kill can lose
+SEGMENT_BYTES = 12_000_000  # Arrow bytes gathered before they are written: bounds memory, and what a kill can lose
 
 
 class Gathered:

@@ -50,8 +50,9 @@ class EventRows:
 
     @property
     def bytes(self) -> int:
-        """Arrow bytes of what is here."""
-        return self._heads.bytes + sum(rows.bytes for side in self._sides for rows in side.kinds)
+        """Arrow bytes that the tables will have, about: each row carries the head of its item."""
+        head = self._heads.bytes // max(1, len(self._heads))
+        return sum(rows.bytes + len(rows) * head for side in self._sides for rows in side.kinds)
 
     @numbers_in_range()
     def add(self, items: Sequence[Any]) -> None:
@@ -85,7 +86,7 @@ class EventRows:
             moved: dict[Rows[Any], Any] = {self._heads: moves(batch.order, len(self._heads))}
             for rows in [rows for side in self._sides for rows in side.kinds]:
                 rows.follow(moved)
-        builders = {name: build for side in self._sides for name, build in side.builders.items()}
+        builders = {name: build for side in self._sides for name, build in side.builders().items()}
         return {name: builders[name](batch) for name in self._tables}
 
 

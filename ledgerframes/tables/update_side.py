@@ -39,11 +39,6 @@ class UpdateRows:
         self._reassignments = Rows(Reassignment, self._updates)
         self._created = Rows(Node, self._reassignments)
         self.kinds: tuple[Rows[Any], ...] = (self._updates, self._nodes, self._reassignments, self._created)
-        self.builders = {
-            "updates": self._update_table,
-            "tree_events": self._tree_table,
-            "reassignments": self._reassignment_table,
-        }
 
     def add(self, items: Sequence[Event], rows: Indices) -> None:
         """Put a block of items to the others."""
@@ -54,6 +49,14 @@ class UpdateRows:
         reassignments, rows = present([update.event for update in updates], rows)
         rows = self._reassignments.add(reassignments, rows)
         self._created.add(*present([reassignment.created_event for reassignment in reassignments], rows))
+
+    def builders(self) -> dict[str, Callable[[Batch], pa.Table]]:
+        """What makes each table."""
+        return {
+            "updates": self._update_table,
+            "tree_events": self._tree_table,
+            "reassignments": self._reassignment_table,
+        }
 
     def _add_nodes(self, nodes: list[Node], updates: Indices) -> None:
         event_ids = pa.array([node.event_id for node in nodes], TEXT)

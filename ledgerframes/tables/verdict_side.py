@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -57,14 +57,6 @@ class VerdictRows:
             *(self._verdicts, self._all_views, self._views, self._quorums),
             *(self._traffic, self._envelopes, self._requests, self._records),
         )
-        self.builders = {
-            "verdicts": self._verdict_table,
-            "views": self._view_table,
-            "quorums": self._quorum_table,
-            "traffic": self._traffic_table,
-            "envelopes": self._envelope_table,
-            "activity_records": self._activity_table,
-        }
 
     def add(self, items: Sequence[Event | VerdictSide], rows: Indices) -> None:
         """Put a block of items to the others."""
@@ -75,6 +67,17 @@ class VerdictRows:
         requests, of_items = present([item.app_activity_records for item in items], rows)
         of_requests = self._requests.add(requests, of_items)
         self._records.add(*children([sorted(request.records, key=PARTY) for request in requests], of_requests))
+
+    def builders(self) -> dict[str, Callable[[Batch], pa.Table]]:
+        """What makes each table."""
+        return {
+            "verdicts": self._verdict_table,
+            "views": self._view_table,
+            "quorums": self._quorum_table,
+            "traffic": self._traffic_table,
+            "envelopes": self._envelope_table,
+            "activity_records": self._activity_table,
+        }
 
     def _add_verdicts(self, verdicts: list[Verdict], of_items: Indices) -> None:
         of_verdicts = self._verdicts.add(verdicts, of_items)

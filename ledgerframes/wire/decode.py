@@ -6,6 +6,7 @@ import functools
 import gc
 import operator
 import threading
+import time
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from types import UnionType
@@ -146,7 +147,10 @@ def _holds_structs(kind: Any) -> bool:
 
 # -- the garbage collector ------------------------------------------------------------------------------------------
 
+LOOK_EVERY = 10.0  # seconds
+
 _pauses = 0
+_looked = 0.0
 _was_on = True
 _pauses_lock = threading.Lock()
 
@@ -170,3 +174,11 @@ def collector_paused() -> Iterator[None]:
             _pauses -= 1
             if not _pauses and _was_on:
                 gc.enable()
+
+
+def collect_now_and_then() -> None:
+    """What the collector does, by hand and seldom, for those who pause it for long."""
+    global _looked
+    if time.monotonic() - _looked > LOOK_EVERY:
+        _looked = time.monotonic()
+        gc.collect()

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
+from equality import assert_equal, every_table
 from pressing import HISTORY, LEDGER, WHOLE
 
 import ledgerframes as lf
@@ -15,16 +15,6 @@ from ledgerframes.loaders import by_range
 def pressed(what: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(Path(__file__).with_name("pressing.py")), what, str(folder)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-
-def every_table(frames: lf.Frames) -> dict[str, pd.DataFrame]:
-    return {name: frames.read(name) for name in frames.tables}
-
-
-def assert_equal(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
-    assert left.keys() == right.keys()
-    for name, frame in left.items():
-        pd.testing.assert_frame_equal(frame, right[name], obj=name)
 
 
 def test_following_the_tail_loses_and_doubles_nothing(tmp_path: Path) -> None:

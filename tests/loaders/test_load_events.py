@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pandas as pd
 import pytest
+from equality import assert_equal, every_table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,16 +24,6 @@ WHOLE = {"since": "2026-11-06", "until": "2026-11-09T06:00:00Z"}
 
 def connect(store: Path, **overrides: Any) -> lf.Network:
     return lf.connect("sandbox", **{"events": 900, "days": 3, "store": store, **overrides})
-
-
-def every_table(frames: lf.Frames) -> dict[str, pd.DataFrame]:
-    return {name: frames.read(name) for name in frames.tables}
-
-
-def assert_equal(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
-    assert left.keys() == right.keys()
-    for name, frame in left.items():
-        pd.testing.assert_frame_equal(frame, right[name], obj=name)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pandas as pd
 import pytest
+from equality import assert_equal, every_table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -47,16 +48,6 @@ def connect(store: Path, box: Sandbox | None = None, **overrides: Any) -> lf.Net
     urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
     limits = {"requests_per_second": 0, "store": store}
     return lf.connect("sandbox", transport=in_process(box.app), **{**urls, **limits, **overrides})
-
-
-def every_table(frames: lf.Frames) -> dict[str, pd.DataFrame]:
-    return {name: frames.read(name) for name in frames.tables}
-
-
-def assert_equal(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
-    assert left.keys() == right.keys()
-    for name, frame in left.items():
-        pd.testing.assert_frame_equal(frame, right[name], obj=name)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from ledgerframes.sandbox import Sandbox
 from ledgerframes.tables import TABLES, history
 from ledgerframes.tables.events import UPDATE_SIDE, VERDICT_SIDE, EventRows, event_tables
 from ledgerframes.tables.update_side import node_numbers
-from ledgerframes.wire.decode import decode
+from ledgerframes.wire.decode import collector_paused, decode
 from ledgerframes.wire.history import Event, EventsPage, VerdictSide
 from ledgerframes.wire.lines import decode_lines
 
@@ -382,8 +382,19 @@ def test_rows_say_how_many_items_and_bytes_they_hold(lines: bytes) -> None:
     items = decode_lines(lines, Event, "x")
     rows.add(items)
     assert len(rows) == len(items)
-    payloads = sum(len(text) for text in rows.tables()["tree_events"]["create_arguments"].to_pylist() if text)
-    assert payloads < rows.bytes < 3 * len(lines)
+    expected = rows.bytes
+    assert 0.7 < sum(table.nbytes for table in rows.tables().values()) / expected < 1.3
+
+
+def test_rows_go_without_the_collector(lines: bytes) -> None:
+    with collector_paused():
+        before = pa.total_allocated_bytes()
+        for _ in range(2):
+            rows = EventRows("bulk")
+            rows.add(decode_lines(lines, Event, "x"))
+            rows.tables()
+            del rows
+        assert pa.total_allocated_bytes() == before
 
 
 @pytest.mark.parametrize("tables", [(), ("quorums",), ("traffic", "tree_events"), VERDICT_SIDE])
