@@ -31,7 +31,7 @@ from ledgerframes.wire.history import Event, VerdictSide
 from ledgerframes.wire.lines import decode_lines
 
 EVERY = 2  # half of the sandbox's default world, evenly: 12,000 event items, 126 MB
-BLOCK = 2_000_000  # bytes of lines decoded at once, as when bulk objects are read
+BLOCK = 1_000_000  # bytes of lines decoded at once, as when bulk objects are read
 SLICE = 10_000_000  # bytes for the slowest rival
 
 

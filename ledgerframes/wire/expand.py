@@ -17,7 +17,7 @@ from ledgerframes.errors import IntegrityError
 
 __all__ = ["Block", "check_frames", "line_blocks"]
 
-BLOCK = 2_000_000  # bytes of lines worked on at once: what was decoded is still in the cache when it becomes columns
+BLOCK = 1_000_000  # bytes of lines worked on at once: what was decoded is still in the cache when it becomes columns
 LONGEST_LINE = 64_000_000
 LONGEST_HEAD = 18
 MAGIC = b"\x28\xb5\x2f\xfd"
