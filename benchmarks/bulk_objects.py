@@ -25,12 +25,12 @@ from measuring import (
     ratio,
     sampled,
 )
+from table_building import segments
 
 import ledgerframes as lf
-from ledgerframes.loaders.gathering import SEGMENT_BYTES
+from ledgerframes.collector import collector_paused
 from ledgerframes.store import BULK
-from ledgerframes.tables.events import UPDATE_SIDE, EventRows
-from ledgerframes.wire.decode import collector_paused
+from ledgerframes.tables.events import UPDATE_SIDE
 from ledgerframes.wire.expand import line_blocks
 from ledgerframes.wire.history import Event, Update
 from ledgerframes.wire.lines import decode_lines
@@ -48,14 +48,9 @@ def one_process(path: Path, rounds: int) -> Row:
     megabytes = sum(map(len, blocks)) / 1e6
 
     def tables_alone() -> None:
-        rows = EventRows("bulk", UPDATE_SIDE)
         with collector_paused():
-            for block in blocks:
-                rows.add([Event(update=update) for update in decode_lines(block, Update, path.name)])
-                if rows.bytes >= SEGMENT_BYTES:
-                    rows.tables()
-                    rows = EventRows("bulk", UPDATE_SIDE)
-            rows.tables()
+            for _ in segments((_events(block, path.name) for block in blocks), UPDATE_SIDE):
+                pass
 
     threads = pa.cpu_count()
     pa.set_cpu_count(1)
@@ -73,6 +68,10 @@ def one_process(path: Path, rounds: int) -> Row:
         "Against decoding and building the same lines, in memory already, on one core.",
         lambda: sampled(lambda: committed([path])),
     )
+
+
+def _events(block: bytes, name: str) -> list[Event]:
+    return [Event(update=update) for update in decode_lines(block, Update, name)]
 
 
 def committed(paths: list[Path], executor: Any = None) -> int:

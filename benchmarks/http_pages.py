@@ -20,10 +20,11 @@ from measuring import Row, empty_store, environment, interleaved, middle, ratio,
 from page_server import DAYS, SERVER_SECONDS
 
 import ledgerframes as lf
+from ledgerframes.collector import collector_paused
 from ledgerframes.network import Network
 from ledgerframes.tables.events import event_tables
 from ledgerframes.times import instant
-from ledgerframes.wire.decode import collector_paused, decode
+from ledgerframes.wire.decode import decode
 from ledgerframes.wire.history import EventsPage
 
 UNTIL = instant("2026-11-09")

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ import pyarrow as pa
 import rivals
 from figures import Figure, as_table
 
+from ledgerframes.collector import collector_paused
 from ledgerframes.loaders.gathering import SEGMENT_BYTES
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.tables.events import UPDATE_SIDE, VERDICT_SIDE, EventRows
-from ledgerframes.wire.decode import collector_paused
 from ledgerframes.wire.history import Event, VerdictSide
 from ledgerframes.wire.lines import decode_lines
 
@@ -76,14 +76,19 @@ def verdict_side(path: Path) -> list[dict[str, pa.Table]]:
 
 
 def _segments(path: Path, kind: type[Any], tables: tuple[str, ...]) -> list[dict[str, pa.Table]]:
-    rows, segments = EventRows("listing", tables), []
     with collector_paused():
-        for block in blocks(path):
-            rows.add(decode_lines(block, kind, path.name))
-            if rows.bytes >= SEGMENT_BYTES:
-                segments.append(rows.tables())
-                rows = EventRows("listing", tables)
-    return [*segments, rows.tables()]
+        return list(segments((decode_lines(block, kind, path.name) for block in blocks(path)), tables))
+
+
+def segments(blocks: Iterable[Sequence[Any]], tables: tuple[str, ...]) -> Iterator[dict[str, pa.Table]]:
+    """Tables of blocks of items, as often as loaders make them."""
+    rows = EventRows("listing", tables)
+    for items in blocks:
+        rows.add(items)
+        if rows.bytes >= SEGMENT_BYTES:
+            yield rows.tables()
+            rows = EventRows("listing", tables)
+    yield rows.tables()
 
 
 def walked(path: Path) -> dict[str, pa.Table]:

@@ -275,13 +275,13 @@ def host_of(url: str) -> str:
 
 def _body(response: httpx.Response) -> bytes:
     """All bytes of the body; that it is as long as it promised is checked here, because not every transport does."""
+    encoded = "Content-Encoding" in response.headers
     if response.is_stream_consumed:
-        return response.content
-    if "Content-Encoding" in response.headers:
-        return b"".join(response.iter_bytes())
-    body = b"".join(response.iter_raw())  # read() takes half as long again, and keeps the body in a cycle
+        body = response.content
+    else:  # read() takes half as long again, and keeps the body in a cycle
+        body = b"".join(response.iter_bytes() if encoded else response.iter_raw())
     promised = response.headers.get("Content-Length", "")
-    if promised.isdecimal() and len(body) < int(promised):
+    if not encoded and promised.isdecimal() and len(body) < int(promised):
         import httpx
 
         raise httpx.RemoteProtocolError(f"{len(body)} of {promised} bytes came", request=response.request)

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from ledgerframes.collector import collector_paused
 from ledgerframes.errors import DecodeError, IntegrityError
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory
 from ledgerframes.loaders.listing import Place, listed
@@ -28,7 +29,6 @@ from ledgerframes.tables.events import UPDATE_SIDE, EventRows
 from ledgerframes.times import MICROSECOND
 from ledgerframes.wire.bulk import ActiveContract
 from ledgerframes.wire.bulk_keys import ObjectKey
-from ledgerframes.wire.decode import collector_paused
 from ledgerframes.wire.expand import Block, check_frames, line_blocks
 from ledgerframes.wire.history import Event, Update
 from ledgerframes.wire.lines import decode_lines

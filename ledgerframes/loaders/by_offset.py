@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 
 from ledgerframes.api.transport import Answer
 from ledgerframes.api.update_format import UpdateFormat
+from ledgerframes.collector import collector_paused
 from ledgerframes.errors import CoverageError, DecodeError, InvalidPageToken, InvalidRequest, PrunedOffset, StoreError, UsageError
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Gathered, wait_for
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
 from ledgerframes.store import LEDGER, OffsetSpan
 from ledgerframes.tables.ledger_pages import ledger_tables
-from ledgerframes.wire.decode import collector_paused
 from ledgerframes.wire.ledger import UpdatesPage, decode_page
 
 logger = logging.getLogger("ledgerframes")

@@ -13,6 +13,7 @@ from datetime import timedelta
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.collector import collect_now_and_then, collector_paused
 from ledgerframes.errors import CoverageError
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory, wait_for
 from ledgerframes.loaders.listing import discover_migrations, is_over, pages
@@ -24,7 +25,6 @@ from ledgerframes.store.extent import microseconds
 from ledgerframes.tables.bookkeeping import PLAN
 from ledgerframes.tables.events import EventRows
 from ledgerframes.times import Window
-from ledgerframes.wire.decode import collect_now_and_then, collector_paused
 
 HOUR = 3_600_000_000  # microseconds
 SHORTEST_PIECE = HOUR // 2

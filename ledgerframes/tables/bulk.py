@@ -145,9 +145,45 @@ def contract_table(contracts: Sequence[ActiveContract], snapshot_time: datetime)
     DecodeError
         If a time cannot be read, or a payload is not UTF-8.
     """
+    rows = ContractRows(snapshot_time)
+    rows.add(contracts)
+    return rows.tables()[BULK_CONTRACTS.name]
+
+
+class ContractRows:
+    """Contracts that are active at a snapshot, on their way into a table: put here block by block.
+
+    Parameters
+    ----------
+    snapshot_time : datetime
+        Begin of the folder they are from.
+
+    Attributes
+    ----------
+    bytes : int
+        Arrow bytes of what is here.
+    """
+
+    def __init__(self, snapshot_time: datetime) -> None:
+        self._snapshot_time = snapshot_time
+        self._blocks = [BULK_CONTRACTS.empty_arrow()]
+        self.bytes = 0
+
+    def add(self, contracts: Sequence[ActiveContract]) -> None:
+        """Put a block of contracts to the others; see :func:`contract_table`."""
+        block = _columns(contracts, self._snapshot_time)
+        self._blocks.append(block)
+        self.bytes += block.nbytes
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The table of all contracts, sorted as declared."""
+        return {BULK_CONTRACTS.name: BULK_CONTRACTS.sorted(pa.concat_tables(self._blocks))}
+
+
+def _columns(contracts: Sequence[ActiveContract], snapshot_time: datetime) -> pa.Table:
     template_ids = pa.array([contract.template_id for contract in contracts], TEXT)
     package_ids, template_names = split_template_ids(template_ids)
-    rows = BULK_CONTRACTS.from_columns(
+    return BULK_CONTRACTS.from_columns(
         {
             "snapshot_time": pa.repeat(pa.scalar(snapshot_time, TIME), len(contracts)),
             "contract_id": pa.array([contract.contract_id for contract in contracts], TEXT),
@@ -163,34 +199,3 @@ def contract_table(contracts: Sequence[ActiveContract], snapshot_time: datetime)
             "extra": json_text([contract.extra for contract in contracts], "extra"),
         }
     )
-    return BULK_CONTRACTS.sorted(rows)
-
-
-class ContractRows:
-    """Contracts that are active at a snapshot, on their way into a table: put here block by block.
-
-    Parameters
-    ----------
-    snapshot_time : datetime
-        Begin of the folder they are from.
-    """
-
-    def __init__(self, snapshot_time: datetime) -> None:
-        self._snapshot_time = snapshot_time
-        self._blocks = [BULK_CONTRACTS.empty_arrow()]
-
-    def __len__(self) -> int:
-        return sum(block.num_rows for block in self._blocks)
-
-    @property
-    def bytes(self) -> int:
-        """Arrow bytes of what is here."""
-        return sum(block.nbytes for block in self._blocks)
-
-    def add(self, contracts: Sequence[ActiveContract]) -> None:
-        """Put a block of contracts to the others; see :func:`contract_table`."""
-        self._blocks.append(contract_table(contracts, self._snapshot_time))
-
-    def tables(self) -> dict[str, pa.Table]:
-        """The table of all contracts, sorted as declared."""
-        return {BULK_CONTRACTS.name: BULK_CONTRACTS.sorted(pa.concat_tables(self._blocks))}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ledgerframes.tables.arrays import numbers_in_range
+from ledgerframes.tables.arrays import Indices, numbers_in_range
 from ledgerframes.tables.batch import Batch, Head, heads_of
 from ledgerframes.tables.rows import Rows, moves
 from ledgerframes.tables.update_side import UpdateRows
@@ -83,7 +83,7 @@ class EventRows:
         """
         batch = Batch(self._heads)
         if batch.order is not None:
-            moved: dict[Rows[Any], Any] = {self._heads: moves(batch.order, len(self._heads))}
+            moved: dict[Rows[Any], Indices] = {self._heads: moves(batch.order, len(self._heads))}
             for rows in [rows for side in self._sides for rows in side.kinds]:
                 rows.follow(moved)
         builders = {name: build for side in self._sides for name, build in side.builders().items()}

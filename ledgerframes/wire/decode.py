@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import gc
 import operator
 import threading
-import time
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -143,42 +140,3 @@ def _holds_structs(kind: Any) -> bool:
     if get_origin(kind) in (list, dict):
         return _holds_structs(get_args(kind)[-1])
     return isinstance(kind, type) and issubclass(kind, Wire)
-
-
-# -- the garbage collector ------------------------------------------------------------------------------------------
-
-LOOK_EVERY = 10.0  # seconds
-
-_pauses = 0
-_looked = 0.0
-_was_on = True
-_pauses_lock = threading.Lock()
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Without the cyclic garbage collector, which finds nothing in freshly decoded objects and costs a third of the time.
-
-    Threads may overlap; the collector comes back when the last of them is done.
-    """
-    global _pauses, _was_on
-    with _pauses_lock:
-        if not _pauses:
-            _was_on = gc.isenabled()
-        _pauses += 1
-        gc.disable()
-    try:
-        yield
-    finally:
-        with _pauses_lock:
-            _pauses -= 1
-            if not _pauses and _was_on:
-                gc.enable()
-
-
-def collect_now_and_then() -> None:
-    """What the collector does, by hand and seldom, for those who pause it for long."""
-    global _looked
-    if time.monotonic() - _looked > LOOK_EVERY:
-        _looked = time.monotonic()
-        gc.collect()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import socketserver
@@ -261,6 +262,23 @@ def test_retries_are_logged_without_secrets(caplog: pytest.LogCaptureFixture) ->
         history(lambda _: httpx.Response(503), token="very-secret", retries=1).history.events()
     assert "one.invalid" in caplog.text
     assert "very-secret" not in caplog.text
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_compressed_answer_is_read_whole(streamed: bool) -> None:
+    packed = gzip.compress(b'{"events":[]}' + b" " * 1000)  # shorter than what it holds, as Content-Length says
+    headers = {"Content-Encoding": "gzip", "Content-Length": str(len(packed))}
+    content = iter([packed[:20], packed[20:]]) if streamed else packed
+    assert history(lambda _: httpx.Response(200, content=content, headers=headers)).history.events() == []
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_half_a_body_is_no_answer(streamed: bool) -> None:
+    body = b'{"events":[]}'
+    content = iter([body]) if streamed else body
+    answer = httpx.Response(200, content=content, headers={"Content-Length": "1000"})
+    with pytest.raises(Unreachable, match="no whole answer"):
+        history(lambda _: answer, retries=0).history.events()
 
 
 class HalfAnAnswer(socketserver.StreamRequestHandler):

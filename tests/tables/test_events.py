@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ledgerframes.collector import collector_paused
 from ledgerframes.errors import DecodeError
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.tables import TABLES, history
 from ledgerframes.tables.events import UPDATE_SIDE, VERDICT_SIDE, EventRows, event_tables
 from ledgerframes.tables.update_side import node_numbers
-from ledgerframes.wire.decode import collector_paused, decode
-from ledgerframes.wire.history import Event, EventsPage, VerdictSide
+from ledgerframes.wire.decode import decode
+from ledgerframes.wire.history import Event, EventsPage, Update, VerdictSide
 from ledgerframes.wire.lines import decode_lines
 
 TIME = "2026-11-01T00:00:00.000000Z"
@@ -423,6 +424,11 @@ def test_updates_alone_give_the_tables_of_updates(lines: bytes, built: dict[str,
 @pytest.mark.parametrize("blocks", [[], [[]], [[], []]])
 def test_no_items_give_every_table_empty(blocks: list[list[Event]]) -> None:
     assert built_in_blocks(blocks) == {name: TABLES[name].empty_arrow() for name in (*UPDATE_SIDE, *VERDICT_SIDE)}
+
+
+def test_an_update_that_is_neither_transaction_nor_reassignment_is_refused() -> None:
+    with pytest.raises(DecodeError, match="neither a transaction"):
+        built_in_blocks([[Event(update=Update(update_id="a", record_time=TIME))]], UPDATE_SIDE)
 
 
 def test_a_batch_built_does_not_keep_the_structs_it_was_built_from(lines: bytes) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 import json
 
 import msgspec
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledgerframes.errors import DecodeError
-from ledgerframes.wire.decode import collector_paused, decode, fold_unknown
+from ledgerframes.wire.decode import decode, fold_unknown
 from ledgerframes.wire.history import ActivityRecords, Event, EventsPage, TrafficSummary, View
 
 VERDICT = {
@@ -116,11 +115,3 @@ def test_what_is_no_json_says_how_it_begins(body: bytes) -> None:
 def test_folding_leaves_what_has_the_wrong_shape_to_the_decoder() -> None:
     assert fold_unknown(b'{"records":7}', ActivityRecords) == b'{"records":7}'
     assert fold_unknown(msgspec.Raw(b"null"), View | None) == msgspec.Raw(b"null")
-
-
-def test_collector_comes_back_after_the_last_pause() -> None:
-    with collector_paused():
-        with collector_paused():
-            assert not gc.isenabled()
-        assert not gc.isenabled()
-    assert gc.isenabled()

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from threading import RLock
 from typing import NamedTuple
 
+from ledgerframes.collector import collector_paused
+
 from ..builder import NULL, Event
 from ..clock import Clock
-from ..memory import collector_paused
 from ..parties import Party
 from ..randomness import number
 from ..timeline import OVERLAP, SECOND_MIGRATION

@@ -26,19 +26,10 @@ DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
 
 @pytest.fixture(scope="module")
-def net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
-    """A network of which the store holds a day by range, some events by id, a ledger and two snapshots of votes."""
-    net = lf.connect("sandbox", events=400, days=1, store=tmp_path_factory.mktemp("store"))
-    frames = lf.load_events(net, **DAY)
-    lf.load_events(net, update_ids=frames.verdicts["update_id"].head(5))
-    lf.load_updates(net)
-    lf.load_price_votes(net)
+def net(net: lf.Network) -> lf.Network:
+    """A network of which the store holds a day by range, some events by id, a ledger and a snapshot of votes."""
+    lf.load_events(net, update_ids=lf.load_events(net, **DAY).verdicts["update_id"].head(5))
     return net
-
-
-@pytest.fixture(scope="module")
-def frames(net: lf.Network) -> lf.Frames:
-    return lf.load_events(net, **DAY)
 
 
 def ordered(table: str) -> str:

@@ -1,3 +1,5 @@
+"""What the tests of reading a store share."""
+
 from __future__ import annotations
 
 import pytest
