@@ -177,10 +177,9 @@ def _walk_verdict(tables: dict[str, Lists], head: tuple[Any, ...], verdict: Rows
 
 
 def normalized(lines: Iterable[bytes]) -> dict[str, pd.DataFrame]:
-    """Json and `pandas.json_normalize`, one call a table.
+    """Json and `pandas.json_normalize`, one call a table; what is derived is derived a column at a time.
 
-    Parents and depths of nodes, parents of views, package ids, template names and counts are left out. Payloads are written
-    anew. Reassignments stay as they come, one column a member.
+    Payloads are written anew. Reassignments stay as they come, one column a member.
     """
     items = [json.loads(line) for line in lines]
     for item in items:
@@ -194,8 +193,9 @@ def normalized(lines: Iterable[bytes]) -> dict[str, pd.DataFrame]:
     moved = [{**_head(item), **item["update"]["event"]} for item in updates if "event" in item["update"]]
     views = [{**_head(item), "view": view} for item in verdicts for view in item["verdict"]["transaction_views"]["views"]]
     plain_verdicts = [{**item["verdict"], "body_visible": item["update"] is not None} for item in verdicts]
+    plain_updates = [{**item["update"], "events_by_id": len(item["update"].get("events_by_id", ()))} for item in updates]
     frames = {
-        "updates": pd.json_normalize([{**item["update"], "events_by_id": None} for item in updates], max_level=0),
+        "updates": pd.json_normalize(plain_updates, max_level=0).rename(columns={"events_by_id": "node_count"}),
         "tree_events": pd.json_normalize(trees, "nodes", [*HEAD], max_level=0),
         "reassignments": pd.json_normalize(moved, max_level=1),
         "verdicts": pd.json_normalize(plain_verdicts, max_level=0).drop(columns="transaction_views"),
@@ -207,12 +207,41 @@ def normalized(lines: Iterable[bytes]) -> dict[str, pd.DataFrame]:
             activity, ["app_activity_records", "records"], [*HEAD, ["app_activity_records", "round_number"]]
         ),
     }
+    frames["tree_events"] = _with_places(frames["tree_events"])
+    frames["tree_events"][["package_id", "template_name"]] = frames["tree_events"]["template_id"].str.split(":", n=1, expand=True)
+    frames["verdicts"]["view_count"] = [len(item["verdict"]["transaction_views"]["views"]) for item in verdicts]
+    frames["verdicts"]["root_views"] = [item["verdict"]["transaction_views"]["root_views"] for item in verdicts]
+    frames["views"]["parent_view_id"] = _parents_of_views(frames["views"])
+    frames["views"]["quorum_count"] = frames["views"]["view.confirming_parties"].str.len()
+    frames["quorums"]["quorum"] = frames["quorums"].groupby([*HEAD, "view.view_id"]).cumcount()
+    frames["traffic"]["envelope_count"] = frames["traffic"]["envelope_traffic_summaries"].str.len()
+    frames["envelopes"]["envelope"] = frames["envelopes"].groupby([*HEAD]).cumcount()
     for payload in ("create_arguments", "choice_argument", "exercise_result"):
         frames["tree_events"][payload] = frames["tree_events"][payload].map(json.dumps, na_action="ignore")
     for frame in frames.values():
         for name in frame.columns.intersection(list(TIMES)):
             frame[name] = pd.to_datetime(frame[name], format="ISO8601")
     return frames
+
+
+def _with_places(nodes: pd.DataFrame) -> pd.DataFrame:
+    """Nodes in the order of their trees, with number, parent and depth."""
+    nodes["node_index"] = nodes["event_id"].str.rpartition(":")[2].astype(int)
+    nodes = nodes.sort_values([*HEAD, "node_index"], ignore_index=True)
+    children = nodes[["event_id", "child_event_ids"]].explode("child_event_ids").dropna().set_index("child_event_ids")["event_id"]
+    nodes["parent_event_id"] = ancestors = nodes["event_id"].map(children)
+    nodes["depth"] = 0
+    while ancestors.notna().any():
+        nodes["depth"] += ancestors.notna()
+        ancestors = ancestors.map(children)
+    return nodes
+
+
+def _parents_of_views(views: pd.DataFrame) -> pd.Series:
+    """The view that lists each view."""
+    listed = views[[*HEAD, "view.view_id", "view.sub_views"]].explode("view.sub_views").dropna()
+    listed = listed.rename(columns={"view.view_id": "parent_view_id", "view.sub_views": "view.view_id"})
+    return views[[*HEAD, "view.view_id"]].merge(listed, "left", [*HEAD, "view.view_id"])["parent_view_id"].set_axis(views.index)
 
 
 def _head(item: Rows) -> Rows:
@@ -240,21 +269,26 @@ ITEM_COLUMNS = {
     "app_activity_records": "STRUCT(round_number BIGINT, records STRUCT(party VARCHAR, weight BIGINT)[])",
 }
 HEAD_SQL = "migration_id, record_time, update_id"
-CONTRACT_SQL = """node.contract_id, node.template_id, split_part(node.template_id, ':', 1) as package_id,
+CONTRACT_SQL = """node.template_id, split_part(node.template_id, ':', 1) as package_id,
     substr(node.template_id, strpos(node.template_id, ':') + 1) as template_name, node.package_name, node.created_at,
     node.signatories, node.observers, node.create_arguments"""
+LINKS_SQL = """select node.event_id as parent_event_id, unnest(node.child_event_ids) as child_id
+    from (select unnest(map_values(update.events_by_id)) as node from items)"""
+WALK_SQL = """with recursive walk(event_id, parent_event_id, depth) as (
+    select unnest(update.root_event_ids), null::varchar, 0 from items union all
+    select child_id, event_id, depth + 1 from walk join links on links.parent_event_id = event_id) select * from walk"""
 SQL = {
     "updates": f"""select {HEAD_SQL}, if(update.event is null, 'transaction', 'reassignment') as kind, update.synchronizer_id,
         update.workflow_id, update.effective_at, update.root_event_ids, coalesce(cardinality(update.events_by_id), 0)
         as node_count, update."offset" as node_offset, update.external_transaction_hash from items where update is not null""",
-    "tree_events": f"""select {HEAD_SQL}, node.event_id, split_part(node.event_id, ':', -1)::int as node_index, parent_event_id,
-        node.event_type, {CONTRACT_SQL}, node.choice, node.consuming, node.acting_parties, node.interface_id,
-        node.choice_argument, node.exercise_result
-        from (select {HEAD_SQL}, unnest(map_values(update.events_by_id)) as node from items) left join
-        (select node.event_id as parent_event_id, unnest(node.child_event_ids) as child_id from
-        (select unnest(map_values(update.events_by_id)) as node from items)) on child_id = node.event_id""",
+    "tree_events": f"""select {HEAD_SQL}, node.event_id, split_part(node.event_id, ':', -1)::int as node_index,
+        parent_event_id, depth, node.event_type, node.contract_id, {CONTRACT_SQL}, node.choice, node.consuming,
+        node.acting_parties, node.interface_id, node.choice_argument, node.exercise_result
+        from (select {HEAD_SQL}, unnest(map_values(update.events_by_id)) as node from items)
+        left join places on places.event_id = node.event_id""",
     "reassignments": f"""select {HEAD_SQL}, if(node is null, 'unassignment', 'assignment') as kind, event.unassign_id,
-        event.submitter, event.source_synchronizer, event.target_synchronizer, event.reassignment_counter, {CONTRACT_SQL}
+        event.submitter, event.source_synchronizer, event.target_synchronizer, event.reassignment_counter,
+        coalesce(node.contract_id, event.contract_id) as contract_id, {CONTRACT_SQL}
         from (select {HEAD_SQL}, update.event as event, update.event.created_event as node from items
         where update.event is not null)""",
     "verdicts": f"""select {HEAD_SQL}, verdict.domain_id as synchronizer_id, verdict.finalization_time, verdict.verdict_result,
@@ -282,7 +316,7 @@ SQL = {
 def queried(path: Path) -> duckdb.DuckDBPyConnection:
     """DuckDB with one thread: `read_json` with a declared schema into one table of items, and a query a table.
 
-    Depths of nodes are left out: they take a recursive query. The tables stay in the memory of the connection handed back.
+    Parents and depths of nodes take a recursive query. The tables stay in the memory of the connection handed back.
     """
     connection = duckdb.connect(config={"threads": 1})
     connection.execute("set timezone = 'UTC'")
@@ -293,7 +327,10 @@ def queried(path: Path) -> duckdb.DuckDBPyConnection:
         from read_json(?, format = 'newline_delimited', columns = ?)""",
         [str(path), ITEM_COLUMNS],
     )
+    connection.execute(f"create temp table links as {LINKS_SQL}")
+    connection.execute(f"create temp table places as {WALK_SQL}")
     for name, query in SQL.items():
         connection.execute(f"create table {name} as {query}")
-    connection.execute("drop table items")
+    for name in ("items", "links", "places"):
+        connection.execute(f"drop table {name}")
     return connection

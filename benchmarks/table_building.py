@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import rivals
 from figures import Figure, as_table
@@ -26,13 +27,17 @@ from figures import Figure, as_table
 from ledgerframes.collector import collector_paused
 from ledgerframes.loaders.gathering import SEGMENT_BYTES
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.tables import TABLES
 from ledgerframes.tables.events import UPDATE_SIDE, VERDICT_SIDE, EventRows
+from ledgerframes.tables.spec import TEXT
 from ledgerframes.wire.history import Event, VerdictSide
 from ledgerframes.wire.lines import decode_lines
 
 EVERY = 2  # half of the sandbox's default world, evenly: 12,000 event items, 126 MB
 BLOCK = 1_000_000  # bytes of lines decoded at once, as when bulk objects are read
 SLICE = 10_000_000  # bytes for the slowest rival
+PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
+PLACES = ["node_index", "parent_event_id", "depth"]
 
 
 def write_lines(path: Path) -> Path:
@@ -97,7 +102,7 @@ def walked(path: Path) -> dict[str, pa.Table]:
         return rivals.walked(file)
 
 
-def normalized(path: Path) -> object:
+def normalized(path: Path) -> dict[str, pd.DataFrame]:
     """Pandas, on a slice."""
     with path.open("rb") as file:
         return rivals.normalized(file.readlines(SLICE))
@@ -116,7 +121,7 @@ CONTESTANTS: dict[str, Callable[[Path], object]] = {
 # -- measuring ------------------------------------------------------------------------------------------------------
 
 
-def measure(lines_path: Path, rounds: int = 5) -> list[Figure]:
+def measure(lines_path: Path, rounds: int = 9) -> list[Figure]:
     """Measure every contestant in every round.
 
     Parameters
@@ -131,7 +136,7 @@ def measure(lines_path: Path, rounds: int = 5) -> list[Figure]:
     list of Figure
         Ratios of speeds, each the median of its rounds.
     """
-    check_same_rows(lines_path)
+    check_same_tables(lines_path)
     threads = pa.cpu_count()
     pa.set_cpu_count(1)
     try:
@@ -196,20 +201,33 @@ def _speed(run: Callable[[Path], object], path: Path, name: str) -> float:
     return megabytes / seconds
 
 
-def check_same_rows(path: Path) -> None:
-    """A rival that builds other rows is none."""
-    ours = _row_counts(all_tables(path))
-    connection = rivals.queried(path)
-    by_duckdb = {name: connection.table(name).count("*").fetchall()[0][0] for name in ours}
-    assert by_duckdb == ours == _row_counts([walked(path)])
-    assert _row_counts(verdict_side(path)) == {name: ours[name] for name in VERDICT_SIDE}
+def check_same_tables(path: Path) -> None:
+    """A rival that builds something else is none: every column must be equal but payloads, which rivals write anew."""
+    connection, by_walk, by_pandas = rivals.queried(path), walked(path), normalized(path)
+    ours = _together(all_tables(path))
+    for name, table in ours.items():
+        for rival in (connection.table(name).to_arrow_table(), by_walk[name]):
+            assert set(table.column_names) - set(rival.column_names) <= {"extra", "id_source"}, name
+            names = [column for column in rival.column_names if column not in PAYLOADS]
+            assert _sorted(rival.select(names), name).equals(_sorted(table.select(names), name)), name
+        assert 0 < len(by_pandas[name]) <= len(table), name
+    nodes = by_pandas["tree_events"]
+    places = ours["tree_events"].select(["event_id", *PLACES]).to_pandas().set_index("event_id").loc[nodes["event_id"]]
+    assert places.fillna("").equals(nodes.set_index("event_id")[PLACES].astype(places.dtypes).fillna(""))
+    for name, table in _together(verdict_side(path)).items():
+        assert table.equals(ours[name]), name
 
 
-def _row_counts(batches: list[dict[str, pa.Table]]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for tables in batches:
-        counts.update({name: table.num_rows for name, table in tables.items()})
-    return dict(counts)
+def _together(segments: list[dict[str, pa.Table]]) -> dict[str, pa.Table]:
+    return {name: pa.concat_tables([tables[name] for tables in segments]).unify_dictionaries() for name in segments[0]}
+
+
+def _sorted(rows: pa.Table, name: str) -> pa.Table:
+    """Rows in the declared order, as the types declared; closed sets as text."""
+    types = {column: TABLES[name][column].type for column in rows.column_names}
+    plain = {column: TEXT if pa.types.is_dictionary(kind) else kind for column, kind in types.items()}
+    cast = pa.table({column: rows[column].cast(kind) for column, kind in plain.items()})
+    return cast.sort_by([(column, "ascending") for column in TABLES[name].sort])
 
 
 def main() -> None:

@@ -49,13 +49,13 @@ def json_text(payloads: Sequence[msgspec.Raw], member: str) -> pa.Array:
     DecodeError
         If the bytes are not UTF-8.
     """
-    count = len(payloads)
-    if payloads.count(ABSENT) == count:
+    count, found = len(payloads), [payload for payload in payloads if payload is not ABSENT]
+    if not found:
         return pa.nulls(count, TEXT)
+    text = b"".join(found)
     sizes = np.fromiter(map(len, payloads), dtype=np.int64, count=count)
     offsets = np.zeros(count + 1, dtype=np.int32)
     np.cumsum(sizes, out=offsets[1:])
-    text = b"".join([payload for payload in payloads if payload is not ABSENT])
     present = sizes > 0
     for position in np.flatnonzero(sizes == len(NULL)).tolist():
         present[position] = bytes(payloads[position]) != NULL

@@ -55,7 +55,7 @@ class Rows(Generic[S]):
     def __len__(self) -> int:
         return self._count
 
-    def add(self, structs: Sequence[S], parents: Indices, **known: pa.Array) -> Indices:
+    def add(self, structs: Sequence[S], parents: Indices) -> Indices:
         """Put a block of structs to the others, and give the numbers of their rows.
 
         Parameters
@@ -63,8 +63,6 @@ class Rows(Generic[S]):
         structs : sequence of struct
         parents : array of int
             For each struct the row that it belongs to.
-        known : Array
-            Fields that are columns already.
         """
         first, self._count = self._count, self._count + len(structs)
         self._parents.append(parents)
@@ -72,7 +70,7 @@ class Rows(Generic[S]):
             values = zip(*map(msgspec.structs.astuple, structs), strict=True)
             fields = dict(zip(self._kind.__struct_fields__, values, strict=True))
             for name, converter in self._converters.items():
-                block = known[name] if name in known else converter(fields[name])
+                block = converter(fields[name])
                 self._blocks[name].append(block)
                 self.bytes += block.get_total_buffer_size()
         return np.arange(first, self._count)

@@ -59,10 +59,9 @@ class UpdateRows:
         }
 
     def _add_nodes(self, nodes: list[Node], updates: Indices) -> None:
-        event_ids = pa.array([node.event_id for node in nodes], TEXT)
-        order = np.lexsort((node_numbers(event_ids), updates))  # they come in string order, 10 before 2 (wire fact 20)
+        order = np.lexsort((_numbers(nodes), updates))  # they come in string order, 10 before 2 (wire fact 20)
         in_order = [nodes[position] for position in order.tolist()]
-        self._nodes.add(in_order, updates[order], event_id=event_ids.take(pa.array(order)))
+        self._nodes.add(in_order, updates[order])
 
     # -- updates ----------------------------------------------------------------------------------------------------
 
@@ -164,6 +163,14 @@ def _without_hash(ids: pa.Array) -> pa.Array:
 
 def _lists_without_hash(ids: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(ids.offsets, _without_hash(ids.values), mask=ids.is_null())
+
+
+def _numbers(nodes: Sequence[Node]) -> Indices:
+    """The number of each node, one by one: for a block of nodes that is faster than :func:`node_numbers`."""
+    try:
+        return np.array([int(node.event_id.rpartition(":")[2]) for node in nodes], dtype=np.int64)
+    except ValueError:
+        return node_numbers(pa.array([node.event_id for node in nodes], TEXT))  # says which has none
 
 
 def node_numbers(event_ids: pa.Array) -> Indices:
