@@ -52,10 +52,9 @@ class Page:
 
 
 class Listed(NamedTuple):
-    """An event, where it stands in the history's order, and its id."""
+    """An event, and where it stands in the history's order."""
 
     place: Place
-    update_id: str
     event: Event
 
 
@@ -76,14 +75,14 @@ def place(event: Event) -> Place:
 
 def listed(events: list[Event]) -> list[Listed]:
     """Events with their places, found all at once: that is ten times as fast as one by one."""
-    migration_ids, record_times, update_ids = zip(*map(head, events), strict=True) if events else ((), (), ())
+    migration_ids, record_times, _ = zip(*map(head, events), strict=True) if events else ((), (), ())
     try:
         places = list(zip(migration_ids, times(record_times, "record_time").cast(INTEGER).to_pylist(), strict=True))
     except DecodeError:
         places = []
     if not places or not 0 <= min(migration_ids) <= max(migration_ids) < MOST_MIGRATIONS:
         places = list(map(place, events))  # says which one cannot be placed
-    return list(map(Listed, places, update_ids, events))
+    return list(map(Listed, places, events))
 
 
 def discover_migrations(history: History, known: list[Migration]) -> list[Migration]:
@@ -131,39 +130,46 @@ def pages(history: History, span: Span, page_size: int) -> Iterator[Page]:
     page_size : int
         Events a page.
     """
-    size = max(page_size, 2)  # each page begins with the last event of the one before
-    known: _Known | None = _Known(_before(span), span.low, frozenset())
+    size = max(page_size, 2)  # each page begins with the last time of the one before
+    known: _Known | None = _Known(_before(span), span.low)
     while known:
         page, known = _next_page(history.events_page(known.after, page_size=size), known, span, size)
         yield page
 
 
 class _Known(NamedTuple):
-    """How far a listing was read: the place to go on after, what is known, and the last events that came."""
+    """How far a listing was read: the place to go on after, and the time before which all is known."""
 
     after: Cursor
     reached: int
-    seen: frozenset[str]
 
 
 def _next_page(answer: Answer, known: _Known, span: Span, size: int) -> tuple[Page, _Known | None]:
-    """The page that came, and how far the listing was read if there is more."""
-    came = _in_order(listed(History.decode_events(answer)), span, known.reached - 1 if known.seen else span.low)
-    new = [one for one in came if one.update_id not in known.seen]
-    if not new and len(came) >= size:
+    """The page that came, and how far the listing was read if there is more.
+
+    Two events may share a record time, and a page may end between them. So what has the last time of a page is left to the next
+    one, which begins with that time. A short page is not the end: events are held back, and some services cap the page (wire
+    fact 38); a page of one time only is.
+    """
+    came = _in_order(listed(History.decode_events(answer)), span, known.reached)
+    inside, beyond = _divided(came, (span.migration_id, span.high))
+    if beyond:
+        return _page(inside, answer, span.high, last=True, ended=beyond[0].place[0] > span.migration_id), None
+    if not came:
+        return _page([], answer, known.reached, last=True), None
+    last_time = came[-1].place[1]
+    earlier, _ = _divided(came, (span.migration_id, last_time))
+    if earlier:
+        return _page(earlier, answer, last_time), _Known(Cursor(span.migration_id, _time(last_time - 1)), last_time)
+    if len(came) >= size:
         raise DecodeError(
             f"{answer.host} lists a whole page of events with one record time; raise page_size.", json_path="$.events"
         )
-    inside, beyond = _divided(new, span)
-    if beyond or not new:
-        reached, ended = (span.high, beyond[0].place[0] > span.migration_id) if beyond else (known.reached, False)
-        return Page([one.event for one in inside], answer.host, reached, True, ended), None
-    # A short page is not the end: events are held back, and some services cap the page (wire fact 38). Two events may
-    # share a record time, and a page may end between them; so the last time is asked for once more.
-    last = new[-1].place[1]
-    seen = frozenset(one.update_id for one in came if one.place[1] == last)
-    after = Cursor(span.migration_id, _time(last - 1))
-    return Page([one.event for one in inside], answer.host, last + 1, False, False), _Known(after, last + 1, seen)
+    return _page(came, answer, last_time + 1, last=True), None
+
+
+def _page(found: list[Listed], answer: Answer, reached: int, *, last: bool = False, ended: bool = False) -> Page:
+    return Page([one.event for one in found], answer.host, reached, last, ended)
 
 
 def _in_order(came: list[Listed], span: Span, earliest: int) -> list[Listed]:
@@ -185,7 +191,7 @@ def _before(span: Span) -> Cursor:
     return Cursor(span.migration_id, _time(span.low - 1))
 
 
-def _divided(new: list[Listed], span: Span) -> tuple[list[Listed], list[Listed]]:
-    """The events of a page that lie in the span, and those beyond it; a page is in order."""
-    count = bisect_left(new, (span.migration_id, span.high), key=attrgetter("place"))
-    return new[:count], new[count:]
+def _divided(came: list[Listed], at: Place) -> tuple[list[Listed], list[Listed]]:
+    """The events of a page before a place, and those from there on; a page is in order."""
+    count = bisect_left(came, at, key=attrgetter("place"))
+    return came[:count], came[count:]

@@ -18,6 +18,7 @@ from ledgerframes.errors import IntegrityError
 __all__ = ["Block", "check_frames", "line_blocks"]
 
 BLOCK = 1_000_000  # bytes of lines worked on at once: what was decoded is still in the cache when it becomes columns
+BUFFERS = 3  # one that is worked on, one that is ready, one that is filled
 LONGEST_LINE = 64_000_000
 LONGEST_HEAD = 18
 MAGIC = b"\x28\xb5\x2f\xfd"
@@ -27,7 +28,7 @@ BLOCK_HEAD, CHECKSUM, RUN_LENGTH = 3, 4, 1
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines; the memory is used again after the next two blocks.
+    """Whole lines, in memory that is used again when the block after the next two is made.
 
     Attributes
     ----------
@@ -112,8 +113,9 @@ def line_blocks(file: BinaryIO, name: str, most: int) -> Iterator[Block]:
         If it cannot be expanded, expands to more, or does not end with a line's end.
     """
     reader = zstandard.ZstdDecompressor().stream_reader(file, read_size=1 << 20, read_across_frames=True)
-    rest, long_line, expanded = b"", bytearray(), 0
-    for buffer in cycle([bytearray(BLOCK) for _ in range(3)]):
+    buffers = cycle([bytearray(BLOCK) for _ in range(BUFFERS)])
+    buffer, rest, long_line, expanded = next(buffers), b"", bytearray(), 0
+    while True:
         buffer[: len(rest)] = rest
         filled = _fill(reader, buffer, len(rest), name)
         expanded += filled - len(rest)
@@ -132,6 +134,8 @@ def line_blocks(file: BinaryIO, name: str, most: int) -> Iterator[Block]:
         rest = bytes(memoryview(buffer)[end:filled])
         if filled < len(buffer):
             break
+        if begin < end:  # the others are filled before this one is used again
+            buffer = next(buffers)
         if not end:  # a line that is longer than a block
             long_line += rest
             rest = b""

@@ -13,6 +13,8 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.errors import DecodeError
+from ledgerframes.loaders import by_range
+from ledgerframes.store import EVENTS
 
 Events = list[dict[str, Any]]
 ASKED = {"since": "2026-11-01", "until": "2026-11-01T01:00:00Z"}
@@ -62,6 +64,19 @@ def test_events_of_one_record_time_are_not_lost_at_a_page_border(tmp_path: Path,
         return
     verdicts = lf.load_verdicts(connect(tmp_path, service(events), page_size=page_size), **ASKED)
     assert sorted(verdicts["update_id"]) == sorted(f"id{number}" for number in range(20))
+
+
+@pytest.mark.parametrize("page_size", [3, 4, 5, 7])
+def test_events_of_one_record_time_are_in_one_segment(tmp_path: Path, page_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_range, "SEGMENT_BYTES", 1)  # a segment a page
+    events = [event(number, number // 2) for number in range(21)]
+    net = connect(tmp_path, service(events), page_size=page_size)
+    lf.load_events(net, **ASKED)
+    for second in range(11):
+        since = pd.Timestamp("2026-11-01", tz="UTC") + pd.Timedelta(seconds=second)
+        found = lf.load_verdicts(net, since=since, until=since + pd.Timedelta(microseconds=1))
+        assert sorted(found["update_id"]) == sorted(f"id{n}" for n in (2 * second, 2 * second + 1) if n < len(events))
+    assert len(net.store.segments(EVENTS)) > 3
 
 
 def test_a_page_in_no_order_is_refused(tmp_path: Path) -> None:

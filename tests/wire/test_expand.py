@@ -7,7 +7,7 @@ import random
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ledgerframes.errors import IntegrityError
@@ -43,6 +43,19 @@ def test_any_frames_and_any_block_size_give_the_same_lines(lines: list[bytes], p
     assert expanded(raw, block) == b"".join(lines)
     if lines:
         assert check_frames(io.BytesIO(raw), "object") == len(range(0, len(lines), per_frame))
+
+
+@given(lines_of_any_length, st.integers(1, 500))
+@example([b"short\n" * 3, b"long" * 100 + b"\n", b"short\n"], 50)
+def test_a_block_keeps_its_bytes_while_the_next_two_are_made(lines: list[bytes], block: int) -> None:
+    size, expand.BLOCK = expand.BLOCK, block
+    try:
+        made: list[tuple[memoryview, bytes]] = []
+        for part in line_blocks(io.BytesIO(packed(lines, 7)), "object", ENOUGH):
+            made = [*made[-2:], (part.lines, bytes(part.lines))]
+            assert all(now == then for now, then in made)
+    finally:
+        expand.BLOCK = size
 
 
 @given(lines_of_any_length.filter(len), st.integers(1, 7), st.data())
