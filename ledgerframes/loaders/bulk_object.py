@@ -150,16 +150,22 @@ def _on_disk(net: Network, task: BulkTask) -> Iterator[_Stored]:
     folder = _downloads(net) if task.keep is None else Path(task.keep)
     part = folder / f"{new_segment_id()}{PART}"
     try:
+        yield _downloaded(net, task, part)
+    finally:
+        with suppress(OSError):  # of a folder that is none
+            part.unlink()
+
+
+def _downloaded(net: Network, task: BulkTask, part: Path) -> _Stored:
+    folder = part.parent
+    try:
         folder.mkdir(parents=True, exist_ok=True)
         download = net.history.bulk_download(task.object_key, part)
         checked = _checked(task, download.sha256, download.bytes)
         path = part if task.keep is None or task.key is None else part.replace(folder / quote(task.key.text, safe="~:"))
     except OSError as error:
         raise unwritable(folder, error) from error
-    try:
-        yield _Stored(path, download.bytes, download.sha256, checked, download.host)
-    finally:
-        part.unlink(missing_ok=True)
+    return _Stored(path, download.bytes, download.sha256, checked, download.host)
 
 
 def _checked(task: BulkTask, digest: str, size: int) -> str:

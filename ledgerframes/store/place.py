@@ -177,7 +177,7 @@ class Place:
     def _forget(self, sink: Digesting, path: str) -> None:
         """Leave no half of a file behind, as far as that is possible: what no catalog names counts for nothing."""
         with suppress(OSError, StoreError):
-            sink.close()  # an upload cannot be broken off, only finished
+            sink.abandon()  # an upload cannot be broken off, only finished
             self.remove(path)
 
     def files(self, under: str = "") -> Iterator[Stored]:
@@ -270,19 +270,20 @@ class Digesting:
     def flush(self) -> None:
         """Nothing: the end settles everything."""
 
+    def close(self) -> None:
+        """Nothing, too."""
+
     def settle(self) -> None:
         """Bring everything to the disk, and close."""
-        if not self.closed:
-            self._file.flush()
-            if not isinstance(self._file, pa.NativeFile):
-                os.fsync(self._file.fileno())
-        self.close()
+        self._file.flush()
+        if not isinstance(self._file, pa.NativeFile):
+            os.fsync(self._file.fileno())
+        self.abandon()
 
-    def close(self) -> None:
-        """Close the file."""
-        if not self.closed:
-            self.closed = True
-            self._file.close()
+    def abandon(self) -> None:
+        """Close the file as it is."""
+        self.closed = True
+        self._file.close()
 
     def readable(self) -> bool:
         """It is only written."""

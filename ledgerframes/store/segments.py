@@ -68,7 +68,7 @@ class SegmentWriter:
     def _begun(self, table: str, schema: pa.Schema) -> tuple[pq.ParquetWriter, Digesting]:
         sink = self._stack.enter_context(self._place.write(self._path(table)))
         buffer = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), BUFFER)
-        self._stack.callback(buffer.flush)
+        self._stack.callback(buffer.close)
         writer = pq.ParquetWriter(
             buffer,
             schema,

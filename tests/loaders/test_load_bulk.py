@@ -326,6 +326,7 @@ def test_a_bad_object_is_named_and_the_rest_goes_on(tmp_path: Path, fault: str, 
     with pytest.raises(IntegrityError, match=words) as caught:
         lf.load_bulk(net, **WHOLE)
     failed = dict(caught.value.failed)
+    assert not list(tmp_path.rglob("*.part")), "the disk would fill up with what is asked for again and again"
     good = connect(tmp_path / "good")
     every = set(lf.load_bulk(good, **WHOLE).bulk_objects["object_key"])
     assert 0 < len(failed) < len(every)

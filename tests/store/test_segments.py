@@ -1,0 +1,63 @@
+"""Files of a segment: all of them, or none and a reason."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from ledgerframes.errors import StoreError
+from ledgerframes.store import segments
+from ledgerframes.store.place import Digesting, Place
+from ledgerframes.store.segments import SegmentWriter
+
+ROWS = 100_000
+
+
+@pytest.fixture(scope="module")
+def rows() -> pa.Table:
+    noise = random.Random(1)
+    return pa.table({"event_id": [str(noise.random()) for _ in range(ROWS)]})
+
+
+def failure(place: Path, rows: pa.Table) -> str:
+    """What writing rows fails with; nothing of it is held on to."""
+    try:
+        with SegmentWriter(Place.at(place), "segment") as writer:
+            writer.write({"tree_events": rows})
+            writer.close()
+    except StoreError as error:
+        return str(error)
+    return "nothing failed"
+
+
+@pytest.mark.parametrize("room", [0, 10, 300_000])
+def test_a_full_disk_leaves_nothing_and_is_said_once(
+    tmp_path: Path, rows: pa.Table, room: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write = Digesting.write
+
+    def full(self: Digesting, data: bytes) -> int:
+        if self.bytes + len(data) > room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, data)
+
+    monkeypatch.setattr(Digesting, "write", full)
+    monkeypatch.setattr(segments, "BUFFER", 10_000)
+    assert "No space left" in failure(tmp_path, rows)
+    gc.collect()
+    assert capfd.readouterr() == ("", ""), "Arrow says so of files that it gives up"
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_what_is_closed_is_whole(tmp_path: Path, rows: pa.Table) -> None:
+    with SegmentWriter(Place.at(tmp_path), "segment") as writer:
+        writer.write({"tree_events": rows, "updates": rows.slice(0, 0)})
+        files = writer.close()
+    assert list(files) == ["tree_events"], "a table without rows has no file"
+    file = files["tree_events"]
+    assert (file.rows, file.bytes) == (ROWS, (tmp_path / file.path).stat().st_size)
