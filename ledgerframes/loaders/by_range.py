@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.collector import collect_now_and_then, collector_paused
-from ledgerframes.errors import CoverageError
+from ledgerframes.errors import CoverageError, ServiceError, TransportError
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory, wait_for
-from ledgerframes.loaders.listing import discover_migrations, is_over, pages
+from ledgerframes.loaders.listing import Page, discover_migrations, is_over, pages
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.workers import run
 from ledgerframes.network import Network
@@ -189,6 +189,8 @@ def findings(
 ) -> Iterator[Finding]:
     """Read one piece page by page; its rows come out whenever enough has been gathered. To be called with the collector paused.
 
+    When the service fails, what came before comes out first.
+
     Parameters
     ----------
     net : Network
@@ -199,23 +201,48 @@ def findings(
     stop : Event, optional
         Once it is set, no further page is read.
     """
-    low, shown, rows = piece.low, piece.low, EventRows("listing")
-    for page in beside.ahead_of_slow(pages(net.history, piece, net.settings.limits.page_size)):
-        rows.add(page.events)
+    gathered = _Gathered(piece)
+    try:
+        for page in beside.ahead_of_slow(pages(net.history, piece, net.settings.limits.page_size)):
+            if bar:
+                bar.advance((page.reached - gathered.reached) / HOUR)
+            gathered.add(page)
+            if page.ended:
+                yield Migration(piece.migration_id, piece.low, ended=piece.high)
+            if gathered.bytes >= SEGMENT_BYTES:
+                yield from gathered.taken()
+            if stop and stop.is_set():
+                break
+    except (ServiceError, TransportError):
+        yield from gathered.taken()
+        raise
+    yield from gathered.taken()
+    if page.last and page.reached < piece.high:
+        yield Tail(replace(piece, low=page.reached), page.source)
+
+
+class _Gathered:
+    """Events of one piece that wait for more."""
+
+    def __init__(self, piece: Span) -> None:
+        self._low = self.reached = piece.low
+        self._piece = piece
+        self._rows = EventRows("listing")
+        self._source = ""
+
+    @property
+    def bytes(self) -> int:
+        return self._rows.bytes
+
+    def add(self, page: Page) -> None:
+        self._rows.add(page.events)
         page.events.clear()  # the page itself is known until the next one has come
-        if bar:
-            bar.advance((page.reached - shown) / HOUR)
-        shown = page.reached
-        if page.ended:
-            yield Migration(piece.migration_id, piece.low, ended=piece.high)
-        if page.last or rows.bytes >= SEGMENT_BYTES:
-            if low < page.reached:
-                return_memory()
-                collect_now_and_then()
-                yield Part(Span(piece.migration_id, low, page.reached), rows.tables(), page.source)
-                rows = EventRows("listing")
-            low = page.reached
-        if page.last and low < piece.high:
-            yield Tail(Span(piece.migration_id, low, piece.high), page.source)
-        if stop and stop.is_set():
-            return
+        self.reached, self._source = page.reached, page.source
+
+    def taken(self) -> Iterator[Part]:
+        """What is known since the last time, if that is anything."""
+        if self._low < self.reached:
+            return_memory()
+            collect_now_and_then()
+            yield Part(replace(self._piece, low=self._low, high=self.reached), self._rows.tables(), self._source)
+            self._low, self._rows = self.reached, EventRows("listing")

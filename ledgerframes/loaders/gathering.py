@@ -35,9 +35,6 @@ class Gathered:
         self._pages: list[dict[str, pa.Table]] = []
         self.bytes = 0
 
-    def __bool__(self) -> bool:
-        return bool(self._pages)
-
     def add(self, tables: dict[str, pa.Table]) -> None:
         """Put one page's tables to the others."""
         self._pages.append(tables)

@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.errors import DecodeError
+from ledgerframes.errors import DecodeError, Unavailable
 from ledgerframes.loaders import by_range
 from ledgerframes.store import EVENTS
+from ledgerframes.store.extent import microseconds
+from ledgerframes.times import Window, instant
 
 Events = list[dict[str, Any]]
 ASKED = {"since": "2026-11-01", "until": "2026-11-01T01:00:00Z"}
@@ -77,6 +79,24 @@ def test_events_of_one_record_time_are_in_one_segment(tmp_path: Path, page_size:
         found = lf.load_verdicts(net, since=since, until=since + pd.Timedelta(microseconds=1))
         assert sorted(found["update_id"]) == sorted(f"id{n}" for n in (2 * second, 2 * second + 1) if n < len(events))
     assert len(net.store.segments(EVENTS)) > 3
+
+
+def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
+    events = [event(number, number) for number in range(30)]
+    answers = service(events)
+    asked = 0
+
+    def failing(request: httpx.Request) -> httpx.Response:
+        nonlocal asked
+        asked += 1
+        return httpx.Response(503) if asked > 5 else answers.handler(request)  # type: ignore[return-value]
+
+    with pytest.raises(Unavailable):
+        lf.load_events(connect(tmp_path, httpx.MockTransport(failing), page_size=4, retries=0), **ASKED)
+    net = connect(tmp_path, answers, page_size=30)
+    (missing,) = net.store.missing(EVENTS, Window(instant(ASKED["since"]), instant(ASKED["until"])))
+    assert missing.low == microseconds(instant("2026-11-01T00:00:09Z")), "three pages of three new events each"
+    assert len(lf.load_verdicts(net, **ASKED)) == len(events)
 
 
 def test_a_page_in_no_order_is_refused(tmp_path: Path) -> None:
