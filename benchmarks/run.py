@@ -77,7 +77,7 @@ def _history(sizes: Sizes) -> tuple[Path, list[Path]]:
 def _tables(sizes: Sizes) -> list[Row]:
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
         path = table_building.write_lines(Path(folder) / "events.jsonl")
-        figures = table_building.measure(path, sizes.rounds)
+        figures = table_building.measure(path, 2 * sizes.rounds)
         profile = table_building.where_time_goes(path)
         return [Row(figure, HOW_TABLES, "" if figure.reached == "goal" else profile) for figure in figures]
 
