@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import gc
 import itertools
+import time
 
 import pytest
 
 from ledgerframes.collector import collector_paused
 
+PATIENCE = 20.0  # seconds
+
 
 @pytest.fixture(autouse=True)
 def collector_on() -> None:
+    """A server of an earlier test may still be at work; what is off for longer was left off."""
+    until = time.monotonic() + PATIENCE
+    while not gc.isenabled() and time.monotonic() < until:
+        time.sleep(0.01)
     assert gc.isenabled(), "somebody left the collector off"
 
 
