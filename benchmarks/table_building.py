@@ -233,8 +233,7 @@ def _sorted(rows: pa.Table, name: str) -> pa.Table:
     """Rows in the declared order, as the types declared; closed sets as text."""
     types = {column: TABLES[name][column].type for column in rows.column_names}
     plain = {column: TEXT if pa.types.is_dictionary(kind) else kind for column, kind in types.items()}
-    cast = pa.table({column: rows[column].cast(kind) for column, kind in plain.items()})
-    return cast.sort_by([(column, "ascending") for column in TABLES[name].sort])
+    return TABLES[name].sorted(pa.table({column: rows[column].cast(kind) for column, kind in plain.items()}))
 
 
 def main() -> None:

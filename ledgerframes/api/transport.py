@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -146,15 +147,11 @@ class Transport:
         ServiceError
             If the status is not success.
         """
-        endpoint = f"GET {path}"
-        with self._places, self._failures_named(endpoint, host_of(url)):
-            self._pace.wait()
-            self.requests += 1
-            with self._client.stream("GET", url + path, headers={**self._authorization(), **headers}) as response:
-                if not response.is_success:
-                    said = self._without_token(response.read())
-                    raise self._refusal(response.status_code, said, response.headers, endpoint, host_of(url))
-                yield response
+        with self._asked(url, "GET", path, headers=headers) as response:
+            if not response.is_success:
+                said = self._without_token(response.read())
+                raise self._refusal(response.status_code, said, response.headers, f"GET {path}", host_of(url))
+            yield response
 
     def probe(self, url: str, path: str) -> int:
         """The status that one host answers a GET with, asked once."""
@@ -196,11 +193,20 @@ class Transport:
         return Answer(came.body, host_of(url))
 
     def _once(self, url: str, method: str, path: str, content: dict[str, Any]) -> _Came:
+        with self._asked(url, method, path, **content) as response:
+            return _Came(response.status_code, _body(response), response.headers)
+
+    @contextmanager
+    def _asked(
+        self, url: str, method: str, path: str, headers: Mapping[str, str] = MappingProxyType({}), **content: Any
+    ) -> Iterator[httpx.Response]:
+        """Ask one host once; the caller reads the body."""
         with self._places, self._failures_named(f"{method} {path}", host_of(url)):
             self._pace.wait()
             self.requests += 1
-            with self._client.stream(method, url + path, headers=self._authorization(), **content) as response:
-                return _Came(response.status_code, _body(response), response.headers)
+            sent = {**self._authorization(), **headers}
+            with self._client.stream(method, url + path, headers=sent, **content) as response:
+                yield response
 
     @contextmanager
     def _failures_named(self, endpoint: str, host: str) -> Iterator[None]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from ledgerframes.collector import collector_paused
 from ledgerframes.errors import DecodeError, IntegrityError
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory
-from ledgerframes.loaders.listing import Place, listed
+from ledgerframes.loaders.listing import Place, places
 from ledgerframes.network import Network
 from ledgerframes.store import BULK, BULK_BY_KEY, BULK_CONTRACTS, BULK_CONTRACTS_BY_KEY, Objects, Segment, Stream
 from ledgerframes.store.extent import ANY_MIGRATION, EPOCH, from_microseconds, microseconds
@@ -247,10 +247,10 @@ class _Reading:
 
     def _note(self, events: list[Event]) -> None:
         """Keep where the lines begin and end; each block goes on where the one before ended."""
-        places = [one.place for one in listed(events)]
-        if not places:
+        found = places(events)
+        if not found:
             return
-        first, last = min(places), max(places)
+        first, last = min(found), max(found)
         if self._last is not None and first < self._last:
             raise IntegrityError(
                 f"The lines of {self._task.name} are not in order: "
@@ -258,7 +258,7 @@ class _Reading:
                 path=self._task.object_key,
             )
         self._first, self._last = self._first or first, last
-        times = [time for _, time in places]
+        times = [time for _, time in found]
         earliest, latest = self._times or (times[0], times[0])
         self._times = min(earliest, *times), max(latest, *times)
 

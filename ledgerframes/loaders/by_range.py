@@ -187,7 +187,7 @@ Settled = Segment | Migration | Tail
 def findings(
     net: Network, piece: Span, beside: Beside, bar: Progress | None = None, stop: threading.Event | None = None
 ) -> Iterator[Finding]:
-    """Read one piece page by page; its rows come out whenever enough has been gathered. To be called with the collector paused.
+    """Read one piece page by page; its rows come out whenever enough has been pending. To be called with the collector paused.
 
     When the service fails, what came before comes out first.
 
@@ -201,27 +201,27 @@ def findings(
     stop : Event, optional
         Once it is set, no further page is read.
     """
-    gathered = _Gathered(piece)
+    pending = _Pending(piece)
     try:
         for page in beside.ahead_of_slow(pages(net.history, piece, net.settings.limits.page_size)):
             if bar:
-                bar.advance((page.reached - gathered.reached) / HOUR)
-            gathered.add(page)
+                bar.advance((page.reached - pending.reached) / HOUR)
+            pending.add(page)
             if page.ended:
                 yield Migration(piece.migration_id, piece.low, ended=piece.high)
-            if gathered.bytes >= SEGMENT_BYTES:
-                yield from gathered.taken()
+            if pending.bytes >= SEGMENT_BYTES:
+                yield from pending.taken()
             if stop and stop.is_set():
                 break
     except (ServiceError, TransportError):
-        yield from gathered.taken()
+        yield from pending.taken()
         raise
-    yield from gathered.taken()
+    yield from pending.taken()
     if page.last and page.reached < piece.high:
         yield Tail(replace(piece, low=page.reached), page.source)
 
 
-class _Gathered:
+class _Pending:
     """Events of one piece that wait for more."""
 
     def __init__(self, piece: Span) -> None:

@@ -73,16 +73,16 @@ def place(event: Event) -> Place:
         ) from error
 
 
-def listed(events: list[Event]) -> list[Listed]:
-    """Events with their places, found all at once: that is ten times as fast as one by one."""
+def places(events: list[Event]) -> list[Place]:
+    """The places of events, found all at once: that is ten times as fast as one by one."""
     migration_ids, record_times, _ = zip(*map(head, events), strict=True) if events else ((), (), ())
     try:
-        places = list(zip(migration_ids, times(record_times, "record_time").cast(INTEGER).to_pylist(), strict=True))
+        found = list(zip(migration_ids, times(record_times, "record_time").cast(INTEGER).to_pylist(), strict=True))
     except DecodeError:
-        places = []
-    if not places or not 0 <= min(migration_ids) <= max(migration_ids) < MOST_MIGRATIONS:
-        places = list(map(place, events))  # says which one cannot be placed
-    return list(map(Listed, places, events))
+        found = []
+    if not found or not 0 <= min(migration_ids) <= max(migration_ids) < MOST_MIGRATIONS:
+        found = list(map(place, events))  # says which one cannot be placed
+    return found
 
 
 def discover_migrations(history: History, known: list[Migration]) -> list[Migration]:
@@ -151,7 +151,8 @@ def _next_page(answer: Answer, known: _Known, span: Span, size: int) -> tuple[Pa
     one, which begins with that time. A short page is not the end: events are held back, and some services cap the page (wire
     fact 38); a page of one time only is.
     """
-    came = _in_order(listed(History.decode_events(answer)), span, known.reached)
+    events = History.decode_events(answer)
+    came = _in_order(list(map(Listed, places(events), events)), span, known.reached)
     inside, beyond = _divided(came, (span.migration_id, span.high))
     if beyond:
         return _page(inside, answer, span.high, last=True, ended=beyond[0].place[0] > span.migration_id), None
@@ -174,8 +175,7 @@ def _page(found: list[Listed], answer: Answer, reached: int, *, last: bool = Fal
 
 def _in_order(came: list[Listed], span: Span, earliest: int) -> list[Listed]:
     """The events of a page, which must come in order and not before the place asked for."""
-    places = [(span.migration_id, earliest), *(one.place for one in came)]
-    for before, after in pairwise(places):
+    for before, after in pairwise([(span.migration_id, earliest), *(one.place for one in came)]):
         if after < before:
             raise DecodeError(f"The listing gives an event of {after} after {before}: it is not in order.", json_path="$.events")
     return came

@@ -130,26 +130,6 @@ BULK_OBJECTS = Table(
 BULK_TABLES = (BULK_CONTRACTS, BULK_OBJECTS)
 
 
-def contract_table(contracts: Sequence[ActiveContract], snapshot_time: datetime) -> pa.Table:
-    """Build the rows of contracts that are active at a snapshot, sorted as declared.
-
-    Parameters
-    ----------
-    contracts : sequence of ActiveContract
-        In any order; objects list them by creation.
-    snapshot_time : datetime
-        Begin of the folder they are from.
-
-    Raises
-    ------
-    DecodeError
-        If a time cannot be read, or a payload is not UTF-8.
-    """
-    rows = ContractRows(snapshot_time)
-    rows.add(contracts)
-    return rows.tables()[BULK_CONTRACTS.name]
-
-
 class ContractRows:
     """Contracts that are active at a snapshot, on their way into a table: put here block by block.
 
@@ -170,7 +150,18 @@ class ContractRows:
         self.bytes = 0
 
     def add(self, contracts: Sequence[ActiveContract]) -> None:
-        """Put a block of contracts to the others; see :func:`contract_table`."""
+        """Put a block of contracts to the others.
+
+        Parameters
+        ----------
+        contracts : sequence of ActiveContract
+            In any order; objects list them by creation.
+
+        Raises
+        ------
+        DecodeError
+            If a time cannot be read, or a payload is not UTF-8.
+        """
         block = _columns(contracts, self._snapshot_time)
         self._blocks.append(block)
         self.bytes += block.nbytes

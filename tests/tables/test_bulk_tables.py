@@ -12,7 +12,7 @@ import pytest
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.tables import TABLES
-from ledgerframes.tables.bulk import BULK_CONTRACTS, BULK_OBJECTS, contract_table
+from ledgerframes.tables.bulk import BULK_CONTRACTS, BULK_OBJECTS, ContractRows
 from ledgerframes.wire.bulk import ActiveContract
 from ledgerframes.wire.decode import decode
 
@@ -38,7 +38,9 @@ def decoded(value: Any) -> ActiveContract:
 
 
 def frame_of(*lines: dict[str, Any]) -> pd.DataFrame:
-    return BULK_CONTRACTS.to_pandas(contract_table([decoded(one) for one in lines], MIDNIGHT))
+    rows = ContractRows(MIDNIGHT)
+    rows.add([decoded(one) for one in lines])
+    return BULK_CONTRACTS.to_pandas(rows.tables()["bulk_contracts"])
 
 
 def test_a_line_becomes_a_row() -> None:

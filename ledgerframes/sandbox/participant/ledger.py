@@ -102,7 +102,7 @@ class ParticipantLedger:
         """Return the updates of one slice, by offset; built when asked for and kept for a while."""
         with self._lock:
             if number_ not in self._kept:
-                with collector_paused():
+                with collector_paused():  # not longer: what builds a transaction leaves cycles behind
                     self._kept[number_] = self._build(number_)
                 while len(self._kept) > SLICES_KEPT:
                     self._kept.popitem(last=False)
