@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.tables.spec import CHOICE, TEXT, TIME
-from ledgerframes.wire.structs import ABSENT
 
 NULL = b"null"
 Values: TypeAlias = pa.Array | pa.ChunkedArray
@@ -49,13 +48,13 @@ def json_text(payloads: Sequence[msgspec.Raw], member: str) -> pa.Array:
     DecodeError
         If the bytes are not UTF-8.
     """
-    count, found = len(payloads), [payload for payload in payloads if payload is not ABSENT]
-    if not found:
+    count = len(payloads)
+    if not any(payloads):
         return pa.nulls(count, TEXT)
-    text = b"".join(found)
-    sizes = np.fromiter(map(len, payloads), dtype=np.int64, count=count)
+    text = b"".join(filter(None, payloads))
+    sizes = np.fromiter(map(len, payloads), dtype=np.int32, count=count)
     offsets = np.zeros(count + 1, dtype=np.int32)
-    np.cumsum(sizes, out=offsets[1:])
+    np.cumsum(sizes, out=offsets[1:], dtype=np.int32)
     present = sizes > 0
     for position in np.flatnonzero(sizes == len(NULL)).tolist():
         present[position] = bytes(payloads[position]) != NULL

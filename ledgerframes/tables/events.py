@@ -25,7 +25,7 @@ ALL = (*UPDATE_SIDE, *VERDICT_SIDE)
 class EventRows:
     """Event items on their way into tables: put here block by block, made into tables together.
 
-    Blocks of about a megabyte of JSON are best: what was decoded is still in the processor's cache when it becomes columns.
+    Blocks of about two megabytes of JSON are best: what was decoded is mostly in the processor's cache when it becomes columns.
     Tables of many blocks are best: whatever is derived from columns costs little then.
 
     Parameters

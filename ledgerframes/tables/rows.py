@@ -117,13 +117,17 @@ class Rows(Generic[S]):
     def follow(self, moved: dict[Rows[Any], Indices]) -> None:
         """Follow the rows of the parent to where they have moved, and note here where these have; -1 is nowhere."""
         assert self._parent is not None
-        parents = moved[self._parent][self.parents]
-        order = np.argsort(parents, kind="stable")
-        kept = order[parents[order] >= 0]
-        for name, blocks in self._blocks.items():
-            blocks[:] = [self.whole(name).take(pa.array(kept))]
+        self._parents = [moved[self._parent][self.parents]]
+        order = np.argsort(self.parents, kind="stable")
+        kept = order[self.parents[order] >= 0]
         moved[self] = moves(kept, len(self))
-        self._parents, self._count = [parents[kept]], len(kept)
+        self.keep(kept)
+
+    def keep(self, rows: Indices) -> None:
+        """Keep only these rows, in this order."""
+        for name, blocks in self._blocks.items():
+            blocks[:] = [self.whole(name).take(pa.array(rows))]
+        self._parents, self._count = [self.parents[rows]], len(rows)
 
 
 def moves(kept: Indices, count: int) -> Indices:

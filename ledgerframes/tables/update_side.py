@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from ledgerframes.tables import history
 from ledgerframes.tables.arrays import Indices, choices, extras, flags, split_template_ids, times
 from ledgerframes.tables.batch import Batch, Columns, Head
 from ledgerframes.tables.rows import Rows, children, present
-from ledgerframes.tables.spec import SMALL, TEXT
+from ledgerframes.tables.spec import SMALL
 from ledgerframes.wire.history import Event, Node, Reassignment, Update
 
+ONE_DIGIT = 10  # numbers that have one
 ZERO, COLON = ord("0"), ord(":") - ord("0")
 MOST_DIGITS = 18
 NUMBERED = re.compile(r":\d{1,18}\Z", re.ASCII)
@@ -45,7 +46,7 @@ class UpdateRows:
         updates, rows = present([item.update for item in items], rows)
         rows = self._updates.add(updates, rows)
         trees = [update.events_by_id for update in updates]
-        self._add_nodes(*children([tree.values() if tree else None for tree in trees], rows))
+        self._nodes.add(*children([_by_length(tree) if tree else None for tree in trees], rows))
         reassignments, rows = present([update.event for update in updates], rows)
         rows = self._reassignments.add(reassignments, rows)
         self._created.add(*present([reassignment.created_event for reassignment in reassignments], rows))
@@ -57,11 +58,6 @@ class UpdateRows:
             "tree_events": self._tree_table,
             "reassignments": self._reassignment_table,
         }
-
-    def _add_nodes(self, nodes: list[Node], updates: Indices) -> None:
-        order = np.lexsort((_numbers(nodes), updates))  # they come in string order, 10 before 2 (wire fact 20)
-        in_order = [nodes[position] for position in order.tolist()]
-        self._nodes.add(in_order, updates[order])
 
     # -- updates ----------------------------------------------------------------------------------------------------
 
@@ -88,13 +84,13 @@ class UpdateRows:
     def _tree_table(self, batch: Batch) -> pa.Table:
         """One row per node of a transaction tree."""
         nodes = self._nodes
-        event_ids = _without_hash(nodes.whole("event_id"))
+        event_ids, numbers = self._in_order()
         parents = _parents(event_ids, nodes.whole("child_event_ids"))
         return history.TREE_EVENTS.from_columns(
             {
                 **batch.head(nodes.owners),
                 "event_id": event_ids,
-                "node_index": pa.array(node_numbers(event_ids), SMALL),
+                "node_index": pa.array(numbers, SMALL),
                 "parent_event_id": event_ids.take(pa.array(parents, mask=parents < 0)),
                 "depth": pa.array(_depths(parents), SMALL),
                 "event_type": choices(_event_types(nodes)),
@@ -108,6 +104,17 @@ class UpdateRows:
                 "extra": nodes["extra"],
             }
         )
+
+    def _in_order(self) -> tuple[pa.Array, Indices]:
+        """Put all nodes in order, if they are not yet, and give their ids and numbers."""
+        nodes = self._nodes
+        event_ids = _without_hash(nodes.whole("event_id"))
+        numbers = node_numbers(event_ids)
+        if ((np.diff(numbers) > 0) | (np.diff(nodes.parents) > 0)).all():
+            return event_ids, numbers
+        order = np.lexsort((numbers, nodes.parents))
+        nodes.keep(order)
+        return event_ids.take(pa.array(order)), numbers[order]
 
     # -- reassignments ----------------------------------------------------------------------------------------------
 
@@ -158,19 +165,20 @@ def _event_types(nodes: Rows[Node]) -> pa.Array:
 
 def _without_hash(ids: pa.Array) -> pa.Array:
     """Event ids without the leading `#` that old versions put there (wire fact 21)."""
-    return pc.ascii_ltrim(ids, "#")
+    return pc.ascii_ltrim(ids, "#") if pc.any(pc.starts_with(ids, "#")).as_py() else ids
 
 
 def _lists_without_hash(ids: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(ids.offsets, _without_hash(ids.values), mask=ids.is_null())
 
 
-def _numbers(nodes: Sequence[Node]) -> Indices:
-    """The number of each node, one by one: for a block of nodes that is faster than :func:`node_numbers`."""
-    try:
-        return np.array([int(node.event_id.rpartition(":")[2]) for node in nodes], dtype=np.int64)
-    except ValueError:
-        return node_numbers(pa.array([node.event_id for node in nodes], TEXT))  # says which has none
+def _by_length(tree: dict[str, Node]) -> Collection[Node]:
+    """The nodes of a tree by the length of their ids: by number, if they come in string order, 10 before 2 (wire fact 20)."""
+    return tree.values() if len(tree) <= ONE_DIGIT else sorted(tree.values(), key=_length)
+
+
+def _length(node: Node) -> int:
+    return len(node.event_id)
 
 
 def node_numbers(event_ids: pa.Array) -> Indices:

@@ -17,7 +17,7 @@ from ledgerframes.errors import IntegrityError
 
 __all__ = ["Block", "check_frames", "line_blocks"]
 
-BLOCK = 1_000_000  # bytes of lines worked on at once: what was decoded is still in the cache when it becomes columns
+BLOCK = 2_000_000  # bytes of lines worked on at once: calls cost least, and what was decoded is mostly still in the cache
 BUFFERS = 3  # one that is worked on, one that is ready, one that is filled
 LONGEST_LINE = 64_000_000
 LONGEST_HEAD = 18

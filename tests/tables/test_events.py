@@ -303,6 +303,16 @@ def test_node_numbers_are_read_whatever_their_length(numbers: list[int]) -> None
     assert node_numbers(event_ids).tolist() == numbers
 
 
+@given(st.permutations(range(12)))
+def test_order_of_nodes_does_not_matter(order: list[int]) -> None:
+    nodes = [node(0, *range(1, 11)), *(node(number) for number in range(1, 10)), node(10, 11), node(11)]
+    other = transaction(node(0, 1, update_id="1220bb"), node(1, update_id="1220bb"), update_id="1220bb")
+    expected = frames(transaction(*nodes), other)
+    found = frames(transaction(*(nodes[number] for number in order)), other)
+    pd.testing.assert_frame_equal(found["tree_events"], expected["tree_events"])
+    assert found["tree_events"]["node_index"].tolist() == [*range(12), 0, 1]
+
+
 def test_a_large_tree_is_in_order_of_its_numbers() -> None:
     rows = frames(transaction(node(0, *range(1, 1200)), *(node(number) for number in range(1, 1200))))["tree_events"]
     assert rows["node_index"].tolist() == list(range(1200))
