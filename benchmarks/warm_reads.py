@@ -1,6 +1,6 @@
 """Reading two columns back out of a store: millions of rows, and one day out of thirty, against a bare read of the same files.
 
-The store holds traffic as `load_events` leaves it: a segment for what 16 MB of all tables hold. Its values are drawn from a
+The store holds traffic as `load_events` leaves it: a segment for what the loaders put into one. Its values are drawn from a
 sandbox's; only the traffic has files, the other tables are no more than named in the catalog.
 """
 
@@ -46,7 +46,7 @@ DONE = "done"
 
 def warm_reads(rows: int, rounds: int) -> list[Row]:
     """Measure the whole range and one day of a store that is made when there is none."""
-    folder = _made(KEPT / f"traffic-{rows}", rows)
+    folder = _made(KEPT / f"traffic-{rows}-in-{SEGMENT_BYTES}", rows)
     scattered, compacted = _network(folder / "scattered"), _network(folder / "compacted")
     whole, whole_note = _against_bare(scattered, WHOLE, rounds)
     after, after_note = _against_bare(compacted, WHOLE, rounds)

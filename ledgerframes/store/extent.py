@@ -18,6 +18,7 @@ from ledgerframes.tables.history import REASSIGNMENTS, TREE_EVENTS, UPDATES
 from ledgerframes.tables.spec import TEXT, TIME
 from ledgerframes.times import MICROSECOND, Window, iso
 
+migration_ids, record_times = pc.field("migration_id"), pc.field("record_time")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ANY_MIGRATION = (0, 999_999_999)  # of what has no lines, or is a folder
 
@@ -95,10 +96,8 @@ class Span(Range):
 
     def filter(self) -> pc.Expression:
         """The rows inside, as an Arrow expression."""
-        low, high = (pa.scalar(from_microseconds(time), TIME) for time in (self.low, self.high))
-        return (
-            (pc.field("migration_id") == self.migration_id) & (pc.field("record_time") >= low) & (pc.field("record_time") < high)
-        )
+        since, until = pa.scalar(self.low, TIME), pa.scalar(self.high, TIME)
+        return (migration_ids == self.migration_id) & (record_times >= since) & (record_times < until)
 
     def __str__(self) -> str:
         return f"migration {self.migration_id}, {self.window}"
@@ -157,7 +156,7 @@ class Moment(Range):
 
     def filter(self) -> pc.Expression:
         """The rows of this snapshot, as an Arrow expression."""
-        return pc.field("observed_at") == pa.scalar(from_microseconds(self.low), TIME)
+        return pc.field("observed_at") == pa.scalar(self.low, TIME)
 
     def __str__(self) -> str:
         return iso(from_microseconds(self.low))
@@ -248,8 +247,7 @@ class Objects:
 
     def filter(self) -> pc.Expression:
         """The record times of these objects, as an Arrow expression."""
-        low, high = (pa.scalar(from_microseconds(time), TIME) for time in (self.low, self.high))
-        return (pc.field("record_time") >= low) & (pc.field("record_time") < high)
+        return (record_times >= pa.scalar(self.low, TIME)) & (record_times < pa.scalar(self.high, TIME))
 
     def __str__(self) -> str:
         return f"{len(self.object_keys)} bulk objects" if len(self.object_keys) > 1 else next(iter(self.object_keys))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,9 +19,11 @@ COMPRESSION_LEVEL = 1  # level 3 and 9 give the same size, slower
 UNIQUE_COLUMNS = ("event_id", "parent_event_id", "contract_id", "create_arguments", "choice_argument", "exercise_result")
 
 
-@dataclass(frozen=True)
-class SegmentFile:
-    """One table of a segment: its file below the network's folder, rows, bytes and digest."""
+class SegmentFile(NamedTuple):
+    """One table of a segment: its file below the network's folder, rows, bytes and digest.
+
+    A tuple, because a store has many thousands and each load makes them anew.
+    """
 
     table: str
     path: str
