@@ -18,7 +18,6 @@ from ledgerframes.tables.history import REASSIGNMENTS, TREE_EVENTS, UPDATES
 from ledgerframes.tables.spec import TEXT, TIME
 from ledgerframes.times import MICROSECOND, Window, iso
 
-migration_ids, record_times = pc.field("migration_id"), pc.field("record_time")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ANY_MIGRATION = (0, 999_999_999)  # of what has no lines, or is a folder
 
@@ -96,8 +95,7 @@ class Span(Range):
 
     def filter(self) -> pc.Expression:
         """The rows inside, as an Arrow expression."""
-        since, until = pa.scalar(self.low, TIME), pa.scalar(self.high, TIME)
-        return (migration_ids == self.migration_id) & (record_times >= since) & (record_times < until)
+        return (pc.field("migration_id") == self.migration_id) & _recorded(self.low, self.high)
 
     def __str__(self) -> str:
         return f"migration {self.migration_id}, {self.window}"
@@ -247,7 +245,7 @@ class Objects:
 
     def filter(self) -> pc.Expression:
         """The record times of these objects, as an Arrow expression."""
-        return (record_times >= pa.scalar(self.low, TIME)) & (record_times < pa.scalar(self.high, TIME))
+        return _recorded(self.low, self.high)
 
     def __str__(self) -> str:
         return f"{len(self.object_keys)} bulk objects" if len(self.object_keys) > 1 else next(iter(self.object_keys))
@@ -342,6 +340,12 @@ def missing_spans(window: Window, migrations: Iterable[Migration], covered: Iter
 def microseconds(time: datetime) -> int:
     """Microseconds since 1970, exactly."""
     return (time - EPOCH) // MICROSECOND
+
+
+def _recorded(low: int, high: int) -> pc.Expression:
+    """The rows with a record time from low to before high."""
+    time = pc.field("record_time")
+    return (time >= pa.scalar(low, TIME)) & (time < pa.scalar(high, TIME))
 
 
 def from_microseconds(value: int) -> datetime:

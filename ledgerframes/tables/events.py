@@ -66,7 +66,7 @@ class EventRows:
         Raises
         ------
         DecodeError
-            If an item has neither update nor verdict or contradicts itself, or a node has no number.
+            If an item has neither update nor verdict or contradicts itself.
         """
         rows = self._heads.add(heads_of(items), np.empty(0, dtype=np.int64))
         for side in self._sides:
@@ -79,7 +79,7 @@ class EventRows:
         Raises
         ------
         DecodeError
-            If a time cannot be read, or a tree is not one.
+            If a time cannot be read, a node has no number, or a tree is not one.
         """
         batch = Batch(self._heads)
         if batch.order is not None:
