@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STORE := .ledgerframes/store
+SPARK := $(CURDIR)/.ledgerframes/spark
 
-.PHONY: help venv report test lint lab docs data bench lock clean
+.PHONY: help venv report test spark lint lab docs data bench lock clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,6 +24,10 @@ report: .venv/ready  ## Publish both reports over last week of the embedded sand
 
 test: .venv/ready lint  ## Run every check and test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+spark: .venv/ready  ## Run the lines for Spark in docs/engines.md (fetches Spark, needs Java 17+)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(SPARK) pyspark==4.3.0
+	PYTHONPATH=$(SPARK) $(BIN)/python -m pytest tests/test_spark.py
 
 lint: .venv/ready  ## Check style, types and layers
 	$(BIN)/ruff check .

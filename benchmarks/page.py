@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 
 from figures import Figure
@@ -32,7 +34,7 @@ everything in small, prints its figures, and leaves this page as it is.
 def write(folder: Path, rows: list[Row], quick: bool) -> Path:
     """Write the page beside its picture."""
     parts = [HEAD.rstrip(), _machine(quick), "## Figures", _table(rows)]
-    parts += ["## What is compared", "\n".join(f"- **{row.figure.name}.** {_sentence(row)}" for row in rows)]
+    parts += ["## What is compared", "\n".join(f"- {sentence}" for sentence in _compared(rows))]
     parts += ["## How the cost grows", f"![Seconds over size, both logarithmic]({PICTURE})"]
     parts += _limits([row for row in rows if row.figure.reached != "goal"])
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,8 +64,11 @@ def _cells(figure: Figure) -> tuple[str, ...]:
     return figure.name, f"{figure.ratio:.3g}", f"{sign} {figure.goal:g}", f"{sign} {figure.floor:g}", MARKS[figure.reached]
 
 
-def _sentence(row: Row) -> str:
-    return f"{row.how} Here: {row.figure.note}." if row.figure.note else row.how
+def _compared(rows: list[Row]) -> Iterator[str]:
+    """What the figures compare; those that are measured together are told together."""
+    for how, together in _alike(rows, lambda row: row.how):
+        notes = [f" Here: {row.figure.note}." for row in together if row.figure.note]
+        yield f"{_names(together)}: {how}{''.join(notes)}"
 
 
 def _limits(missed: list[Row]) -> list[str]:
@@ -71,7 +76,17 @@ def _limits(missed: list[Row]) -> list[str]:
     if not missed:
         return []
     parts = ["## What limits the figures that miss their goal"]
-    for row in missed:
-        parts.append(f"### {row.figure.name}")
-        parts.append(f"```text\n{row.profile}\n```" if row.profile else "See what is compared.")
+    for profile, together in _alike(missed, lambda row: row.profile):
+        parts.append(f"{_names(together)}:")
+        parts.append(f"```text\n{profile}\n```" if profile else "See what is compared.")
     return parts
+
+
+def _alike(rows: list[Row], text: Callable[[Row], str]) -> Iterator[tuple[str, list[Row]]]:
+    """Neighbours of which the same is said, with what it is."""
+    for said, together in groupby(rows, text):
+        yield said, list(together)
+
+
+def _names(rows: list[Row]) -> str:
+    return "; ".join(f"**{row.figure.name}**" for row in rows)

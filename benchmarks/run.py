@@ -34,6 +34,7 @@ HOW_TABLES = (
 class Sizes:
     """How much is measured."""
 
+    every: int  # of so many of the sandbox's events, one
     gigabytes: float
     frame_bytes: int  # of the history's objects, compressed
     frames: int  # of the object that one process reads
@@ -43,8 +44,8 @@ class Sizes:
     rounds: int
 
 
-FULL = Sizes(10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5)
-QUICK = Sizes(0.2, 2**18, 8, 8, 100_000, 2_000, 1)
+FULL = Sizes(table_building.EVERY, 10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5)
+QUICK = Sizes(40, 0.2, 2**18, 8, 8, 100_000, 2_000, 1)
 
 
 def measured(sizes: Sizes, folder: Path) -> list[Row]:
@@ -79,7 +80,7 @@ def _history(sizes: Sizes) -> tuple[Path, list[Path]]:
 
 def _tables(sizes: Sizes) -> list[Row]:
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
-        path = table_building.write_lines(Path(folder) / "events.jsonl")
+        path = table_building.write_lines(Path(folder) / "events.jsonl", sizes.every)
         figures = table_building.measure(path, 2 * sizes.rounds)
         profile = table_building.where_time_goes(path)
         return [Row(figure, HOW_TABLES, "" if figure.reached == "goal" else profile) for figure in figures]

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -81,4 +81,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     role, *arguments = sys.argv[1:] or ["main"]
-    {"serve": serve, "sync": sync, "main": main}[role](*arguments)
+    roles: dict[str, Callable[..., None]] = {"serve": serve, "sync": sync, "main": main}
+    roles[role](*arguments)

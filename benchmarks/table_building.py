@@ -17,7 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -46,10 +46,10 @@ PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
 PLACES = ["node_index", "parent_event_id", "depth"]
 
 
-def write_lines(path: Path) -> Path:
-    """Write event items of the sandbox as JSON lines."""
+def write_lines(path: Path, every: int = EVERY) -> Path:
+    """Write every so many event items of the sandbox as JSON lines."""
     with path.open("wb") as file:
-        for event in islice(Sandbox().world.events(), 0, None, EVERY):
+        for event in islice(Sandbox().world.events(), 0, None, every):
             file.write(event.item() + b"\n")
     return path
 
@@ -197,15 +197,16 @@ def measure(lines_path: Path, rounds: int = 10) -> list[Figure]:
 
 def where_time_goes(path: Path, rounds: int = 3) -> str:
     """Shares of the processor time from lines to all nine tables."""
-    best = min((_shares(path) for _ in range(rounds)), key=lambda seconds: seconds.total())
-    lines = [f"{seconds / best.total():5.0%}  {name}" for name, seconds in best.most_common()]
-    lines.append(f"\n{path.stat().st_size / 1e6 / best.total():.0f} MB/s in all. Columns are pyarrow turning Python values")
+    best = min((_shares(path) for _ in range(rounds)), key=lambda shares: sum(shares.values()))
+    total = sum(best.values())
+    lines = [f"{seconds / total:5.0%}  {name}" for name, seconds in sorted(best.items(), key=lambda share: -share[1])]
+    lines.append(f"\n{path.stat().st_size / 1e6 / total:.0f} MB/s in all. Columns are pyarrow turning Python values")
     lines.append("into arrays: some 40 ns each where they are in the cache, several times that where they are not.")
     return "\n".join(lines)
 
 
-def _shares(path: Path) -> Counter[str]:
-    seconds: Counter[str] = Counter()
+def _shares(path: Path) -> dict[str, float]:
+    seconds: dict[str, float] = defaultdict(float)
     kept = []
 
     def timed(name: str, work: Callable[[], Any]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
@@ -33,6 +33,8 @@ from ledgerframes.tables.events import event_tables
 from ledgerframes.times import Window, instant
 from ledgerframes.wire.history import Event
 
+Asked = dict[str, datetime]
+
 COLUMNS = ["record_time", "total_traffic_cost"]
 DAYS = 30
 UNTIL = instant("2026-11-09")
@@ -42,6 +44,7 @@ ONE_DAY = {"since": SINCE + timedelta(days=14), "until": SINCE + timedelta(days=
 MIGRATION, SEED = 4, 7
 SAMPLE = 3_000  # events; those of a segment are fewer
 DONE = "done"
+BOUNDS = (1.2, 1.5)
 
 
 def warm_reads(rows: int, rounds: int) -> list[Row]:
@@ -51,7 +54,6 @@ def warm_reads(rows: int, rounds: int) -> list[Row]:
     whole, whole_note = _against_bare(scattered, WHOLE, rounds)
     after, after_note = _against_bare(compacted, WHOLE, rounds)
     day, day_note = _against_bare(scattered, ONE_DAY, 3 * rounds)
-    bounds = {"goal": 1.2, "floor": 1.5, "higher_is_better": False}
     how = "`load_traffic` of two columns, warm, with the look into the catalog that says that nothing is missing. Against "
     how += "`pyarrow.dataset` of the same files to pandas, with the same two columns and dtypes."
     return [
@@ -59,14 +61,15 @@ def warm_reads(rows: int, rounds: int) -> list[Row]:
             Figure(
                 "load_traffic, two columns of a large store, to bare pyarrow",
                 whole,
-                **bounds,
+                *BOUNDS,
+                higher_is_better=False,
                 note=f"{rows:,} rows, {whole_note}",
             ),
             how,
             lambda: sampled(_reading(scattered, WHOLE)),
         ),
         Row.of(
-            Figure("the same after store compact", after, **bounds, note=after_note),
+            Figure("the same after store compact", after, *BOUNDS, higher_is_better=False, note=after_note),
             "The same store after `ledgerframes store compact`, against a bare read of its new files.",
             lambda: sampled(_repeated(_reading(compacted, WHOLE))),
         ),
@@ -80,7 +83,7 @@ def warm_reads(rows: int, rounds: int) -> list[Row]:
     ]
 
 
-def _against_bare(net: Network, asked: dict[str, object], rounds: int) -> tuple[float, str]:
+def _against_bare(net: Network, asked: Asked, rounds: int) -> tuple[float, str]:
     """How many times as long as the bare read of the same files, and what was read."""
     files = [file.path for file in net.store.snapshot(EVENTS, Window(**asked)).scan("traffic").get_fragments()]
     ours, bare = _reading(net, asked), _bare(files)
@@ -92,12 +95,12 @@ def _against_bare(net: Network, asked: dict[str, object], rounds: int) -> tuple[
     return ratio(taken, "ours", "bare"), note
 
 
-def _reading(net: Network, asked: dict[str, object]) -> Callable[[], pd.DataFrame]:
+def _reading(net: Network, asked: Asked) -> Callable[[], pd.DataFrame]:
     return lambda: lf.load_traffic(net, columns=COLUMNS, progress=False, **asked)
 
 
-def _repeated(run: Callable[[], object]) -> Callable[[], None]:
-    return lambda: [run() for _ in range(20)] and None
+def _repeated(run: Callable[[], object]) -> Callable[[], object]:
+    return lambda: [run() for _ in range(20)]
 
 
 def _bare(files: list[str]) -> Callable[[], pd.DataFrame]:
@@ -129,7 +132,7 @@ def _made(folder: Path, rows: int) -> Path:
     with net.store.catalog.writing() as connection:
         for segment in segments:
             records.remove_segment(connection, segment.segment_id)
-    named = {name: replace(segments[0].files["traffic"], table=name, path=f"{name}/none.parquet", rows=0) for name in others}
+    named = {name: segments[0].files["traffic"]._replace(table=name, path=f"{name}/none.parquet", rows=0) for name in others}
     _add(net, [replace(segment, files={**named, **segment.files}) for segment in segments])
     (folder / DONE).touch()
     return folder

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +19,8 @@ from ledgerframes.api.refusals import service_error
 from ledgerframes.errors import LedgerframesError, NotPermitted, ServiceError, Timeout, TransportError, Unreachable, UsageError
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
     from httpx import BaseTransport
 
@@ -27,6 +31,7 @@ T = TypeVar("T")
 logger = logging.getLogger("ledgerframes")
 
 USER_AGENT = f"ledgerframes/{version('ledgerframes')}"
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 FIRST_PAUSE = 0.4  # seconds; doubles at each try, as the clients of the public network do (wire fact 48)
 LONGEST_PAUSE = 30.0
 
@@ -91,21 +96,13 @@ class Transport:
         token: Callable[[], str | None] | None = None,
         refusal: Refusal = service_error,
     ) -> None:
-        import httpx
-
         self.urls = urls
         self._limits = limits
         self._token = token
         self._refusal = refusal
         self._pace = Pace(limits.requests_per_second)
         self._places = threading.BoundedSemaphore(limits.parallel)
-        self._client = httpx.Client(
-            transport=transport,
-            timeout=httpx.Timeout(limits.timeout),
-            headers={"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"},
-            limits=httpx.Limits(max_connections=limits.parallel, max_keepalive_connections=limits.parallel),
-            follow_redirects=False,
-        )
+        self._client = _client(limits, transport)
         self.requests = 0
 
     @property
@@ -238,6 +235,40 @@ class Transport:
     def _authorization(self) -> dict[str, str]:
         token = self._token() if self._token else None
         return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
+    """The connections; certificates and proxies are those that the environment names.
+
+    Raises
+    ------
+    UsageError
+        If it names some that cannot be used.
+    """
+    import httpx
+
+    try:
+        return httpx.Client(
+            transport=transport,
+            verify=True if transport else _trusted(*map(os.environ.get, CERTIFICATES)),
+            timeout=httpx.Timeout(limits.timeout),
+            headers={"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"},
+            limits=httpx.Limits(max_connections=limits.parallel, max_keepalive_connections=limits.parallel),
+            follow_redirects=False,
+        )
+    except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:
+        raise UsageError(
+            f"The certificates or the proxy that this environment names cannot be used ({_in_one_line(error)}). "
+            f"Look at {', '.join(CERTIFICATES)}, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY."
+        ) from error
+
+
+@functools.cache
+def _trusted(*_: str | None) -> ssl.SSLContext:
+    """The certificates to trust, read once for what the environment says: reading takes longer than a request."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def tries(most: int, on: Callable[[Exception], bool | float]) -> Iterable[AbstractContextManager[object]]:

@@ -16,7 +16,17 @@ from ledgerframes.store.place import Digesting, Place
 ROW_GROUP = 25_000
 BUFFER = 1_000_000  # bytes: a file here is a Python object, and each piece that goes to it waits for the thread that computes
 COMPRESSION_LEVEL = 1  # level 3 and 9 give the same size, slower
-UNIQUE_COLUMNS = ("event_id", "parent_event_id", "contract_id", "create_arguments", "choice_argument", "exercise_result")
+# Another value in most rows, or long runs of one: dictionaries make them larger, and slower to write. So it is with times.
+WITHOUT_DICTIONARY = (
+    "update_id",
+    "root_event_ids",
+    "event_id",
+    "parent_event_id",
+    "contract_id",
+    "create_arguments",
+    "choice_argument",
+    "exercise_result",
+)
 
 
 class SegmentFile(NamedTuple):
@@ -76,7 +86,7 @@ class SegmentWriter:
             schema,
             compression="zstd",
             compression_level=COMPRESSION_LEVEL,
-            use_dictionary=[name for name in schema.names if name not in UNIQUE_COLUMNS],
+            use_dictionary=_with_dictionary(schema),
             store_schema=True,
         )
         return self._stack.enter_context(writer), sink
@@ -97,6 +107,15 @@ class SegmentWriter:
 
     def __exit__(self, *failure: object) -> None:
         self._stack.__exit__(*failure)  # type: ignore[arg-type]
+
+
+def _with_dictionary(schema: pa.Schema) -> list[str]:
+    """The columns whose values repeat, as Parquet names them: it has those of a list one level down."""
+    return [
+        f"{column.name}.list.element" if pa.types.is_list(column.type) else column.name
+        for column in schema
+        if column.name not in WITHOUT_DICTIONARY and not pa.types.is_timestamp(column.type)
+    ]
 
 
 def write_files(place: Place, segment_id: str, extent: Extent, tables: Mapping[str, pa.Table]) -> dict[str, SegmentFile]:

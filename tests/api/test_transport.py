@@ -4,6 +4,7 @@ import gzip
 import json
 import logging
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.api.history import Cursor
-from ledgerframes.api.transport import Pace, Transport, host_of
+from ledgerframes.api.transport import Pace, Transport, _trusted, host_of
 from ledgerframes.errors import (
     BadRequest,
     Busy,
@@ -190,6 +191,38 @@ def test_no_more_requests_at_once_than_allowed() -> None:
     for thread in threads:
         thread.join()
     assert most <= 2
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"SSL_CERT_FILE": "no-such-file.pem"},
+        {"SSL_CERT_FILE": __file__},
+        {"HTTPS_PROXY": "ftp://user:secret@proxy.invalid"},
+        {"HTTP_PROXY": "http://user:secret@proxy.invalid:port"},
+    ],
+)
+def test_what_the_environment_names_and_cannot_be_used_is_said(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match=f"Look at .*{next(iter(environment))}") as caught:
+        Transport((ONE,), Limits())
+    assert "secret" not in str(caught.value)
+
+
+def test_certificates_are_read_once_while_the_environment_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    monkeypatch.setattr(httpx, "create_ssl_context", lambda: read.append(1) or ssl.create_default_context())
+    _trusted.cache_clear()
+    for _ in range(2):
+        Transport((ONE,), Limits()).close()
+    assert len(read) == 1
+    monkeypatch.setenv("SSL_CERT_FILE", "another.pem")
+    Transport((ONE,), Limits()).close()
+    assert len(read) == 2
+    _trusted.cache_clear()
 
 
 def test_only_host_and_port_of_a_url_are_shown() -> None:

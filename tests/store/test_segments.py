@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ledgerframes.errors import StoreError
@@ -61,3 +62,24 @@ def test_what_is_closed_is_whole(tmp_path: Path, rows: pa.Table) -> None:
     assert list(files) == ["tree_events"], "a table without rows has no file"
     file = files["tree_events"]
     assert (file.rows, file.bytes) == (ROWS, (tmp_path / file.path).stat().st_size)
+
+
+def test_what_repeats_has_a_dictionary_also_inside_lists(tmp_path: Path) -> None:
+    repeated = pa.table(
+        {
+            "update_id": [str(number) for number in range(100)],
+            "record_time": pa.array([0] * 100, pa.timestamp("us", "UTC")),
+            "choice": ["Transfer"] * 100,
+            "acting_parties": [["one", "two"]] * 100,
+        }
+    )
+    with SegmentWriter(Place.at(tmp_path), "segment") as writer:
+        writer.write({"tree_events": repeated})
+        written = tmp_path / writer.close()["tree_events"].path
+    columns = pq.ParquetFile(written).metadata.row_group(0).to_dict()["columns"]
+    assert {column["path_in_schema"]: column["has_dictionary_page"] for column in columns} == {
+        "update_id": False,
+        "record_time": False,
+        "choice": True,
+        "acting_parties.list.element": True,
+    }
