@@ -26,8 +26,8 @@ test: .venv/ready lint  ## Run every check and test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 spark: .venv/ready  ## Run the lines for Spark in docs/engines.md (fetches Spark, needs Java 17+)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(SPARK) pyspark==4.3.0
-	PYTHONPATH=$(SPARK) $(BIN)/python -m pytest tests/test_spark.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target "$(SPARK)" pyspark==4.3.0
+	PYTHONPATH="$(SPARK)" $(BIN)/python -m pytest tests/test_spark.py
 
 lint: .venv/ready  ## Check style, types and layers
 	$(BIN)/ruff check .

@@ -26,7 +26,7 @@ import ledgerframes as lf
 from ledgerframes.wire.expand import _after_frame
 
 ROOT = Path(__file__).parents[1]
-KEPT = ROOT / ".ledgerframes" / "bench"
+KEPT = Path(os.environ.get("BENCH_FOLDER", ROOT / ".ledgerframes" / "bench"))
 SAMPLE_SECONDS = 0.005
 SHOWN = 8  # places in a profile
 WAITING = ("threading.py", "selectors.py", "socketserver.py", "thread.py", "_base.py", "queue.py", "measuring.py")

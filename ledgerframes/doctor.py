@@ -18,7 +18,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from ledgerframes.api.transport import Probe, Transport, host_of
-from ledgerframes.errors import LedgerframesError, NotFound, StoreError, TransportError
+from ledgerframes.errors import LedgerframesError, NotFound, StoreError, TransportError, UsageError
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, GROUPS, SANDBOX, Settings, load_settings, profiles
 from ledgerframes.store import Place
@@ -216,9 +216,12 @@ def _alone(net: Network, url: str, overrides: Mapping[str, Any]) -> Network:
 
 
 def _check_host(net: Network, url: str) -> list[Check]:
-    transport, host = net.history.transport, host_of(url)
+    host = host_of(url)
     try:
+        transport = net.history.transport
         ready = transport.look(url, "/readyz")
+    except UsageError as error:
+        return [_failure("configuration", f"{host} reachable", error)]
     except TransportError as error:
         return [_failure("service", f"{host} reachable", error)]
     return [

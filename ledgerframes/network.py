@@ -79,7 +79,7 @@ class Network:
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no history_url.
+            If the profile has no history_url, or the environment names certificates or a proxy that cannot be used.
         """
         if self.offline:
             raise CoverageError(
@@ -101,7 +101,7 @@ class Network:
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no ledger_url.
+            If the profile has no ledger_url, or the environment names certificates or a proxy that cannot be used.
         """
         if self.offline:
             raise CoverageError(
@@ -124,7 +124,7 @@ class Network:
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no wallet_url, or no token.
+            If the profile has no wallet_url, or no token, or the environment names certificates or a proxy that cannot be used.
         """
         if self.offline:
             raise CoverageError(f"{self.name} is offline, so the wallet is not asked and nothing is sent. Run without offline.")

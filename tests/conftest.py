@@ -42,7 +42,7 @@ def no_pauses() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No setting of this machine reaches a test; store and configuration lie in the test's own folder."""
-    for name in [name for name in os.environ if name.startswith("LEDGERFRAMES_")]:
+    for name in [name for name in os.environ if name.startswith("LEDGERFRAMES_") or name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("LEDGERFRAMES_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -41,4 +40,4 @@ def test_every_block_of_the_page_gives_the_sum(spark: Any, capfd: pytest.Capture
     for block in blocks:
         exec(block, names)
         shown = re.findall(r"^\|\s*(\d+)\|$", capfd.readouterr().out, re.MULTILINE)
-        assert shown == [str(frames.traffic["total_traffic_cost"].sum())], os.linesep.join(shown)
+        assert shown == [str(frames.traffic["total_traffic_cost"].sum())]

@@ -32,6 +32,7 @@ logger = logging.getLogger("ledgerframes")
 
 USER_AGENT = f"ledgerframes/{version('ledgerframes')}"
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 FIRST_PAUSE = 0.4  # seconds; doubles at each try, as the clients of the public network do (wire fact 48)
 LONGEST_PAUSE = 30.0
 
@@ -247,28 +248,39 @@ def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
     """
     import httpx
 
+    verify = True if transport else _trusted(*map(os.environ.get, CERTIFICATES))
     try:
         return httpx.Client(
             transport=transport,
-            verify=True if transport else _trusted(*map(os.environ.get, CERTIFICATES)),
+            verify=verify,
             timeout=httpx.Timeout(limits.timeout),
             headers={"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"},
             limits=httpx.Limits(max_connections=limits.parallel, max_keepalive_connections=limits.parallel),
             follow_redirects=False,
         )
-    except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:
+    except (ValueError, httpx.InvalidURL):
+        # Nothing of what httpx says: it quotes parts of the address, which may be the password.
+        raise UsageError(f"A proxy that this environment names has no usable address. Look at {', '.join(PROXIES)}.") from None
+    except ImportError as error:
         raise UsageError(
-            f"The certificates or the proxy that this environment names cannot be used ({_in_one_line(error)}). "
-            f"Look at {', '.join(CERTIFICATES)}, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY."
-        ) from error
+            f"The proxy that this environment names needs another package: {_in_one_line(error)} Look at {', '.join(PROXIES)}."
+        ) from None
 
 
 @functools.cache
-def _trusted(*_: str | None) -> ssl.SSLContext:
+def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
     """The certificates to trust, read once for what the environment says: reading takes longer than a request."""
     import httpx
 
-    return httpx.create_ssl_context()
+    try:
+        if folder and not file and not any(map(os.path.isdir, folder.split(os.pathsep))):
+            raise NotADirectoryError(f"{folder} is no folder")  # OpenSSL would trust nobody, and say so at each request
+        return httpx.create_ssl_context()
+    except OSError as error:
+        raise UsageError(
+            f"The certificates that this environment names cannot be read ({_in_one_line(error)}). "
+            f"Look at {' and '.join(CERTIFICATES)}."
+        ) from error
 
 
 def tries(most: int, on: Callable[[Exception], bool | float]) -> Iterable[AbstractContextManager[object]]:

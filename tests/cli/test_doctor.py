@@ -132,6 +132,15 @@ def test_a_profile_without_a_host(run: Run, tmp_path: Path) -> None:
     assert (ran.code, checks(ran)["history_url"]["status"]) == (2, "failed")
 
 
+def test_certificates_that_cannot_be_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "no-such-file.pem")
+    (tmp_path / "ledgerframes.toml").write_text('[live]\nhistory_url = "https://history.invalid"\n')
+    ran = run("doctor", "--profile", "live", "--json")
+    assert (ran.code, checks(ran)["reachable"]["status"]) == (2, "failed")
+    assert "SSL_CERT_FILE" in checks(ran)["reachable"]["next_step"]
+    assert checks(ran)["writable"]["status"] == "ok"
+
+
 def test_offline_nobody_is_asked(run: Run) -> None:
     ran = run("doctor", "--offline", "--json")
     assert (ran.code, checks(ran)["history"]["status"]) == (0, "warning")
