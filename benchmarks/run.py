@@ -73,7 +73,7 @@ def measured(sizes: Sizes, folder: Path) -> list[Row]:
 def _history(sizes: Sizes) -> tuple[Path, list[Path]]:
     """The history on disk, made if it is not there yet, and the same cut into equal objects."""
     history = KEPT / f"history-{sizes.gigabytes:g}"
-    say(f"making {sizes.gigabytes:g} GB of lines, unless they are in {history.relative_to(ROOT)}")
+    say(f"making {sizes.gigabytes:g} GB of lines, unless they are in {history}")
     make_history(history, sizes.gigabytes, frame_bytes=sizes.frame_bytes)
     return history, recut(history, KEPT / f"objects-{sizes.gigabytes:g}", 1)
 
@@ -97,7 +97,7 @@ def main() -> int:
     rows = measured(QUICK if quick else FULL, folder)
     print(as_table([row.figure for row in rows]))
     path = page.write(folder, rows, quick)
-    print(f"\n{path.relative_to(ROOT)} was written; {(time.monotonic() - began) / 60:.1f} minutes.")
+    print(f"\n{path} was written; {(time.monotonic() - began) / 60:.1f} minutes.")
     return int(any(row.figure.reached == "neither" for row in rows) and not quick)
 
 
