@@ -50,6 +50,11 @@ class Event:
             self.update, self.verdict, self.traffic_summary, self.app_activity_records,
         )  # fmt: skip
 
+    @property
+    def size(self) -> int:
+        """Bytes of its four texts."""
+        return len(self.update) + len(self.verdict) + len(self.traffic_summary) + len(self.app_activity_records)
+
     def update_only(self) -> bytes:
         """Return the event item before the verdict has arrived."""
         return Event(self.update_id, self.migration_id, self.record_time, self.update).item()

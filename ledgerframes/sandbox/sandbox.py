@@ -18,7 +18,7 @@ from .times import moment
 from .users import Users
 from .wallet import Offer, OfferBook, WalletService
 from .words import words_of
-from .world import World
+from .world import world_of
 from .writes import Write
 
 WORLD_VERSION = 1  # raise it when the same seed gives other bytes: stores are named by it
@@ -103,7 +103,7 @@ class Sandbox:
             raise ValueError(f"events={events}, days={days}: a world has at least one event and one day")
         words = words_of(vocabulary)
         self.faults = faults
-        self.world = World(seed, events, days, words)
+        self.world = world_of(seed, events, days, words)
         begin, end = self.world.timeline.start, self.world.timeline.now
         self.start: datetime = moment(begin)
         self.clock = Clock(begin + (end - begin) * 3 // 4, end, speed) if grows else Clock(end, end)

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 from threading import RLock
 
 from .builder import Builder, Event
@@ -21,7 +22,15 @@ from .times import micros
 from .values import ENCODINGS, LEDGER
 from .words import Words
 
+WORLDS_KEPT = 4
 SLICES_KEPT = 12  # enough for four readers at different places
+BYTES_KEPT = 16_000_000  # of JSON: up to this more slices are kept, so that a small world is made once
+
+
+@lru_cache(maxsize=WORLDS_KEPT)
+def world_of(seed: int, events: int, days: int, words: Words) -> World:
+    """Return the world of these figures: the same one for everybody in the process, as a world never changes."""
+    return World(seed, events, days, words)
 
 
 class World:
@@ -54,6 +63,7 @@ class World:
             value.name: Scenery(seed, self.people, self.rounds, words, value) for value in (*ENCODINGS.values(), LEDGER)
         }
         self._kept: OrderedDict[tuple[int, str], list[Event]] = OrderedDict()
+        self._bytes = 0
         self._lock = RLock()
 
     def slice(self, number: int, encoding: str = "compact_json") -> list[Event]:
@@ -72,9 +82,11 @@ class World:
             if key not in self._kept:
                 self._kept[key] = self._builder.build(number, self._sceneries[encoding])
                 self.generated += 1
+                self._bytes += _size(self._kept[key])
             self._kept.move_to_end(key)
-            while len(self._kept) > SLICES_KEPT:
-                self._kept.popitem(last=False)
+            while self._bytes > BYTES_KEPT and len(self._kept) > SLICES_KEPT:
+                _, dropped = self._kept.popitem(last=False)
+                self._bytes -= _size(dropped)
             return self._kept[key]
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:
@@ -127,6 +139,10 @@ class World:
             return None
         events = self.slice(place[0], encoding)
         return events[place[1]] if place[1] < len(events) else None
+
+
+def _size(events: list[Event]) -> int:
+    return sum(event.size for event in events)
 
 
 def _record_time(event: Event) -> int:

@@ -143,3 +143,11 @@ def lengths(lists: Sequence[Sized | None]) -> Indices:
 def position_within(parents: Indices) -> Indices:
     """The number of each child among its siblings, from 0; children of one parent come together."""
     return np.arange(len(parents)) - np.searchsorted(parents, parents)
+
+
+def rows_of(groups: Indices, numbers: Indices, wanted_groups: Indices, wanted_numbers: Indices) -> Indices:
+    """The row of each wanted number of a group, -1 where there is none; rows are sorted by group, and by number in it."""
+    width = numbers.max(initial=0) + 1
+    rows = np.searchsorted(groups * width + numbers, wanted_groups * width + wanted_numbers)
+    rows = np.minimum(rows, len(groups) - 1)
+    return np.where((groups[rows] == wanted_groups) & (numbers[rows] == wanted_numbers), rows, -1)

@@ -51,8 +51,8 @@ class EventRows:
     @property
     def bytes(self) -> int:
         """Arrow bytes that the tables will have, about: each row carries the head of its item."""
-        head = self._heads.bytes // max(1, len(self._heads))
-        return sum(rows.bytes + len(rows) * head for side in self._sides for rows in side.kinds)
+        rows = sum(len(rows) for side in self._sides for rows in side.kinds)
+        return self._heads.conversion.bytes + rows * self._heads.width
 
     @numbers_in_range()
     def add(self, items: Sequence[Any]) -> None:
@@ -71,6 +71,7 @@ class EventRows:
         rows = self._heads.add(heads_of(items), np.empty(0, dtype=np.int64))
         for side in self._sides:
             side.add(items, rows)
+        self._heads.conversion.finish()
 
     @numbers_in_range()
     def tables(self) -> dict[str, pa.Table]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 from typing import Any, Generic, TypeVar
@@ -17,10 +18,46 @@ from ledgerframes.wire.decode import without_none
 
 S = TypeVar("S", bound=msgspec.Struct)
 Child = TypeVar("Child", bound=msgspec.Struct)
-Converter = Callable[[Sequence[Any]], pa.Array]
+Blocks = list[pa.Array]
 
-TYPES: dict[Any, pa.DataType] = {str: TEXT, int: INTEGER, bool: FLAG, list[str]: TEXTS, list[int]: SMALLS}
 PLACE = ("migration_id", "record_time", "update_id")  # has its columns once, in the head of the item
+
+
+class Conversion:
+    """Values of many columns on their way into Arrow, those of one type together: a call of Arrow's costs as much as many values.
+
+    Attributes
+    ----------
+    bytes : int
+        Of what has become Arrow.
+    """
+
+    def __init__(self) -> None:
+        self._values: defaultdict[Any, list[Any]] = defaultdict(list)
+        self._columns: defaultdict[Any, list[tuple[Blocks, int]]] = defaultdict(list)
+        self.bytes = 0
+
+    def put(self, name: str, kind: Any, values: Sequence[Any], blocks: Blocks) -> None:
+        """Put down values of a field, for the blocks of its column."""
+        if kind is msgspec.Raw:
+            self._divide(json_text(values, name), [(blocks, len(values))])
+            return
+        self._values[kind] += values
+        self._columns[kind].append((blocks, len(values)))
+
+    def finish(self) -> None:
+        """Turn what was put down into one more block of each column."""
+        for kind, columns in self._columns.items():
+            self._divide(CONVERTERS[kind](self._values[kind]), columns)
+        self._values.clear()
+        self._columns.clear()
+
+    def _divide(self, together: pa.Array, columns: list[tuple[Blocks, int]]) -> None:
+        self.bytes += together.get_total_buffer_size()
+        end = 0
+        for blocks, count in columns:
+            blocks.append(together.slice(end, count))
+            end += count
 
 
 class Rows(Generic[S]):
@@ -37,20 +74,19 @@ class Rows(Generic[S]):
 
     Attributes
     ----------
-    bytes : int
-        Of all columns.
+    conversion : Conversion
+        Shared with the parent, and to be finished after each block.
     """
 
     def __init__(self, kind: type[S], parent: Rows[Any] | None = None) -> None:
         self._kind = kind
         self._parent = parent
-        self._converters = {
-            name: converter for name, converter in _converters(kind).items() if parent is None or name not in PLACE
-        }
-        self._blocks: dict[str, list[pa.Array]] = {name: [] for name in self._converters}
+        self._fields = {name: of for name, of in _fields(kind).items() if parent is None or name not in PLACE}
+        self._blocks: dict[str, Blocks] = {name: [] for name in self._fields}
+        self._wholes: dict[str, pa.Array] = {}
         self._parents = [np.empty(0, dtype=np.int64)]
         self._count = 0
-        self.bytes = 0
+        self.conversion: Conversion = Conversion() if parent is None else parent.conversion
 
     def __len__(self) -> int:
         return self._count
@@ -69,22 +105,26 @@ class Rows(Generic[S]):
         if structs:
             values = zip(*map(msgspec.structs.astuple, structs), strict=True)
             fields = dict(zip(self._kind.__struct_fields__, values, strict=True))
-            for name, converter in self._converters.items():
-                block = converter(fields[name])
-                self._blocks[name].append(block)
-                self.bytes += block.get_total_buffer_size()
+            for name, of in self._fields.items():
+                self.conversion.put(name, of, fields[name], self._blocks[name])
         return np.arange(first, self._count)
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
         """The column of a field, block by block as it came."""
-        return pa.chunked_array(self._blocks[name] or [self._converters[name](())])
+        return pa.chunked_array(self._blocks[name] or [CONVERTERS[self._fields[name]](())])
 
     def whole(self, name: str) -> pa.Array:
-        """The column of a field, in one piece."""
-        blocks = self._blocks[name]
-        if len(blocks) != 1:
-            blocks[:] = [self[name].combine_chunks()]
-        return blocks[0]
+        """The column of a field, in one piece of its own."""
+        if name not in self._wholes:
+            chunks = self[name].chunks
+            self._wholes[name] = pa.concat_arrays([chunks[0][:0], *chunks])
+        return self._wholes[name]
+
+    @property
+    def width(self) -> int:
+        """Arrow bytes of a row, about."""
+        blocks = [blocks[-1] for blocks in self._blocks.values() if blocks]
+        return sum(block.nbytes for block in blocks) // len(blocks[0]) if blocks else 0
 
     # -- what belongs to what ---------------------------------------------------------------------------------------
 
@@ -127,6 +167,7 @@ class Rows(Generic[S]):
         """Keep only these rows, in this order."""
         for name, blocks in self._blocks.items():
             blocks[:] = [self.whole(name).take(pa.array(rows))]
+        self._wholes = {name: block for name, (block,) in self._blocks.items()}
         self._parents, self._count = [self.parents[rows]], len(rows)
 
 
@@ -139,8 +180,10 @@ def moves(kept: Indices, count: int) -> Indices:
 
 def present(structs: Sequence[S | None], rows: Indices) -> tuple[list[S], Indices]:
     """What there is of one struct a row, and the row of each."""
-    mask = np.fromiter([struct is not None for struct in structs], dtype=bool, count=len(structs))
-    return [struct for struct in structs if struct is not None], rows[mask]
+    found = [struct for struct in structs if struct is not None]
+    if len(found) == len(structs):
+        return found, rows
+    return found, rows[np.fromiter([struct is not None for struct in structs], dtype=bool, count=len(structs))]
 
 
 def children(lists: Sequence[Collection[Child] | None], rows: Indices) -> tuple[list[Child], Indices]:
@@ -148,21 +191,23 @@ def children(lists: Sequence[Collection[Child] | None], rows: Indices) -> tuple[
     return list(chain.from_iterable(filter(None, lists))), np.repeat(rows, lengths(lists))
 
 
-@functools.cache
-def _converters(kind: type[msgspec.Struct]) -> dict[str, Converter]:
-    """How the fields of a struct become columns."""
-    found = {field.name: _converter(field) for field in msgspec.structs.fields(kind)}
-    return {name: converter for name, converter in found.items() if converter}
-
-
-def _converter(field: msgspec.structs.FieldInfo) -> Converter | None:
-    kind = without_none(field.type)
-    if kind == str | int:
-        return _as_text
-    if kind is msgspec.Raw:
-        return functools.partial(json_text, member=field.name)
-    return functools.partial(pa.array, type=TYPES[kind]) if kind in TYPES else None
-
-
 def _as_text(values: Sequence[str | int | None]) -> pa.Array:
     return pa.array([None if value is None else str(value) for value in values], TEXT)
+
+
+CONVERTERS: dict[Any, Callable[[Sequence[Any]], pa.Array]] = {
+    str: functools.partial(pa.array, type=TEXT),
+    int: functools.partial(pa.array, type=INTEGER),
+    bool: functools.partial(pa.array, type=FLAG),
+    list[str]: functools.partial(pa.array, type=TEXTS),
+    list[int]: functools.partial(pa.array, type=SMALLS),
+    str | int: _as_text,
+    msgspec.Raw: functools.partial(json_text, member=""),
+}
+
+
+@functools.cache
+def _fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The fields of a struct that become columns, with their types."""
+    types = {field.name: without_none(field.type) for field in msgspec.structs.fields(kind)}
+    return {name: of for name, of in types.items() if of in CONVERTERS}

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.tables import history
-from ledgerframes.tables.arrays import Indices, choices, extras, flags, split_template_ids, times
+from ledgerframes.tables.arrays import Indices, choices, extras, flags, rows_of, split_template_ids, times
 from ledgerframes.tables.batch import Batch, Columns, Head
 from ledgerframes.tables.rows import Rows, children, present
 from ledgerframes.tables.spec import SMALL
@@ -85,7 +85,7 @@ class UpdateRows:
         """One row per node of a transaction tree."""
         nodes = self._nodes
         event_ids, numbers = self._in_order()
-        parents = _parents(event_ids, nodes.whole("child_event_ids"))
+        parents = _parents(event_ids, nodes.parents, numbers, nodes.whole("child_event_ids"))
         return history.TREE_EVENTS.from_columns(
             {
                 **batch.head(nodes.owners),
@@ -206,16 +206,18 @@ def node_numbers(event_ids: pa.Array) -> Indices:
     raise DecodeError(f"Event id {stranger!r} does not end in the number of its node.", json_path="$..event_id")
 
 
-def _parents(event_ids: pa.Array, lists: pa.Array) -> Indices:
+def _parents(event_ids: pa.Array, trees: Indices, numbers: Indices, lists: pa.Array) -> Indices:
     """The row of each node's parent, -1 for roots."""
+    counts = np.diff(lists.offsets.to_numpy())
     children = _without_hash(lists.values)
-    rows = pc.index_in(children, value_set=event_ids)
-    if rows.null_count:
-        stranger = children.filter(rows.is_null())[0]
-        raise DecodeError(f"A node lists the child {stranger}, which is not in its tree.", json_path="$..child_event_ids")
+    rows = rows_of(trees, numbers, np.repeat(trees, counts), node_numbers(children))
+    known = pc.equal(event_ids.take(pa.array(rows, mask=rows < 0)), children)
+    strangers = children.filter(pc.invert(known.fill_null(False)))
+    if len(strangers):
+        raise DecodeError(f"A node lists the child {strangers[0]}, which is not in its tree.", json_path="$..child_event_ids")
     here = np.arange(len(event_ids))
     parents = np.full(len(event_ids), -1, dtype=np.int64)
-    parents[rows.to_numpy()] = np.repeat(here, np.diff(lists.offsets.to_numpy()))
+    parents[rows] = np.repeat(here, counts)
     if (parents >= here).any():
         raise DecodeError(
             "A node is listed as the child of a later node: its tree is not in pre-order.", json_path="$..child_event_ids"

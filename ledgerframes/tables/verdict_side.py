@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.tables import history
-from ledgerframes.tables.arrays import Indices, choices, extras, never_missing, position_within, times
+from ledgerframes.tables.arrays import Indices, choices, extras, never_missing, position_within, rows_of, times
 from ledgerframes.tables.batch import Batch, Head
 from ledgerframes.tables.rows import Rows, children, present
 from ledgerframes.tables.spec import SMALL
@@ -186,14 +186,10 @@ class VerdictRows:
 
 
 def _parent_views(owners: Indices, view_ids: Indices, sub_views: pa.Array) -> pa.Array:
-    """The view that lists each view; views are sorted by owner and id, so a search finds the child's row."""
+    """The view that lists each view."""
     counts = np.diff(sub_views.offsets.to_numpy())
-    children = sub_views.values.to_numpy()
-    width = max(view_ids.max(initial=0), children.max(initial=0)) + 1
-    keys = owners * width + view_ids
-    wanted = np.repeat(owners, counts) * width + children
-    rows = np.searchsorted(keys, wanted)
-    if (rows >= len(keys)).any() or (keys[rows] != wanted).any():
+    rows = rows_of(owners, view_ids, np.repeat(owners, counts), sub_views.values.to_numpy())
+    if (rows < 0).any():
         raise DecodeError("A view lists a sub-view that its verdict does not have.", json_path="$..sub_views")
     parents = np.full(len(view_ids), -1, dtype=np.int32)
     parents[rows] = np.repeat(view_ids, counts)

@@ -9,8 +9,15 @@ import httpx
 import pytest
 
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.world import World
 
 EVENTS, DAYS = 3_000, 2
+
+
+@pytest.fixture(autouse=True)
+def own_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sandboxes share no world here: otherwise nothing would show that equal figures make equal worlds."""
+    monkeypatch.setattr("ledgerframes.sandbox.sandbox.world_of", World)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.sandbox.identifiers import UpdateIds
 from ledgerframes.sandbox.timeline import Timeline
+from ledgerframes.sandbox.words import words_of
+from ledgerframes.sandbox.world import world_of
 
 from .conftest import DAYS, EVENTS, client_of, place_of
 
@@ -114,6 +116,21 @@ def test_a_huge_world_answers_from_its_middle_at_once() -> None:
     found = client_of(box).get(f"/v0/events/{page[-1]['verdict']['update_id']}").json()
     assert found == page[-1]
     assert box.world.generated <= 3
+
+
+def test_a_process_has_one_world_of_the_same_figures() -> None:
+    words = words_of("neutral")
+    assert world_of(1, 700, 3, words) is world_of(1, 700, 3, words)
+    assert world_of(1, 700, 3, words) is not world_of(2, 700, 3, words)
+
+
+def test_a_small_world_is_made_once_and_a_large_one_is_not_kept() -> None:
+    small, large = Sandbox(1, 700, 3).world, Sandbox(1, 24_000, 8).world
+    for world in (small, large):
+        for number in (*range(world.timeline.count), 0):
+            world.slice(number)
+    assert small.generated == small.timeline.count
+    assert large.generated == large.timeline.count + 1
 
 
 @given(st.integers(), st.integers(0, 2**40 - 1), st.integers(0, 2**24 - 1))

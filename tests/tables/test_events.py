@@ -279,6 +279,12 @@ def test_what_contradicts_itself_is_refused(item: dict[str, Any], reason: str) -
         frames(item)
 
 
+def test_a_child_must_be_in_the_tree_of_its_own_update() -> None:
+    other = transaction(node(0, update_id="1220bb"), update_id="1220bb")
+    with pytest.raises(DecodeError, match=r"lists the child 1220bb:0, which is not in its tree"):
+        frames(transaction({**node(0), "child_event_ids": ["1220bb:0"]}), other)
+
+
 @given(st.permutations(range(6)))
 def test_order_of_items_does_not_matter(order: list[int]) -> None:
     items = [
