@@ -18,6 +18,7 @@ import zstandard
 
 from .builder import NULL, Event
 from .clock import Clock
+from .keeping import forget_oldest
 from .times import DAY, HOUR, instant, moment
 from .world import World
 
@@ -136,16 +137,9 @@ class BulkStorage:
             if key not in self._kept:
                 lines = self.lines(folder, encoding) if kind == "updates" else self._active(folder, encoding)
                 self._kept[key] = _packed(list(lines))
-                self._forget()
+                forget_oldest(self._kept, _size, BYTES_KEPT, fewest=1)
             self._kept.move_to_end(key)
             return self._kept[key]
-
-    def _forget(self) -> None:
-        """Drop the folders that nobody asked for lately, but never the newest."""
-        size = sum(len(raw) for objects in self._kept.values() for raw in objects)
-        while size > BYTES_KEPT and len(self._kept) > 1:
-            _, dropped = self._kept.popitem(last=False)
-            size -= sum(map(len, dropped))
 
     def _events(self, begin: int, end: int, encoding: str) -> Iterator[Event]:
         """Iterate over the events of begin <= record time < end that the history shows an update of."""
@@ -186,6 +180,10 @@ def _active_contract(node: dict[str, Any], update_id: str) -> dict[str, Any]:
 
 def _line(value: Any) -> bytes:
     return msgspec.json.encode(value, order="sorted") + b"\n"
+
+
+def _size(objects: list[bytes]) -> int:
+    return sum(map(len, objects))
 
 
 def _packed(lines: list[bytes]) -> list[bytes]:

@@ -11,6 +11,7 @@ from threading import RLock
 
 from .builder import Builder, Event
 from .identifiers import UpdateIds
+from .keeping import forget_oldest
 from .parties import Population
 from .plan import Planner
 from .reference import Reference
@@ -63,7 +64,6 @@ class World:
             value.name: Scenery(seed, self.people, self.rounds, words, value) for value in (*ENCODINGS.values(), LEDGER)
         }
         self._kept: OrderedDict[tuple[int, str], list[Event]] = OrderedDict()
-        self._bytes = 0
         self._lock = RLock()
 
     def slice(self, number: int, encoding: str = "compact_json") -> list[Event]:
@@ -82,11 +82,8 @@ class World:
             if key not in self._kept:
                 self._kept[key] = self._builder.build(number, self._sceneries[encoding])
                 self.generated += 1
-                self._bytes += _size(self._kept[key])
+                forget_oldest(self._kept, _size, BYTES_KEPT, SLICES_KEPT)
             self._kept.move_to_end(key)
-            while self._bytes > BYTES_KEPT and len(self._kept) > SLICES_KEPT:
-                _, dropped = self._kept.popitem(last=False)
-                self._bytes -= _size(dropped)
             return self._kept[key]
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:

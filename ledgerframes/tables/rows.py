@@ -83,7 +83,6 @@ class Rows(Generic[S]):
         self._parent = parent
         self._fields = {name: of for name, of in _fields(kind).items() if parent is None or name not in PLACE}
         self._blocks: dict[str, Blocks] = {name: [] for name in self._fields}
-        self._wholes: dict[str, pa.Array] = {}
         self._parents = [np.empty(0, dtype=np.int64)]
         self._count = 0
         self.conversion: Conversion = Conversion() if parent is None else parent.conversion
@@ -114,11 +113,9 @@ class Rows(Generic[S]):
         return pa.chunked_array(self._blocks[name] or [CONVERTERS[self._fields[name]](())])
 
     def whole(self, name: str) -> pa.Array:
-        """The column of a field, in one piece of its own."""
-        if name not in self._wholes:
-            chunks = self[name].chunks
-            self._wholes[name] = pa.concat_arrays([chunks[0][:0], *chunks])
-        return self._wholes[name]
+        """The column of a field, in one piece of its own: a block alone is part of a larger one."""
+        chunks = self[name].chunks
+        return pa.concat_arrays([chunks[0][:0], *chunks])
 
     @property
     def width(self) -> int:
@@ -167,7 +164,6 @@ class Rows(Generic[S]):
         """Keep only these rows, in this order."""
         for name, blocks in self._blocks.items():
             blocks[:] = [self.whole(name).take(pa.array(rows))]
-        self._wholes = {name: block for name, (block,) in self._blocks.items()}
         self._parents, self._count = [self.parents[rows]], len(rows)
 
 
