@@ -25,7 +25,7 @@ Ratios, measured in one run, each against something that was measured beside it:
 mostly are not. Every contestant runs in every round, one after the other; a ratio is taken inside a round, and the median of the
 rounds counts. Memory is what the operating system says of fresh processes (VmHWM). Disk caches are warm.
 
-`make bench` measures all of this again and writes this page: 15 minutes on two quiet cores, and 3 GB of disk below
+`make bench` measures all of this again and writes this page: 20 minutes on two quiet cores, and 3 GB of disk below
 `.ledgerframes/bench`, where the history it makes is kept for the next time. `python benchmarks/run.py --quick` goes through
 everything in small, prints its figures, and leaves this page as it is.
 """

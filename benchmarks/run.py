@@ -1,6 +1,6 @@
 """All benchmarks in one run: a table on stdout, progress on stderr, and docs/performance.md with its picture.
 
-``python benchmarks/run.py`` takes 15 minutes on two quiet cores; ``--quick`` one or two, and leaves docs/ alone.
+``python benchmarks/run.py`` takes 20 minutes on two quiet cores; ``--quick`` one or two, and leaves docs/ alone.
 """
 
 from __future__ import annotations

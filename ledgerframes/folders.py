@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from importlib.metadata import version
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from ledgerframes.errors import IntegrityError, StoreError
-from ledgerframes.frames import Frames
+from ledgerframes.frames import Frames, Source
 from ledgerframes.tables import TABLES
 from ledgerframes.tables import table as table_spec
 from ledgerframes.tables.bookkeeping import COVERAGE
 from ledgerframes.times import Window, instant, iso
+from ledgerframes.version import installed_version
 
 __all__ = ["open_frames", "save_frames"]
 
@@ -63,7 +64,7 @@ def save_frames(frames: Frames, folder: str | Path) -> Path:
         manifest: dict[str, Any] = {
             "network": frames.network,
             "window": {"since": iso(window.since), "until": iso(window.until)} if window else None,
-            "written_by": f"ledgerframes {version('ledgerframes')}",
+            "written_by": f"ledgerframes {installed_version()}",
             "files": files,
         }
         (target / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -119,6 +120,9 @@ class _Folder:
 
     def scan(self, table: str) -> ds.Dataset:
         return ds.dataset(self._path / f"{table}.parquet", schema=table_spec(table).schema)
+
+    def parts(self, window: Window) -> Sequence[tuple[Source, bool]]:
+        return [(self, False)]
 
     def coverage(self) -> Any:
         return COVERAGE.to_pandas(pq.read_table(self._path / COVERAGE_FILE))

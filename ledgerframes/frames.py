@@ -174,10 +174,8 @@ class Frames:
         UsageError
             If these frames have no such table.
         """
-        if table not in self._tables:
-            raise UsageError(f"These frames have no table {table!r}. Tables: {', '.join(self._tables)}.")
+        expression = self._filter.expression(self._required(table))
         dataset = self._source.scan(table)
-        expression = self._filter.expression(table_spec(table))
         return dataset if expression is None else dataset.filter(expression)
 
     def read(self, table: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -200,7 +198,7 @@ class Frames:
         UsageError
             If there is no such table or column.
         """
-        spec = table_spec(table)
+        spec = self._required(table)
         chosen = _chosen(spec, columns)
         if columns is None and table in self._read:
             return self._read[table].copy(deep=False)
@@ -228,10 +226,10 @@ class Frames:
         StoreError
             If a file of the table is damaged.
         """
-        self.scan(table)  # refuses what is not there
-        spec = table_spec(table)
+        spec = self._required(table)
         with damage_named(table, self._source.place):
-            yield from batches(self._source.scan(table), _chosen(spec, columns), self._filter.expression(spec))
+            for rows, expression in self._parts(spec):
+                yield from batches(rows, _chosen(spec, columns), expression)
 
     def count(self, table: str) -> int:
         """How many rows a table has, without reading them.
@@ -246,19 +244,31 @@ class Frames:
         StoreError
             If a file of the table is damaged.
         """
-        rows = self.scan(table)
+        spec = self._required(table)
         with damage_named(table, self._source.place):
-            return int(rows.count_rows())
+            return sum(int(rows.count_rows(filter=expression)) for rows, expression in self._parts(spec))
+
+    def _required(self, table: str) -> Table:
+        if table not in self._tables:
+            raise UsageError(f"These frames have no table {table!r}. Tables: {', '.join(self._tables)}.")
+        return table_spec(table)
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
         with damage_named(spec.name, self._source.place):
-            return self._scanned(spec, columns)
+            if self._source.ordered and spec is not BULK_OBJECTS:  # those few are in the order of their lines
+                return self._unsorted(spec, columns)
+            rows = self._unsorted(spec, list(dict.fromkeys([*columns, *spec.sort])))
+            return spec.sorted(rows).select(columns)
 
-    def _scanned(self, spec: Table, columns: list[str]) -> pa.Table:
-        if self._source.ordered and spec is not BULK_OBJECTS:  # those few are in the order of their lines
-            return self.scan(spec.name).to_table(columns=columns)
-        rows = self.scan(spec.name).to_table(columns=list(dict.fromkeys([*columns, *spec.sort])))
-        return spec.sorted(rows).select(columns)
+    def _unsorted(self, spec: Table, columns: list[str]) -> pa.Table:
+        read = [rows.to_table(columns=columns, filter=expression) for rows, expression in self._parts(spec)]
+        return pa.concat_tables(read or [spec.empty_arrow().select(columns)])
+
+    def _parts(self, spec: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
+        """What to read of a table, in order, and which rows: those known to lie in the window need not be compared with it."""
+        window, beyond = self._filter.window, replace(self._filter, window=None)
+        parts = self._source.parts(window) if window else [(self._source, False)]
+        return [(part.scan(spec.name), (beyond if inside else self._filter).expression(spec)) for part, inside in parts]
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name.startswith("_") or name not in self._tables:

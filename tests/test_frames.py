@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import MemorySource
+from ledgerframes.store import EVENTS
 from ledgerframes.tables import TABLES
+from ledgerframes.times import Window, instant
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -17,6 +22,16 @@ DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 def frames(tmp_path_factory: pytest.TempPathFactory) -> lf.Frames:
     store = tmp_path_factory.mktemp("store")
     return lf.load_events(lf.connect("sandbox", events=400, days=1, store=store), **DAY)
+
+
+@pytest.fixture(scope="module")
+def in_pieces(tmp_path_factory: pytest.TempPathFactory) -> lf.Frames:
+    """A day in segments of three hours."""
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path_factory.mktemp("pieces"))
+    edges = pd.date_range(DAY["since"], DAY["until"], freq="3h", tz="UTC")
+    for since, until in pairwise(edges):
+        lf.load_events(net, since=since.to_pydatetime(), until=until.to_pydatetime())
+    return lf.load_events(net, **DAY)
 
 
 def test_tables_are_plain_frames_read_once(frames: lf.Frames) -> None:
@@ -36,6 +51,34 @@ def test_between_narrows_every_table_together(frames: lf.Frames) -> None:
             morning.read(name), expected[expected["record_time"] < noon].reset_index(drop=True), obj=name
         )
     assert len(morning.verdicts) < len(frames.verdicts)
+
+
+@settings(max_examples=25)
+@given(since=st.integers(0, 24 * 60 - 1), minutes=st.integers(1, 24 * 60))
+def test_any_window_over_any_segments_gives_its_rows(in_pieces: lf.Frames, since: int, minutes: int) -> None:
+    """Segments inside the window are read without a filter, those astride its edges with one."""
+    day = pd.Timestamp(DAY["since"], tz="UTC")
+    low, high = day + pd.Timedelta(minutes=since), day + pd.Timedelta(minutes=min(since + minutes, 24 * 60))
+    narrowed = in_pieces.between(low.to_pydatetime(), high.to_pydatetime())
+    for name in ("verdicts", "traffic"):
+        rows = in_pieces.read(name)
+        expected = rows[(rows["record_time"] >= low) & (rows["record_time"] < high)].reset_index(drop=True)
+        pd.testing.assert_frame_equal(narrowed.read(name), expected, obj=name)
+        assert narrowed.read(name, ["update_id"])["update_id"].tolist() == expected["update_id"].tolist()
+        assert narrowed.count(name) == narrowed.scan(name).count_rows() == len(expected)
+        assert sum(batch.num_rows for batch in narrowed.batches(name)) == len(expected)
+
+
+def test_only_segments_astride_the_edges_are_filtered(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    for hour in (0, 1, 2, 3):
+        lf.load_events(net, since=f"2026-11-08T0{hour}:00:00Z", until=f"2026-11-08T0{hour + 1}:00:00Z")
+    asked = Window(instant("2026-11-08T00:30:00Z"), instant("2026-11-08T03:00:00Z"))
+    parts = net.store.snapshot(EVENTS, asked).parts(asked)
+    held = [(len(part.segments), part.promises, inside) for part, inside in parts]
+    assert held[0][1:] == (True, False), "the first hour is half outside"
+    assert [(promises, inside) for _, promises, inside in held[1:]] == [(False, True)], "two whole hours are one part"
+    assert sum(count for count, _, _ in held) == len(net.store.segments(EVENTS, asked))
 
 
 def test_narrowing_twice_is_the_same_as_once(frames: lf.Frames) -> None:

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
 from ledgerframes.api.refusals import service_error
 from ledgerframes.errors import LedgerframesError, NotPermitted, ServiceError, Timeout, TransportError, Unreachable, UsageError
+from ledgerframes.version import installed_version
 
 if TYPE_CHECKING:
     import ssl
@@ -30,7 +30,6 @@ T = TypeVar("T")
 
 logger = logging.getLogger("ledgerframes")
 
-USER_AGENT = f"ledgerframes/{version('ledgerframes')}"
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 FIRST_PAUSE = 0.4  # seconds; doubles at each try, as the clients of the public network do (wire fact 48)
@@ -254,7 +253,7 @@ def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
             transport=transport,
             verify=verify,
             timeout=httpx.Timeout(limits.timeout),
-            headers={"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"},
+            headers={"User-Agent": f"ledgerframes/{installed_version()}", "Accept": "application/json, */*;q=0.5"},
             limits=httpx.Limits(max_connections=limits.parallel, max_keepalive_connections=limits.parallel),
             follow_redirects=False,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -16,6 +15,7 @@ from ledgerframes.cli import doctor, export, lab, output, report, sandbox, sql, 
 from ledgerframes.cli.failures import DONE, FAILED, MEANINGS, STOPPED, USAGE, as_document, not_installed
 from ledgerframes.cli.options import Call, command
 from ledgerframes.errors import LedgerframesError
+from ledgerframes.version import installed_version
 
 TRACEBACK = "LEDGERFRAMES_TRACEBACK"
 
@@ -46,7 +46,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        output.write(f"ledgerframes {version('ledgerframes')}")
+        output.write(f"ledgerframes {installed_version()}")
         raise typer.Exit
 
 

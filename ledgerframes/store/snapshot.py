@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 
 import pandas as pd
 import pyarrow.compute as pc
@@ -13,12 +13,13 @@ import pyarrow.fs as fs
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.extent import Ids, Objects, OffsetSpan, Span, from_microseconds
+from ledgerframes.store.extent import Ids, Objects, OffsetSpan, Span, from_microseconds, microseconds
 from ledgerframes.store.place import Place
 from ledgerframes.store.reading import GONE
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.tables import table as table_spec
 from ledgerframes.tables.bookkeeping import COVERAGE
+from ledgerframes.times import Window
 
 # Reading ahead is for object stores: from a disk it takes a quarter longer.
 FROM_DISK = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
@@ -27,11 +28,21 @@ FROM_OBJECT_STORE = ds.ParquetFileFormat()
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The segments that answer one question; immutable, like the segments themselves."""
+    """The segments that answer one question; immutable, like the segments themselves.
+
+    Attributes
+    ----------
+    network : str
+    place : Place
+    segments : tuple of Segment
+    promises : bool
+        Whether a scan knows what is true of every row of a file: a reader who wants all rows is faster without.
+    """
 
     network: str
     place: Place
     segments: tuple[Segment, ...]
+    promises: bool = True
 
     @property
     def ordered(self) -> bool:
@@ -60,9 +71,18 @@ class Snapshot:
             self._require([file for _, file in files])
         form, filesystem = FROM_DISK if self.place.local else FROM_OBJECT_STORE, self.place.filesystem
         fragments = [
-            form.make_fragment(self.place.full(file.path), filesystem, _promise(segment, table)) for segment, file in files
+            form.make_fragment(self.place.full(file.path), filesystem, _promise(segment, table) if self.promises else None)
+            for segment, file in files
         ]
         return ds.FileSystemDataset(fragments, table_spec(table).schema, form, filesystem)
+
+    def parts(self, window: Window) -> list[tuple[Snapshot, bool]]:
+        """Runs of segments, each with whether all of its rows lie in the window; those do without promises and filter.
+
+        Both together take a third of the time of reading small files.
+        """
+        runs = groupby(self.segments, lambda segment: _inside(segment, window))
+        return [(replace(self, segments=tuple(run), promises=not inside), inside) for inside, run in runs]
 
     def _require(self, files: list[SegmentFile]) -> None:
         """Say which file is lost, if one is."""
@@ -94,6 +114,14 @@ def _coverage_row(segment: Segment) -> tuple[object, ...]:
 def _only(migrations: tuple[int, int]) -> int | None:
     """The one migration, if there is only one."""
     return migrations[0] if migrations[0] == migrations[1] else None
+
+
+def _inside(segment: Segment, window: Window) -> bool:
+    """Whether every row of a segment lies in the window."""
+    extent = segment.extent
+    if not isinstance(extent, Span | Objects):
+        return False
+    return microseconds(window.since) <= extent.low and extent.high <= microseconds(window.until)
 
 
 def _promise(segment: Segment, table: str) -> pc.Expression | None:

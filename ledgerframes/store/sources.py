@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +13,7 @@ import pyarrow.dataset as ds
 from ledgerframes.store.place import Place
 from ledgerframes.tables import table as table_spec
 from ledgerframes.tables.bookkeeping import COVERAGE
+from ledgerframes.times import Window
 
 __all__ = ["MemorySource", "Source"]
 
@@ -38,6 +40,9 @@ class Source(Protocol):
     def scan(self, table: str) -> ds.Dataset:
         """The rows of one table."""
 
+    def parts(self, window: Window) -> Sequence[tuple[Source, bool]]:
+        """Sources that together are this one, in order, each with whether all its record times are known to lie in the window."""
+
     def coverage(self) -> pd.DataFrame:
         """One row per part of the range: migration_id, since, until, status, rows, source, fetched_at."""
 
@@ -56,6 +61,10 @@ class MemorySource:
     def scan(self, table: str) -> ds.Dataset:
         """The rows of one table; a table that is not there is empty."""
         return ds.dataset(self.tables.get(table, table_spec(table).empty_arrow()))
+
+    def parts(self, window: Window) -> Sequence[tuple[Source, bool]]:
+        """Only this one: what its record times are is not known."""
+        return [(self, False)]
 
     def coverage(self) -> pd.DataFrame:
         """The coverage given at construction."""

@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.segments import SegmentFile, write_files
 from ledgerframes.store.snapshot import Snapshot
 from ledgerframes.times import Window
+from ledgerframes.version import installed_version
 
 logger = logging.getLogger("ledgerframes")
 
@@ -232,4 +232,4 @@ def described(
 ) -> Segment:
     """A segment written just now, by this version."""
     now = time.time_ns() // 1000
-    return Segment(segment_id, stream.name, extent, status, source, now, version("ledgerframes"), files)
+    return Segment(segment_id, stream.name, extent, status, source, now, installed_version(), files)
