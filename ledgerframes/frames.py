@@ -56,6 +56,9 @@ def _chosen(spec: Table, columns: Sequence[str] | None) -> list[str]:
     unknown = [name for name in chosen if name not in spec.column_names]
     if unknown:
         raise UsageError(f"Table {spec.name} has no column {unknown[0]!r}. Columns: {', '.join(spec.column_names)}.")
+    twice = [name for name in chosen if chosen.count(name) > 1]
+    if twice:
+        raise UsageError(f"Column {twice[0]} is asked for twice. Name each column once.")
     return chosen
 
 
@@ -196,7 +199,7 @@ class Frames:
         Raises
         ------
         UsageError
-            If there is no such table or column.
+            If there is no such table or column, or a column is named twice.
         """
         spec = self._required(table)
         chosen = _chosen(spec, columns)
@@ -242,7 +245,7 @@ class Frames:
         Raises
         ------
         StoreError
-            If a file of the table is damaged.
+            If a file of the table is lost, or does not say how many rows it has.
         """
         spec = self._required(table)
         with damage_named(table, self._source.place):
@@ -256,7 +259,7 @@ class Frames:
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
         with damage_named(spec.name, self._source.place):
             if self._source.ordered and spec is not BULK_OBJECTS:  # those few are in the order of their lines
-                return self._unsorted(spec, columns)
+                return self._unsorted(spec, columns or list(spec.sort)).select(columns)  # rows of no columns have no number
             rows = self._unsorted(spec, list(dict.fromkeys([*columns, *spec.sort])))
             return spec.sorted(rows).select(columns)
 

@@ -111,6 +111,11 @@ def test_some_columns_in_the_order_asked(frames: lf.Frames) -> None:
     pd.testing.assert_frame_equal(frames.read("traffic", columns), frames.traffic[columns])
 
 
+def test_no_columns_still_have_their_rows(in_pieces: lf.Frames) -> None:
+    for narrowed in (in_pieces, in_pieces.between("2026-11-08T01:00:00Z", "2026-11-08T20:00:00Z")):
+        assert narrowed.read("traffic", []).shape == (narrowed.count("traffic"), 0)
+
+
 def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
     scanned = frames.between("2026-11-08", "2026-11-08T12:00:00Z").scan("traffic")
     assert scanned.count_rows() == len(frames.between("2026-11-08", "2026-11-08T12:00:00Z").traffic)
@@ -125,6 +130,7 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.where("traffic", cost=1), "no column 'cost'"),
         (lambda frames: frames.where("trafic"), "no table 'trafic'"),
         (lambda frames: frames.where("verdicts", verdict_result="REJECTED"), "never 'REJECTED'"),
+        (lambda frames: frames.read("traffic", ["update_id", "update_id"]), "asked for twice"),
         (lambda frames: frames.between("2026-11-09", "2026-11-08"), "must lie before"),
         (lambda frames: frames.between("2025-01-01", "2025-01-02"), "lies outside these frames"),
     ],

@@ -61,7 +61,7 @@ def events(
         )
     document = document_of(net, frames, time.monotonic() - began)
     _require_known(net, frames.unknown_ids, 0 if ids is None else len(ids))
-    call.tell(document, text_of(document))
+    call.tell(document, text_of(document, workers=executor is not None))
 
 
 @app.command("updates")
@@ -226,10 +226,22 @@ def document_of(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
     }
 
 
-def text_of(document: dict[str, Any]) -> str:
-    """What a sync has done, as lines."""
+def text_of(document: dict[str, Any], *, files: bool = False, workers: bool = False) -> str:
+    """What a sync has done, as lines.
+
+    Parameters
+    ----------
+    document : dict
+    files : bool
+        What was read is on the disk.
+    workers : bool
+        Others may have asked, too; their requests are not counted.
+    """
     provisional = document["provisional_rows"]
+    snapshot, objects_until = document.get("snapshot"), document.get("objects_until")
     asked = "by name" if "bulk_objects" in document["rows"] else "by id"
+    if snapshot:
+        asked = f"snapshot of {output.time(snapshot)} UTC"
     if document["since"]:
         asked = f"{output.time(document['since'])} to {output.time(document['until'])} UTC"
     elif document["through"] is not None:
@@ -237,17 +249,20 @@ def text_of(document: dict[str, Any]) -> str:
     lines = [
         ("network", document["network"]),
         ("range", asked),
-        (
-            "requests",
-            f"{document['requests']:,} in {document['seconds']:.1f} s"
-            if document["requests"]
-            else "none: all of it was in the store",
-        ),
+        ("requests", _requests_text(document, files, workers)),
         ("store", document["store"]),
         *((table, output.counted(rows, "row")) for table, rows in document["rows"].items()),
     ]
     if provisional:
         lines.append(("provisional", f"{output.counted(provisional, 'row')} may still change, and are asked for again next time"))
+    if objects_until and objects_until < document["until"]:
+        lines.append(("not there yet", f"{output.time(objects_until)} to {output.time(document['until'])} UTC: no bulk objects"))
     if document["failed"]:
         lines.append(("not read", f"{output.counted(len(document['failed']), 'bulk object')}, named on stderr"))
     return output.facts(lines)
+
+
+def _requests_text(document: dict[str, Any], files: bool, workers: bool) -> str:
+    if document["requests"]:
+        return f"{document['requests']:,}{', and those of the workers,' if workers else ''} in {document['seconds']:.1f} s"
+    return "none: what was asked for is on the disk" if files else "none: all of it was in the store"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,6 +14,9 @@ from ledgerframes.cli.executors import DASK, WORKERS, executor_of
 from ledgerframes.cli.options import Call, During, Since, Until, command
 from ledgerframes.cli.sync import app as app
 from ledgerframes.cli.sync import document_of, plan_document, plan_text, text_of
+
+if TYPE_CHECKING:
+    from ledgerframes.frames import Frames
 
 
 @app.command("bulk")
@@ -72,5 +76,15 @@ def bulk(
         )
     for name, reason in frames.failed.items():
         output.write_error(f"{output.plain(name)}: {reason}")
-    document = document_of(net, frames, time.monotonic() - began)
-    call.tell(document, text_of(document))
+    document = {**document_of(net, frames, time.monotonic() - began), **_of_objects(frames, kind)}
+    call.tell(document, text_of(document, files=bool(path), workers=not net.in_process or executor is not None))
+
+
+def _of_objects(frames: Frames, kind: str) -> dict[str, datetime | None]:
+    """Which snapshot it is, or through when the network has objects of the range, if all that it has were read."""
+    days = frames.read("bulk_objects", ["since", "until"])
+    if kind == "acs":
+        return {"snapshot": None if days.empty else days["since"].max().to_pydatetime()}
+    if frames.window is None or frames.failed:
+        return {}
+    return {"objects_until": frames.window.since if days.empty else min(days["until"].max().to_pydatetime(), frames.window.until)}

@@ -87,3 +87,29 @@ def test_a_cluster_that_is_not_there(run: Run) -> None:
     assert missing.code == 2
     assert "dask scheduler" in missing.document["message"]
     assert run("sync", "bulk", *DAY, "--dask", "tcp://127.0.0.1:9", "--workers", 2).code == 2
+
+
+def test_it_says_what_the_network_does_not_have_yet(run: Run) -> None:
+    past_the_end = ("--since", DAY[1], "--until", "2026-11-12")
+    assert "not there yet  2026-11-09 00:00:00 to 2026-11-12 00:00:00 UTC" in run("sync", "bulk", *past_the_end).out
+    assert run("sync", "bulk", *past_the_end, "--json").document["objects_until"] == "2026-11-09T00:00:00Z"
+    assert "not there yet" not in run("sync", "bulk", *DAY).out
+    assert "not there yet  2030-01-01" in run("sync", "bulk", "--during", "2030-01-01").out
+
+
+def test_it_says_which_snapshot_and_who_was_asked(run: Run, tmp_path: Path) -> None:
+    assert "range           snapshot of 2026-11-09 00:00:00 UTC" in run("sync", "bulk", "--kind", "acs").out
+    assert "requests       1, and those of the workers, in" in run("sync", "bulk", *DAY, "--workers", 1).out
+    run("--store", tmp_path / "a", "sync", "bulk", *DAY, "--keep", tmp_path / "kept")
+    from_files = run("--store", tmp_path / "b", "sync", "bulk", "--path", tmp_path / "kept").out
+    assert "requests       none: what was asked for is on the disk" in from_files
+
+
+def test_a_bad_file_is_named_once(run: Run, tmp_path: Path) -> None:
+    run("sync", "bulk", *DAY, "--keep", tmp_path)
+    bad = min(path for path in tmp_path.rglob("*") if path.is_file())
+    bad.write_bytes(bad.read_bytes()[:300])
+    (line,) = [
+        line for line in run("--store", tmp_path / "b", "sync", "bulk", "--path", bad, "--partial").err.splitlines() if line
+    ]
+    assert line.count(str(bad)) == 1
