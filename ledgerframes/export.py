@@ -200,14 +200,9 @@ def write(frames: Frames, table: str, target: str | Path, *, columns: Sequence[s
 
 
 def _chosen(spec: Table, columns: Sequence[str] | None) -> list[Column]:
-    names = list(spec.column_names if columns is None else columns)
-    unknown = [name for name in names if name not in spec.column_names]
-    if unknown or not names:
-        wrong = f"Table {spec.name} has no column {unknown[0]!r}." if unknown else "No column was asked for."
-        raise UsageError(f"{wrong} Columns: {', '.join(spec.column_names)}.")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"Column {twice[0]} is asked for twice. Name each column once.")
+    names = spec.chosen(columns)
+    if not names:
+        raise UsageError(f"No column was asked for. Columns: {', '.join(spec.column_names)}.")
     return [spec[name] for name in names]
 
 

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from ledgerframes.errors import IntegrityError, StoreError
-from ledgerframes.frames import Frames, Source
+from ledgerframes.frames import Frames
 from ledgerframes.tables import TABLES
 from ledgerframes.tables import table as table_spec
 from ledgerframes.tables.bookkeeping import COVERAGE
@@ -121,8 +121,8 @@ class _Folder:
     def scan(self, table: str) -> ds.Dataset:
         return ds.dataset(self._path / f"{table}.parquet", schema=table_spec(table).schema)
 
-    def parts(self, window: Window) -> Sequence[tuple[Source, bool]]:
-        return [(self, False)]
+    def parts(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+        return [(self.scan(table), False)]
 
     def coverage(self) -> Any:
         return COVERAGE.to_pandas(pq.read_table(self._path / COVERAGE_FILE))

@@ -51,17 +51,6 @@ class _Filter:
         return functools.reduce(operator.and_, parts) if parts else None
 
 
-def _chosen(spec: Table, columns: Sequence[str] | None) -> list[str]:
-    chosen = list(spec.column_names if columns is None else columns)
-    unknown = [name for name in chosen if name not in spec.column_names]
-    if unknown:
-        raise UsageError(f"Table {spec.name} has no column {unknown[0]!r}. Columns: {', '.join(spec.column_names)}.")
-    twice = [name for name in chosen if chosen.count(name) > 1]
-    if twice:
-        raise UsageError(f"Column {twice[0]} is asked for twice. Name each column once.")
-    return chosen
-
-
 def _require_possible(column: pd.Series, wanted: list[Any]) -> None:
     """A value outside a closed set is a slip, not an empty answer."""
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -202,7 +191,7 @@ class Frames:
             If there is no such table or column, or a column is named twice.
         """
         spec = self._required(table)
-        chosen = _chosen(spec, columns)
+        chosen = spec.chosen(columns)
         if columns is None and table in self._read:
             return self._read[table].copy(deep=False)
         return spec.to_pandas(self._rows(spec, chosen))
@@ -232,7 +221,7 @@ class Frames:
         spec = self._required(table)
         with damage_named(table, self._source.place):
             for rows, expression in self._parts(spec):
-                yield from batches(rows, _chosen(spec, columns), expression)
+                yield from batches(rows, spec.chosen(columns), expression)
 
     def count(self, table: str) -> int:
         """How many rows a table has, without reading them.
@@ -270,8 +259,8 @@ class Frames:
     def _parts(self, spec: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
         """What to read of a table, in order, and which rows: those known to lie in the window need not be compared with it."""
         window, beyond = self._filter.window, replace(self._filter, window=None)
-        parts = self._source.parts(window) if window else [(self._source, False)]
-        return [(part.scan(spec.name), (beyond if inside else self._filter).expression(spec)) for part, inside in parts]
+        parts = self._source.parts(spec.name, window) if window else [(self._source.scan(spec.name), False)]
+        return [(rows, (beyond if inside else self._filter).expression(spec)) for rows, inside in parts]
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name.startswith("_") or name not in self._tables:

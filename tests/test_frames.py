@@ -4,6 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.dataset as ds
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,14 +72,18 @@ def test_any_window_over_any_segments_gives_its_rows(in_pieces: lf.Frames, since
 
 def test_only_segments_astride_the_edges_are_filtered(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
-    for hour in (0, 1, 2, 3):
-        lf.load_events(net, since=f"2026-11-08T0{hour}:00:00Z", until=f"2026-11-08T0{hour + 1}:00:00Z")
-    asked = Window(instant("2026-11-08T00:30:00Z"), instant("2026-11-08T03:00:00Z"))
-    parts = net.store.snapshot(EVENTS, asked).parts(asked)
-    held = [(len(part.segments), part.promises, inside) for part, inside in parts]
-    assert held[0][1:] == (True, False), "the first hour is half outside"
-    assert [(promises, inside) for _, promises, inside in held[1:]] == [(False, True)], "two whole hours are one part"
-    assert sum(count for count, _, _ in held) == len(net.store.segments(EVENTS, asked))
+    for hour in (10, 11, 12, 13):
+        lf.load_events(net, since=f"2026-11-08T{hour}:00:00Z", until=f"2026-11-08T{hour + 1}:00:00Z")
+    asked = Window(instant("2026-11-08T10:15:00Z"), instant("2026-11-08T13:00:00Z"))
+    held = []
+    for rows, inside in net.store.snapshot(EVENTS, asked).parts("verdicts", asked):
+        files = list(rows.get_fragments())
+        promises = {not file.partition_expression.equals(ds.scalar(True)) for file in files}
+        held.append((len(files), promises, inside))
+    assert held[0][1:] == ({True}, False), "the first is partly outside"
+    assert [(promises, inside) for _, promises, inside in held[1:]] == [({False}, True)], "the others are one part"
+    with_files = [segment for segment in net.store.segments(EVENTS, asked) if "verdicts" in segment.files]
+    assert sum(count for count, _, _ in held) == len(with_files) > 2
 
 
 def test_narrowing_twice_is_the_same_as_once(frames: lf.Frames) -> None:

@@ -256,7 +256,7 @@ def text_of(document: dict[str, Any], *, files: bool = False, workers: bool = Fa
     if provisional:
         lines.append(("provisional", f"{output.counted(provisional, 'row')} may still change, and are asked for again next time"))
     if objects_until and objects_until < document["until"]:
-        lines.append(("not there yet", f"{output.time(objects_until)} to {output.time(document['until'])} UTC: no bulk objects"))
+        lines.append(("not there", f"{output.time(objects_until)} to {output.time(document['until'])} UTC: no bulk objects"))
     if document["failed"]:
         lines.append(("not read", f"{output.counted(len(document['failed']), 'bulk object')}, named on stderr"))
     return output.facts(lines)

@@ -171,7 +171,7 @@ class BulkReading:
             self.net.store.add(self.stream, done.result())
         except (IntegrityError, NotFound, TransportError) as error:
             logger.warning("%s was not read: %s", done.task.name, error)
-            failed[done.task.object_key] = _with_path(done.task, str(error))
+            failed[done.task.object_key] = str(error)  # names the file, if it was one
             return isinstance(error, TransportError)
         return False
 
@@ -199,11 +199,6 @@ class BulkReading:
             )
         tables = tuple(table.name for table in self.stream.tables)
         return Frames(self.net.store.snapshot_of(segments), tables, window=window, failed=failed)
-
-
-def _with_path(task: BulkTask, reason: str) -> str:
-    """A reason with the file that it is about, once."""
-    return f"{task.path}: {reason}" if task.path and str(task.path) not in reason else reason
 
 
 def _plan(tasks: list[BulkTask]) -> pd.DataFrame:

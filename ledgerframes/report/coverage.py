@@ -122,7 +122,7 @@ def measure(net: Network, frames: Frames, asked: Window) -> Coverage:
         final=final,
         provisional=known - final,
         missing=1 - known,
-        rows=sum(frames.scan(table).count_rows() for table in frames.tables),
+        rows=sum(frames.count(table) for table in frames.tables),
         provisional_rows=_provisional_rows(frames, segments),
         requests=int(requests["requests"].sum()),
         requests_with_cost=int(requests["requests_with_cost"].sum()),

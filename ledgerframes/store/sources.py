@@ -40,8 +40,8 @@ class Source(Protocol):
     def scan(self, table: str) -> ds.Dataset:
         """The rows of one table."""
 
-    def parts(self, window: Window) -> Sequence[tuple[Source, bool]]:
-        """Sources that together are this one, in order, each with whether all its record times are known to lie in the window."""
+    def parts(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+        """The rows of one table in parts, in order, each with whether all its record times are known to lie in the window."""
 
     def coverage(self) -> pd.DataFrame:
         """One row per part of the range: migration_id, since, until, status, rows, source, fetched_at."""
@@ -62,9 +62,9 @@ class MemorySource:
         """The rows of one table; a table that is not there is empty."""
         return ds.dataset(self.tables.get(table, table_spec(table).empty_arrow()))
 
-    def parts(self, window: Window) -> Sequence[tuple[Source, bool]]:
-        """Only this one: what its record times are is not known."""
-        return [(self, False)]
+    def parts(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+        """The rows in one part: what their record times are is not known."""
+        return [(self.scan(table), False)]
 
     def coverage(self) -> pd.DataFrame:
         """The coverage given at construction."""

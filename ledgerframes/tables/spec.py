@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.errors import DecodeError
+from ledgerframes.errors import DecodeError, UsageError
 
 TEXT = pa.string()
 INTEGER = pa.int64()
@@ -88,6 +88,23 @@ class Table:
     def column_names(self) -> tuple[str, ...]:
         """The names of the columns, in order."""
         return tuple(self._by_name)
+
+    def chosen(self, columns: Sequence[str] | None) -> list[str]:
+        """The columns that were asked for, all of them by default.
+
+        Raises
+        ------
+        UsageError
+            If there is no such column, or one is named twice.
+        """
+        chosen = list(self.column_names if columns is None else columns)
+        unknown = [name for name in chosen if name not in self._by_name]
+        if unknown:
+            raise UsageError(f"Table {self.name} has no column {unknown[0]!r}. Columns: {', '.join(self.column_names)}.")
+        twice = [name for name in chosen if chosen.count(name) > 1]
+        if twice:
+            raise UsageError(f"Column {twice[0]} is asked for twice. Name each column once.")
+        return chosen
 
     @cached_property
     def schema(self) -> pa.Schema:

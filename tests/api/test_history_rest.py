@@ -1,31 +1,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
+from answering import Handler, answering
 
 import ledgerframes as lf
 from ledgerframes.errors import BadRequest, DecodeError, Internal, NotFound, UsageError
-
-Handler = Callable[[httpx.Request], httpx.Response]
 
 
 def network(handler: Handler, **overrides: Any) -> lf.Network:
     transport = httpx.MockTransport(handler)
     return lf.connect("sandbox", history_url="http://one.invalid/api", transport=transport, requests_per_second=0, **overrides)
-
-
-def answering(content: Any, seen: list[httpx.Request]) -> Handler:
-    def handler(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        return httpx.Response(200, content=content) if isinstance(content, bytes) else httpx.Response(200, json=content)
-
-    return handler
 
 
 @pytest.mark.parametrize(
