@@ -21,6 +21,7 @@ from ledgerframes.store.sources import MemorySource, Source
 from ledgerframes.tables import Table
 from ledgerframes.tables import table as table_spec
 from ledgerframes.tables.bulk import BULK_OBJECTS
+from ledgerframes.tables.spec import TIME
 from ledgerframes.times import Time, Window, instant
 
 __all__ = ["Frames", "MemorySource", "Source"]
@@ -41,14 +42,24 @@ class _Filter:
         """The filter of one table as an Arrow expression, or None when everything passes."""
         parts: list[pc.Expression] = []
         if self.window and "record_time" in table.column_names:
-            since, until = (pa.scalar(time, pa.timestamp("us", tz="UTC")) for time in (self.window.since, self.window.until))
-            parts.append((pc.field("record_time") >= since) & (pc.field("record_time") < until))
+            parts.append(_between(self.window, "record_time", "record_time"))
+        if self.window and table is BULK_OBJECTS:
+            # Their lines are of one migration, and in order, where several objects are in one segment.
+            crossing = pc.field("first_migration_id") != pc.field("last_migration_id")
+            without_lines = pc.field("first_record_time").is_null()
+            parts.append(without_lines | crossing | _between(self.window, "last_record_time", "first_record_time"))
         if self.update_ids is not None and "update_id" in table.column_names:
             parts.append(pc.field("update_id").isin(self.update_ids))
         if self.offsets:
             after, through = self.offsets
             parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
         return functools.reduce(operator.and_, parts) if parts else None
+
+
+def _between(window: Window, last: str, first: str) -> pc.Expression:
+    """The rows of which the last time is not before a window, and the first not after it."""
+    since, until = (pa.scalar(time, TIME) for time in (window.since, window.until))
+    return (pc.field(last) >= since) & (pc.field(first) < until)
 
 
 def _require_possible(column: pd.Series, wanted: list[Any]) -> None:

@@ -54,8 +54,8 @@ def sql(
     """Ask a question in SQL of what the store holds; nothing is fetched.
 
     Every table that the store keeps is a view. Where several kinds of reading fill a table, it is taken from the first of them
-    that holds rows, in the order ``events``, ``events_by_id``, ``bulk``, ``bulk_by_key``, ``bulk_contracts``,
-    ``bulk_contracts_by_key``, ``ledger``; rows of the others are not among them. ``bulk.updates`` names the kind. All views show
+    that holds rows, in the order ``events``, ``events_by_id``, ``bulk``, ``bulk_by_key``, ``bulk_acs``,
+    ``bulk_acs_by_key``, ``ledger``; rows of the others are not among them. ``bulk.updates`` names the kind. All views show
     one moment of the store.
 
     Parameters

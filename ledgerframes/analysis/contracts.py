@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.tables.bulk import BULK_CONTRACTS
+from ledgerframes.tables.bulk import ACTIVE_CONTRACTS
 from ledgerframes.tables.spec import TIME
 from ledgerframes.times import Time, Window, instant, iso
 
@@ -25,7 +25,7 @@ __all__ = ["active_contracts_at"]
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)  # where the keys of the first bulk objects begin, too
 CREATES = pc.field("event_type") == "created_event"
 CONSUMES = pc.field("consuming")
-ORDER = list(BULK_CONTRACTS.column_names)
+ORDER = list(ACTIVE_CONTRACTS.column_names)
 OF_THE_NODE = [name for name in ORDER if name not in ("snapshot_time", "created_in_update_id")]
 
 
@@ -40,13 +40,13 @@ def active_contracts_at(frames: Frames, time: Time, base: pd.DataFrame | None = 
     time : str, date or datetime
         Updates with ``record_time < time`` count, UTC. That is the state at midnight in the bulk objects of that midnight.
     base : DataFrame, optional
-        The contracts active at an earlier time, as table ``bulk_contracts`` or this function gives them. Only history from its
+        The contracts active at an earlier time, as table ``active_contracts`` or this function gives them. Only history from its
         ``snapshot_time`` on is needed then: updates with ``snapshot_time <= record_time < time``.
 
     Returns
     -------
     DataFrame
-        One row per active contract, sorted by ``contract_id``, in the columns and dtypes of table ``bulk_contracts``;
+        One row per active contract, sorted by ``contract_id``, in the columns and dtypes of table ``active_contracts``;
         ``snapshot_time`` [UTC, microseconds] is `time`.
 
     Raises
@@ -110,9 +110,9 @@ def _time_of(base: pd.DataFrame, until: datetime) -> datetime:
     UsageError
         If it is not one snapshot from before that time.
     """
-    for column in BULK_CONTRACTS.columns:
+    for column in ACTIVE_CONTRACTS.columns:
         if column.name not in base or str(base[column.name].dtype) != column.pandas_dtype:
-            raise UsageError(f"base is not of table bulk_contracts: it needs a column {column.name} of {column.pandas_dtype}.")
+            raise UsageError(f"base is not of table active_contracts: it needs a column {column.name} of {column.pandas_dtype}.")
     times = base["snapshot_time"].drop_duplicates()
     if len(times) != 1 or times.isna().any():
         found = ", ".join(map(str, times.head(3))) or "none"
@@ -201,4 +201,4 @@ def _created(nodes: ds.Dataset, wanted: pa.ChunkedArray) -> pd.DataFrame:
     for block in scanner.to_batches():
         blocks.append(block.filter(flags.slice(done, block.num_rows)))
         done += block.num_rows
-    return BULK_CONTRACTS.to_pandas(pa.Table.from_batches(blocks, scanner.projected_schema))
+    return ACTIVE_CONTRACTS.to_pandas(pa.Table.from_batches(blocks, scanner.projected_schema))

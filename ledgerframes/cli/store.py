@@ -43,9 +43,9 @@ def describe(net: Network) -> dict[str, Any]:
     """What the store holds of a network, as plain values."""
     from ledgerframes.store import (
         BULK,
+        BULK_ACS,
+        BULK_ACS_BY_KEY,
         BULK_BY_KEY,
-        BULK_CONTRACTS,
-        BULK_CONTRACTS_BY_KEY,
         EVENTS,
         EVENTS_BY_ID,
         LEDGER,
@@ -71,7 +71,7 @@ def describe(net: Network) -> dict[str, Any]:
         "ranges": _ranges(listed),
         "ids": _ids(looked_up),
         "bulk_objects": _object_count(by_stream[BULK.name] + by_stream[BULK_BY_KEY.name]),
-        "bulk_contract_objects": _object_count(by_stream[BULK_CONTRACTS.name] + by_stream[BULK_CONTRACTS_BY_KEY.name]),
+        "bulk_contract_objects": _object_count(by_stream[BULK_ACS.name] + by_stream[BULK_ACS_BY_KEY.name]),
         "participant_id": net.store.participant(),
         "highest_offset": net.store.highest(LEDGER) or None,
         "tables": {name: counts for name, counts in tables.items() if counts["rows"]},

@@ -45,8 +45,8 @@ def compact(
 ) -> None:
     """Merge small segments into larger ones; every reader sees the same rows as before.
 
-    Segments of one day, one source and one stream are merged where they touch. The old files stay on the disk, for readers that
-    hold an older snapshot, until `ledgerframes store prune`.
+    Segments of one day, one source and one stream are merged where they touch, and bulk objects where they are neighbours in a
+    folder. The old files stay on the disk, for readers that hold an older snapshot, until `ledgerframes store prune`.
     """
     from ledgerframes.store.compact import compact as compacted
 
@@ -60,7 +60,7 @@ def compact(
 def _compact_text(net: Network, done: Sequence[Compacted], dry_run: bool) -> str:
     merged = [each for each in done if each.segments_after < each.segments_before]
     if not merged:
-        return f"Nothing to merge: no segments of {net.name} belong together. Bulk objects always stay apart."
+        return f"Nothing to merge: no segments of {net.name} belong together."
     rows = [
         (
             each.stream,

@@ -101,7 +101,7 @@ def load_bulk(
     Returns
     -------
     Frames
-        ``updates``, ``tree_events`` and ``reassignments``, or ``bulk_contracts``; sorted as these tables declare. And
+        ``updates``, ``tree_events`` and ``reassignments``, or ``active_contracts``; sorted as these tables declare. And
         ``bulk_objects``: one row per object. With ``plan``, a DataFrame: one row per object that would be read.
 
     Raises

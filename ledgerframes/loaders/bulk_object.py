@@ -19,7 +19,7 @@ from ledgerframes.errors import DecodeError, IntegrityError
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory
 from ledgerframes.loaders.listing import Place, places
 from ledgerframes.network import Network
-from ledgerframes.store import BULK, BULK_BY_KEY, BULK_CONTRACTS, BULK_CONTRACTS_BY_KEY, Objects, Segment, Stream
+from ledgerframes.store import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Objects, Segment, Stream
 from ledgerframes.store.extent import ANY_MIGRATION, EPOCH, from_microseconds, microseconds
 from ledgerframes.store.place import unwritable
 from ledgerframes.store.segments import SegmentWriter
@@ -83,7 +83,7 @@ def stream_of(kind: str, *, by_key: bool) -> Stream:
     """Where objects of a kind are stored: those that were named are kept apart, because they may hold the same lines."""
     if kind == "updates":
         return BULK_BY_KEY if by_key else BULK
-    return BULK_CONTRACTS_BY_KEY if by_key else BULK_CONTRACTS
+    return BULK_ACS_BY_KEY if by_key else BULK_ACS
 
 
 def read_object(net: Network, task: BulkTask, *, beside: bool = False) -> Segment:

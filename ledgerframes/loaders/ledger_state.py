@@ -11,8 +11,8 @@ from ledgerframes.api.update_format import EventFormat, event_format
 from ledgerframes.errors import NotOffered
 from ledgerframes.network import Network
 from ledgerframes.tables.ledger_state import (
-    ACTIVE_CONTRACTS,
     COMPLETIONS,
+    LEDGER_ACTIVE_CONTRACTS,
     PACKAGES,
     PARTIES,
     SYNCHRONIZERS,
@@ -59,7 +59,8 @@ def load_active_contracts(
     Returns
     -------
     DataFrame
-        One row per contract that is active, or on its way between synchronizers, sorted by offset.
+        One row per contract that is active, or on its way between synchronizers, sorted by offset, in the columns of table
+        ``ledger_active_contracts``.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def load_active_contracts(
     except NotOffered:
         answer = net.ledger.active_contracts(wanted, active_at_offset=offset)
         items = decode(answer.body, list[ActiveContractItem], "POST /v2/state/active-contracts")
-    return ACTIVE_CONTRACTS.to_pandas(active_contract_table(items, participant_id, offset))
+    return LEDGER_ACTIVE_CONTRACTS.to_pandas(active_contract_table(items, participant_id, offset))
 
 
 def _paged_contracts(net: Network, wanted: EventFormat, offset: int) -> Iterator[ActiveContractItem]:

@@ -17,9 +17,9 @@ from ledgerframes.loaders.bulk_reading import BulkKind
 from ledgerframes.network import Network
 from ledgerframes.store import (
     BULK,
+    BULK_ACS,
+    BULK_ACS_BY_KEY,
     BULK_BY_KEY,
-    BULK_CONTRACTS,
-    BULK_CONTRACTS_BY_KEY,
     EVENTS,
     EVENTS_BY_ID,
     LEDGER,
@@ -281,12 +281,12 @@ def _objects_again(net: Network, segment: Segment, objects: Objects) -> Fetch:
 
 def _load_objects(net: Network, stream: str, object_keys: list[str]) -> None:
     """Read objects again the way they were read: with the rest of their folder, or by key."""
-    keys = [ObjectKey.parse(text) for text in object_keys]
-    for key in keys if stream == BULK.name else ():
-        load_bulk(net, since=key.since, until=key.until, progress=False)
-    for key in keys if stream == BULK_CONTRACTS.name else ():
-        load_bulk(net, kind="acs", at=key.since, progress=False)
-    if stream in (BULK_BY_KEY.name, BULK_CONTRACTS_BY_KEY.name):
+    folders = {(key.since, key.until) for key in map(ObjectKey.parse, object_keys)}
+    for since, until in folders if stream == BULK.name else ():
+        load_bulk(net, since=since, until=until, progress=False)
+    for since, _ in folders if stream == BULK_ACS.name else ():
+        load_bulk(net, kind="acs", at=since, progress=False)
+    if stream in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name):
         kind: BulkKind = "updates" if stream == BULK_BY_KEY.name else "acs"
         load_bulk(net, object_keys=object_keys, kind=kind, progress=False)
 

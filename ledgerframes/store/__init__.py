@@ -3,9 +3,9 @@
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.extent import (
     BULK,
+    BULK_ACS,
+    BULK_ACS_BY_KEY,
     BULK_BY_KEY,
-    BULK_CONTRACTS,
-    BULK_CONTRACTS_BY_KEY,
     EVENTS,
     EVENTS_BY_ID,
     LEDGER,
@@ -28,9 +28,9 @@ from ledgerframes.store.store import Store
 
 __all__ = [
     "BULK",
+    "BULK_ACS",
+    "BULK_ACS_BY_KEY",
     "BULK_BY_KEY",
-    "BULK_CONTRACTS",
-    "BULK_CONTRACTS_BY_KEY",
     "EVENTS",
     "EVENTS_BY_ID",
     "LEDGER",

@@ -55,9 +55,9 @@ def compact(
 ) -> list[Compacted]:
     """Put small neighbouring segments together, without changing what any reader sees.
 
-    Only final segments of one day and one source are merged. The files that were merged stay on the disk, because readers may
-    hold an older snapshot; :func:`ledgerframes.store.prune.prune` removes them. A process killed at any moment leaves a store
-    that reads the same.
+    Only final segments of one day and one source are merged, and bulk objects if they are neighbours in one folder. The files
+    that were merged stay on the disk, because readers may hold an older snapshot; :func:`ledgerframes.store.prune.prune` removes
+    them. A process killed at any moment leaves a store that reads the same.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def compact(
     Returns
     -------
     list of Compacted
-        One for each stream that has segments.
+        One for each stream that has segments. Objects that were named one by one are never merged.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def compact(
     for stream in chosen(streams):
         segments = store.segments(stream)
         done = []
-        for merge in planned(segments, target_bytes):
+        for merge in [] if stream.one_by_one else planned(segments, target_bytes):
             if new := merge.outlined() if dry_run else _merge(store, stream, merge):
                 done.append((merge, new))
         if segments:
@@ -198,7 +198,7 @@ class Merge:
 def planned(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
     """What to merge among the segments of one stream, given in order. Pure.
 
-    What is provisional or a gap is left alone, and what can never be one: snapshots of a moment, and bulk objects.
+    What is provisional or a gap is left alone, and what can never be one: snapshots of a moment, of votes as of contracts.
     """
     merges: list[Merge] = []
     open_for_more = False

@@ -17,6 +17,7 @@ from ledgerframes.tables.bulk import BULK_OBJECTS
 from ledgerframes.tables.history import REASSIGNMENTS, TREE_EVENTS, UPDATES
 from ledgerframes.tables.spec import TEXT, TIME
 from ledgerframes.times import MICROSECOND, Window, iso
+from ledgerframes.wire.bulk_keys import ObjectKey
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ANY_MIGRATION = (0, 999_999_999)  # of what has no lines, or is a folder
@@ -240,8 +241,24 @@ class Objects:
         """Whether both hold an object in common."""
         return isinstance(other, Objects) and not self.object_keys.isdisjoint(other.object_keys)
 
-    def joined(self, other: Extent) -> None:
-        """Never: objects are asked for one by one, and the rows of updates do not say which object they came in."""
+    def joined(self, other: Extent) -> Objects | None:
+        """Both as one, if the other objects are the next of the same folder: nothing lies between their lines.
+
+        Each of them must be all of one migration, so that its record times alone say where it lies.
+        """
+        if not isinstance(other, Objects) or len({*self.migrations, *other.migrations}) > 1 or not self.before(other):
+            return None
+        if not self._goes_on_with(other):
+            return None
+        return Objects(self.object_keys | other.object_keys, self.migrations, self.low, other.high)
+
+    def _goes_on_with(self, other: Objects) -> bool:
+        """Whether the folder counts on from these to the others."""
+        last, first = max(self._orders()), min(other._orders())
+        return (*last[:-1], last[-1] + 1) == first
+
+    def _orders(self) -> list[tuple[datetime, datetime, str, str, int]]:
+        return [ObjectKey.parse(key).order for key in self.object_keys]
 
     def filter(self) -> pc.Expression:
         """The record times of these objects, as an Arrow expression."""
@@ -264,11 +281,14 @@ class Stream:
     tables : tuple of Table
     ranges : type
         What its segments cover; segments of ids are known by their ids.
+    one_by_one : bool
+        Whether each segment is asked for by itself, so that none is ever merged with another.
     """
 
     name: str
     tables: tuple[Table, ...]
     ranges: type[Span] | type[OffsetSpan] | type[Moment] | type[Objects] = Span
+    one_by_one: bool = False
 
     def extent(self, place: tuple[str | None, int | None, int | None], names: frozenset[str]) -> Extent:
         """The extent that a catalog remembers as a place in a lane, as names, or as both."""
@@ -291,16 +311,16 @@ LEDGER = Stream("ledger", LEDGER_TABLES, OffsetSpan)
 PRICE_VOTES = Stream("price_votes", (reference.PRICE_VOTES,), Moment)
 NAME_RULES = Stream("name_rules", (reference.NAME_RULES,), Moment)
 BULK = Stream("bulk", (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS), Objects)
-BULK_BY_KEY = Stream("bulk_by_key", BULK.tables, Objects)
-BULK_CONTRACTS = Stream("bulk_contracts", (bulk.BULK_CONTRACTS, BULK_OBJECTS), Objects)
-BULK_CONTRACTS_BY_KEY = Stream("bulk_contracts_by_key", BULK_CONTRACTS.tables, Objects)
+BULK_BY_KEY = Stream("bulk_by_key", BULK.tables, Objects, one_by_one=True)
+BULK_ACS = Stream("bulk_acs", (bulk.ACTIVE_CONTRACTS, BULK_OBJECTS), Objects)
+BULK_ACS_BY_KEY = Stream("bulk_acs_by_key", BULK_ACS.tables, Objects, one_by_one=True)
 _EVERY = (
     EVENTS,
     EVENTS_BY_ID,
     BULK,
     BULK_BY_KEY,
-    BULK_CONTRACTS,
-    BULK_CONTRACTS_BY_KEY,
+    BULK_ACS,
+    BULK_ACS_BY_KEY,
     LEDGER,
     PRICE_VOTES,
     NAME_RULES,

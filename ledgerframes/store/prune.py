@@ -15,9 +15,9 @@ from ledgerframes.store.catalog import Segment
 from ledgerframes.store.compact import chosen, require_live
 from ledgerframes.store.extent import (
     BULK,
+    BULK_ACS,
+    BULK_ACS_BY_KEY,
     BULK_BY_KEY,
-    BULK_CONTRACTS,
-    BULK_CONTRACTS_BY_KEY,
     EVENTS,
     EVENTS_BY_ID,
     LEDGER,
@@ -40,7 +40,7 @@ logger = logging.getLogger("ledgerframes")
 GRACE = timedelta(hours=1)
 QUARANTINE = "quarantine"
 # Dropped by default; snapshots of votes and name rules have a time too, but can never be fetched again.
-BY_TIME = tuple(stream.name for stream in (EVENTS, BULK, BULK_BY_KEY, BULK_CONTRACTS, BULK_CONTRACTS_BY_KEY))
+BY_TIME = tuple(stream.name for stream in (EVENTS, BULK, BULK_BY_KEY, BULK_ACS, BULK_ACS_BY_KEY))
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def prune(
     before : str, date or datetime, optional
         Whole segments that end at this time or earlier are dropped, and will be fetched again when asked for.
     streams : sequence of str, optional
-        Which streams `before` is about: ``events``, ``bulk`` and ``bulk_contracts`` by default. Snapshots of votes and name rules
+        Which streams `before` is about: ``events``, ``bulk`` and ``bulk_acs`` by default. Snapshots of votes and name rules
         are dropped only if named, because they can never be fetched again. Offsets and ids have no time.
     grace : timedelta
         Files written within this time stay: another process may be about to commit them.

@@ -16,10 +16,10 @@ ACS_LINE = "wire facts 5.5"
 OBJECT = "wire facts 6"
 MICROSECONDS = "UTC, microseconds"
 
-BULK_CONTRACTS = Table(
-    name="bulk_contracts",
+ACTIVE_CONTRACTS = Table(
+    name="active_contracts",
     row="contract active on the network at a snapshot",
-    family="bulk_contracts",
+    family="active_contracts",
     key=("snapshot_time", "contract_id"),
     sort=("snapshot_time", "contract_id"),
     columns=(
@@ -127,7 +127,7 @@ BULK_OBJECTS = Table(
     ),
 )
 
-BULK_TABLES = (BULK_CONTRACTS, BULK_OBJECTS)
+BULK_TABLES = (ACTIVE_CONTRACTS, BULK_OBJECTS)
 
 
 class ContractRows:
@@ -146,7 +146,7 @@ class ContractRows:
 
     def __init__(self, snapshot_time: datetime) -> None:
         self._snapshot_time = snapshot_time
-        self._blocks = [BULK_CONTRACTS.empty_arrow()]
+        self._blocks = [ACTIVE_CONTRACTS.empty_arrow()]
         self.bytes = 0
 
     def add(self, contracts: Sequence[ActiveContract]) -> None:
@@ -168,13 +168,13 @@ class ContractRows:
 
     def tables(self) -> dict[str, pa.Table]:
         """The table of all contracts, sorted as declared."""
-        return {BULK_CONTRACTS.name: BULK_CONTRACTS.sorted(pa.concat_tables(self._blocks))}
+        return {ACTIVE_CONTRACTS.name: ACTIVE_CONTRACTS.sorted(pa.concat_tables(self._blocks))}
 
 
 def _columns(contracts: Sequence[ActiveContract], snapshot_time: datetime) -> pa.Table:
     template_ids = pa.array([contract.template_id for contract in contracts], TEXT)
     package_ids, template_names = split_template_ids(template_ids)
-    return BULK_CONTRACTS.from_columns(
+    return ACTIVE_CONTRACTS.from_columns(
         {
             "snapshot_time": pa.repeat(pa.scalar(snapshot_time, TIME), len(contracts)),
             "contract_id": pa.array([contract.contract_id for contract in contracts], TEXT),

@@ -16,8 +16,8 @@ from ledgerframes.wire.ledger_state import Completion, PartyDetails, Synchronize
 
 STATE = "wire facts 3"
 
-ACTIVE_CONTRACTS = Table(
-    name="active_contracts",
+LEDGER_ACTIVE_CONTRACTS = Table(
+    name="ledger_active_contracts",
     row="contract that is active, or on its way between synchronizers, at an offset",
     family="ledger_state",
     key=("participant_id", "contract_id"),
@@ -122,7 +122,7 @@ SYNCHRONIZERS = Table(
     ),
 )
 
-LEDGER_STATE_TABLES = (ACTIVE_CONTRACTS, COMPLETIONS, PARTIES, PACKAGES, SYNCHRONIZERS)
+LEDGER_STATE_TABLES = (LEDGER_ACTIVE_CONTRACTS, COMPLETIONS, PARTIES, PACKAGES, SYNCHRONIZERS)
 
 
 # -- wire to columns ------------------------------------------------------------------------------------------------
@@ -139,9 +139,9 @@ def active_contract_table(items: Sequence[ActiveContractItem], participant_id: s
     found = [(item, *entry) for item in items if (entry := _entry(item)) is not None]
     nodes = [node for *_, node in found]
     contracts = [contract for _, _, contract, _ in found]
-    rows = ACTIVE_CONTRACTS.from_columns(
+    rows = LEDGER_ACTIVE_CONTRACTS.from_columns(
         {
-            **node_columns(nodes, ACTIVE_CONTRACTS),
+            **node_columns(nodes, LEDGER_ACTIVE_CONTRACTS),
             "participant_id": pa.array([participant_id] * len(found), TEXT),
             "active_at_offset": pa.array([active_at_offset] * len(found), INTEGER),
             "offset": pa.array([node.offset for node in nodes], INTEGER),
@@ -152,7 +152,7 @@ def active_contract_table(items: Sequence[ActiveContractItem], participant_id: s
             "extra": json_text([contract.extra for contract in contracts], "extra"),
         }
     )
-    return ACTIVE_CONTRACTS.sorted(rows)
+    return LEDGER_ACTIVE_CONTRACTS.sorted(rows)
 
 
 def _entry(item: ActiveContractItem) -> tuple[str, ActiveContract, LedgerNode] | None:

@@ -23,7 +23,7 @@ from ledgerframes.frames import Frames, MemorySource
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.tables import TABLES
 from ledgerframes.tables.bookkeeping import COVERAGE
-from ledgerframes.tables.bulk import BULK_CONTRACTS
+from ledgerframes.tables.bulk import ACTIVE_CONTRACTS
 from ledgerframes.times import Window
 
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
@@ -32,7 +32,7 @@ END = START + timedelta(days=1)
 WHOLE = Window(BEGINNING, END)
 EVENTS, DAYS = 1_500, 4
 MIDNIGHTS = ["2026-11-06", "2026-11-07", "2026-11-08", "2026-11-09"]
-PAYLOADS = [name for name in BULK_CONTRACTS.column_names if name not in ("snapshot_time", "create_arguments")]
+PAYLOADS = [name for name in ACTIVE_CONTRACTS.column_names if name not in ("snapshot_time", "create_arguments")]
 
 
 # -- the sandbox's own snapshots --------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def test_on_top_of_the_snapshot_of_the_day_before_it_is_the_same(
 
 
 def frame_of_lines(lines: dict[str, dict[str, Any]], midnight: str) -> pd.DataFrame:
-    """A base made of plain JSON, as table bulk_contracts."""
+    """A base made of plain JSON, as table active_contracts."""
     rows = [
         {
             **line,
@@ -117,7 +117,7 @@ def frame_of_lines(lines: dict[str, dict[str, Any]], midnight: str) -> pd.DataFr
         }
         for line in lines.values()
     ]
-    return BULK_CONTRACTS.to_pandas(pa.Table.from_pylist(rows, schema=BULK_CONTRACTS.schema))
+    return ACTIVE_CONTRACTS.to_pandas(pa.Table.from_pylist(rows, schema=ACTIVE_CONTRACTS.schema))
 
 
 def test_the_sandbox_has_contracts_that_outlive_a_migration_and_some_that_end_in_the_next(frames: Frames, snapshots: Any) -> None:
@@ -221,11 +221,11 @@ def test_a_contract_of_the_base_keeps_its_row_until_it_is_consumed() -> None:
 
 def test_nothing_gives_an_empty_table_of_the_same_shape() -> None:
     empty = lf.active_contracts_at(tree_frames(), END)
-    pd.testing.assert_frame_equal(empty, BULK_CONTRACTS.empty())
+    pd.testing.assert_frame_equal(empty, ACTIVE_CONTRACTS.empty())
     some = lf.active_contracts_at(tree_frames((1, [("create", "a")])), END)
     pd.testing.assert_series_equal(some.dtypes, empty.dtypes)
     gone = tree_frames((30, [("consume", "a")]), window=Window(END, END + timedelta(days=2)))
-    pd.testing.assert_frame_equal(lf.active_contracts_at(gone, END + timedelta(days=2), base=some), BULK_CONTRACTS.empty())
+    pd.testing.assert_frame_equal(lf.active_contracts_at(gone, END + timedelta(days=2), base=some), ACTIVE_CONTRACTS.empty())
 
 
 def test_neither_frames_nor_base_are_changed() -> None:

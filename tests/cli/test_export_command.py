@@ -173,5 +173,5 @@ def test_sql_shows_control_characters(run: Run) -> None:
 def test_sql_that_makes_no_sense(run: Run) -> None:
     refused = run("sql", "select * from trafic")
     assert (refused.code, refused.out) == (2, "")
-    assert "Tables: activity_records" in refused.err
+    assert "Tables: active_contracts, activity_records" in refused.err
     assert refused.err.count("\n") == 1

@@ -51,7 +51,7 @@ def test_objects_on_the_disk_and_by_key(run: Run, tmp_path: Path) -> None:
 
 def test_active_contracts(run: Run) -> None:
     document = run("sync", "bulk", "--kind", "acs", "--at", "2026-11-09", "--json").document
-    assert document["rows"]["bulk_contracts"] > 0
+    assert document["rows"]["active_contracts"] > 0
 
 
 def test_failures_are_listed_and_the_code_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_it_says_what_the_network_does_not_have(run: Run) -> None:
 
 
 def test_it_says_which_snapshot_and_who_was_asked(run: Run, tmp_path: Path) -> None:
-    assert "range           snapshot of 2026-11-09 00:00:00 UTC" in run("sync", "bulk", "--kind", "acs").out
+    assert "range             snapshot of 2026-11-09 00:00:00 UTC" in run("sync", "bulk", "--kind", "acs").out
     assert "requests       1, and those of the workers, in" in run("sync", "bulk", *DAY, "--workers", 1).out
     run("--store", tmp_path / "a", "sync", "bulk", *DAY, "--keep", tmp_path / "kept")
     from_files = run("--store", tmp_path / "b", "sync", "bulk", "--path", tmp_path / "kept").out

@@ -127,15 +127,15 @@ def test_what_was_named_changes_no_range(tmp_path: Path, objects: Path, listed: 
     acs_key = contracts.bulk_objects["object_key"].iloc[0]
     lf.load_bulk(net, kind="acs", object_keys=[acs_key.replace("compact_json", "protobuf_json")])
     again = lf.load_bulk(connect(tmp_path, offline=True), kind="acs", at="2026-11-08")
-    assert len(again.bulk_contracts) == len(contracts.bulk_contracts) > 0
+    assert len(again.active_contracts) == len(contracts.active_contracts) > 0
     assert len(again.bulk_objects) == len(contracts.bulk_objects) > 1
 
 
 def test_a_snapshot_of_the_network_is_a_base(tmp_path: Path) -> None:
     net = connect(tmp_path)
-    base = lf.load_bulk(net, kind="acs", at="2026-11-08").bulk_contracts
+    base = lf.load_bulk(net, kind="acs", at="2026-11-08").active_contracts
     day = lf.load_bulk(net, **DAY)
-    expected = readable(lf.load_bulk(net, kind="acs", at="2026-11-09").bulk_contracts)
+    expected = readable(lf.load_bulk(net, kind="acs", at="2026-11-09").active_contracts)
     pd.testing.assert_frame_equal(readable(lf.active_contracts_at(day, "2026-11-09", base=base)), expected)
 
 
@@ -195,7 +195,7 @@ def test_downloads_are_kept_when_asked(tmp_path: Path) -> None:
 def test_active_contracts_are_those_of_the_newest_snapshot(tmp_path: Path) -> None:
     net = connect(tmp_path)
     frames = lf.load_bulk(net, kind="acs", at="2026-11-08T17:00:00Z")
-    assert set(frames.bulk_contracts["snapshot_time"].astype(str)) == {"2026-11-08 00:00:00+00:00"}
+    assert set(frames.active_contracts["snapshot_time"].astype(str)) == {"2026-11-08 00:00:00+00:00"}
     box = Sandbox(**WORLD)
     client = httpx.Client(transport=httpx.WSGITransport(app=box.app), base_url=box.history_url)
     refs = client.get("/v0/history/bulk/acs", params={"at_or_before_record_time": "2026-11-08T17:00:00Z"}).json()["object_refs"]
@@ -203,13 +203,13 @@ def test_active_contracts_are_those_of_the_newest_snapshot(tmp_path: Path) -> No
     for ref in refs:
         with zstandard.ZstdDecompressor().stream_reader(client.get(ref["url"]).content, read_across_frames=True) as lines:
             expected.update({(contract := json.loads(line))["contract_id"]: contract for line in lines.read().splitlines()})
-    contracts = frames.bulk_contracts
+    contracts = frames.active_contracts
     assert contracts["contract_id"].tolist() == sorted(expected)
     assert [json.loads(text) for text in contracts["create_arguments"]] == [
         expected[contract_id]["create_arguments"] for contract_id in contracts["contract_id"]
     ]
     offline = lf.load_bulk(connect(tmp_path, offline=True), kind="acs", at="2026-11-08T17:00:00Z")
-    pd.testing.assert_frame_equal(offline.bulk_contracts, contracts)
+    pd.testing.assert_frame_equal(offline.active_contracts, contracts)
     with pytest.raises(UsageError, match="lists no bulk objects"):
         lf.load_bulk(net, kind="acs", at="2026-11-01")
 
@@ -218,7 +218,7 @@ def test_state_from_history_equals_the_objects_of_active_contracts(tmp_path: Pat
     net = connect(tmp_path)
     frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09")
     for day in ("2026-11-07", "2026-11-08", "2026-11-09"):
-        snapshot = readable(lf.load_bulk(net, kind="acs", at=day).bulk_contracts)
+        snapshot = readable(lf.load_bulk(net, kind="acs", at=day).active_contracts)
         pd.testing.assert_frame_equal(readable(lf.active_contracts_at(frames, day)), snapshot)
 
 

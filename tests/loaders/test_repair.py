@@ -95,6 +95,18 @@ def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert_same(tables(lf.load_events(net, **DAY)), expected)
 
 
+def test_a_repair_of_objects_after_compaction(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    expected, keys = tables(lf.load_bulk(net, **DAY)), net.store.holds(BULK)
+    (merged,) = compact(net.store)
+    assert merged.segments_after < merged.segments_before
+    damage(net, BULK, "tree_events")
+    (done,) = repair(net, verify(net.store))
+    assert (done.outcome, done.note) == ("fetched again", "")
+    assert_same(tables(lf.load_bulk(connect(tmp_path, offline=True), **DAY)), expected)
+    assert net.store.holds(BULK) == keys
+
+
 def test_how_ids_were_found_is_kept_where_it_can_be_read(tmp_path: Path) -> None:
     net = connect(tmp_path)
     by_ids(net)

@@ -1,31 +1,20 @@
 from __future__ import annotations
 
-import random
-import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from dataclasses import replace
 from datetime import timedelta
-from decimal import Decimal
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from handmade import assert_same, extents, frames, put, spans
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ledgerframes as lf
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders import by_range
 from ledgerframes.store import (
-    BULK,
     EVENTS,
     EVENTS_BY_ID,
     LEDGER,
@@ -34,7 +23,6 @@ from ledgerframes.store import (
     Ids,
     Migration,
     Moment,
-    Objects,
     OffsetSpan,
     Span,
     Store,
@@ -45,69 +33,10 @@ from ledgerframes.store.compact import Compacted, compact
 from ledgerframes.store.extent import from_microseconds
 from ledgerframes.store.prune import prune
 from ledgerframes.store.segments import ROW_GROUP
-from ledgerframes.tables import Table
 from ledgerframes.times import Window
 
 DAY = 86_400_000_000
 NO_GRACE = timedelta(0)
-
-
-# -- stores made by hand --------------------------------------------------------------------------------------------
-
-
-def column(kind: pa.DataType, name: str, times: list[int], low: int) -> pa.Array:
-    """Values that differ from row to row, and dictionaries that differ from segment to segment."""
-    if name in ("migration_id", "offset"):
-        return pa.array([4 if name == "migration_id" else time for time in times], kind)
-    if pa.types.is_timestamp(kind):
-        return pa.array([from_microseconds(time) for time in times], kind)
-    if pa.types.is_dictionary(kind):
-        return pa.array([f"{(low * 7 + time) % 3}" for time in times], pa.string()).dictionary_encode()
-    if pa.types.is_boolean(kind):
-        return pa.array([time % 2 == 0 for time in times], kind)
-    if pa.types.is_integer(kind):
-        return pa.array([time % 1_000_000 for time in times], kind)
-    if pa.types.is_decimal(kind):
-        return pa.array([Decimal(time) / 8 for time in times], kind)
-    if pa.types.is_list(kind):
-        return pa.array([[f"{time}"] if pa.types.is_string(kind.value_type) else [time % 99] for time in times], kind)
-    return pa.array([f"id{time:06}" for time in times], kind)
-
-
-def rows(table: Table, times: list[int]) -> pa.Table:
-    """A row for each time."""
-    return table.from_columns({each.name: column(each.type, each.name, times, min(times)) for each in table.columns})
-
-
-def put(store: Store, stream: Stream, extent: Extent, times: list[int], *, final: bool = True, source: str = "a") -> None:
-    tables = {table.name: rows(table, times) for table in chosen_tables(stream)} if times else {}
-    store.commit(stream, extent, tables, final=final, source=source)
-
-
-def chosen_tables(stream: Stream) -> tuple[Table, ...]:
-    """A few tables with all kinds of columns: writing all of them takes long."""
-    return stream.tables[:2] if stream is not EVENTS else (stream.tables[0], stream.tables[3])
-
-
-def spans(store: Store, *edges: int, source: str = "a") -> None:
-    """Segments of events from edge to edge, one row a microsecond."""
-    for low, high in pairwise(edges):
-        put(store, EVENTS, Span(4, low, high), list(range(low, high)), source=source)
-
-
-def frames(store: Store, stream: Stream = EVENTS) -> dict[str, pd.DataFrame]:
-    shown = Frames(store.snapshot(stream), [table.name for table in stream.tables])
-    return {name: shown.read(name) for name in shown.tables}
-
-
-def assert_same(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
-    assert left.keys() == right.keys()
-    for name, frame in left.items():
-        pd.testing.assert_frame_equal(frame, right[name], obj=name)
-
-
-def extents(store: Store, stream: Stream = EVENTS) -> list[tuple[int, int]]:
-    return [(segment.extent.low, segment.extent.high) for segment in store.segments(stream)]  # type: ignore[union-attr]
 
 
 # -- properties -----------------------------------------------------------------------------------------------------
@@ -267,16 +196,6 @@ def test_a_frozen_snapshot_is_not_changed(tmp_path: Path) -> None:
         compact(Store(tmp_path, "net", tmp_path / "frozen.sqlite"))
 
 
-def test_bulk_objects_are_left_alone(tmp_path: Path) -> None:
-    """They are asked for one by one: rows of updates do not say which object they came in."""
-    store = Store(tmp_path, "net")
-    for low in (0, 3):
-        put(store, BULK, Objects(frozenset({f"day/{low}"}), (4, 4), low, low + 3), [low])
-    before = store.segments(BULK)
-    assert compact(store)[0].segments_after == 2
-    assert store.segments(BULK) == before
-
-
 # -- other processes, readers, damage -------------------------------------------------------------------------------
 
 
@@ -342,96 +261,3 @@ def test_readers_of_an_older_snapshot_go_on_until_files_are_pruned(tmp_path: Pat
     with pytest.raises(StoreError, match=r"The file updates/m4_.* is gone"):
         Frames(older, ["updates"]).read("updates")
     assert_same(frames(store), expected)
-
-
-# -- whole processes ------------------------------------------------------------------------------------------------
-
-WORLD = {"events": 1200, "days": 2}
-WHOLE = {"since": "2026-11-07", "until": "2026-11-09T06:00:00Z"}
-KILLS = 5
-
-COMPACT = f"""
-import sys
-import ledgerframes as lf
-from ledgerframes.store.compact import compact
-store = lf.connect("sandbox", store=sys.argv[1], **{WORLD!r}).store
-print("begun", flush=True)
-while True:
-    for target in (60_000, 128_000_000):
-        compact(store, target_bytes=target)
-    if len(sys.argv) == 2:
-        break
-"""
-
-SYNC = f"""
-import sys
-import ledgerframes as lf
-from ledgerframes.loaders import by_range
-by_range.SEGMENT_BYTES = 60_000
-net = lf.connect("sandbox", store=sys.argv[1], page_size=20, parallel=2, **{WORLD!r})
-lf.load_events(net, **{WHOLE!r})
-"""
-
-
-def compacting(store: Path, *more: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-c", COMPACT, str(store), *more], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    return process
-
-
-def ended(process: subprocess.Popen[str]) -> int:
-    process.communicate()
-    return process.returncode
-
-
-def every_table(shown: Frames) -> dict[str, pd.DataFrame]:
-    return {name: shown.read(name) for name in shown.tables}
-
-
-def stored(store: Path) -> dict[str, pd.DataFrame]:
-    return every_table(lf.load_events(lf.connect("sandbox", store=store, offline=True, **WORLD), **WHOLE))
-
-
-@pytest.fixture(scope="module")
-def in_pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of many small segments."""
-    store = tmp_path_factory.mktemp("in_pieces")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_range, "SEGMENT_BYTES", 30_000)
-        net = lf.connect("sandbox", store=store, page_size=20, **WORLD)
-        lf.load_events(net, **WHOLE)
-    assert len(net.store.segments(EVENTS)) > 50
-    return store
-
-
-def test_killed_at_any_moment_every_table_reads_the_same(tmp_path: Path, in_pieces: Path) -> None:
-    expected = stored(in_pieces)
-    shutil.copytree(in_pieces, tmp_path / "whole")
-    process, began = compacting(tmp_path / "whole"), time.monotonic()
-    assert ended(process) == 0
-    seconds = time.monotonic() - began
-    assert_same(stored(tmp_path / "whole"), expected)
-    chance, killed = random.Random(3), 0
-    for kill in range(KILLS):
-        store = tmp_path / f"killed{kill}"
-        shutil.copytree(in_pieces, store)
-        process = compacting(store)
-        time.sleep(chance.uniform(0, seconds))
-        process.kill()
-        killed += ended(process) != 0
-        assert_same(stored(store), expected)
-        compact(lf.connect("sandbox", store=store, **WORLD).store)
-        assert_same(stored(store), expected)
-    assert killed >= KILLS // 2, "the runs were over before they could be killed"
-
-
-def test_one_process_syncs_while_another_compacts(tmp_path: Path, in_pieces: Path) -> None:
-    process = compacting(tmp_path, "for ever")
-    assert subprocess.run([sys.executable, "-c", SYNC, str(tmp_path)], check=False).returncode == 0
-    assert process.poll() is None, "the compaction has failed"
-    process.kill()
-    ended(process)
-    assert_same(stored(tmp_path), stored(in_pieces))
-    compact(lf.connect("sandbox", store=tmp_path, **WORLD).store)
-    assert_same(stored(tmp_path), stored(in_pieces))

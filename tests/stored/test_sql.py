@@ -386,7 +386,7 @@ def test_a_range_that_makes_no_sense(net: lf.Network) -> None:
 def test_tables_are_listed(net: lf.Network) -> None:
     assert set(lf.sql(net, "show tables")["name"]) == set(KEPT)
     assert set(lf.sql(net, "show all tables")["name"]) == set(KEPT)
-    assert {"traffic", "ledger_events", "bulk_contracts"} <= set(lf.sql(net, "show all tables")["name"])
+    assert {"traffic", "ledger_events", "active_contracts"} <= set(lf.sql(net, "show all tables")["name"])
     assert "total_traffic_cost" in lf.sql(net, "describe traffic")["column_name"].tolist()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from ledgerframes.errors import DecodeError
 from ledgerframes.tables import TABLES
-from ledgerframes.tables.bulk import BULK_CONTRACTS, BULK_OBJECTS, ContractRows
+from ledgerframes.tables.bulk import ACTIVE_CONTRACTS, BULK_OBJECTS, ContractRows
 from ledgerframes.wire.bulk import ActiveContract
 from ledgerframes.wire.decode import decode
 
@@ -40,7 +40,7 @@ def decoded(value: Any) -> ActiveContract:
 def frame_of(*lines: dict[str, Any]) -> pd.DataFrame:
     rows = ContractRows(MIDNIGHT)
     rows.add([decoded(one) for one in lines])
-    return BULK_CONTRACTS.to_pandas(rows.tables()["bulk_contracts"])
+    return ACTIVE_CONTRACTS.to_pandas(rows.tables()["active_contracts"])
 
 
 def test_a_line_becomes_a_row() -> None:
@@ -97,8 +97,8 @@ def test_what_is_not_known_yet_is_kept() -> None:
 
 
 def test_no_lines_give_an_empty_table_of_the_same_shape() -> None:
-    pd.testing.assert_frame_equal(frame_of(), BULK_CONTRACTS.empty())
-    pd.testing.assert_series_equal(frame_of(line()).dtypes, BULK_CONTRACTS.empty().dtypes)
+    pd.testing.assert_frame_equal(frame_of(), ACTIVE_CONTRACTS.empty())
+    pd.testing.assert_series_equal(frame_of(line()).dtypes, ACTIVE_CONTRACTS.empty().dtypes)
 
 
 @pytest.mark.parametrize("member", ["contract_id", "template_id", "created_at", "signatories", "observers"])
@@ -138,5 +138,5 @@ def test_a_file_whose_name_is_no_key_says_only_what_was_read() -> None:
 
 
 def test_both_tables_are_registered() -> None:
-    assert TABLES["bulk_contracts"] is BULK_CONTRACTS
+    assert TABLES["active_contracts"] is ACTIVE_CONTRACTS
     assert TABLES["bulk_objects"] is BULK_OBJECTS

@@ -181,7 +181,7 @@ def test_what_is_no_page_is_refused(body: bytes, reason: str) -> None:
 def test_recorded_active_contracts_load(fixtures: Path) -> None:
     body = (fixtures / "active_contracts.json").read_bytes()
     items = decode(body, list[ActiveContractItem], "test")
-    rows = TABLES["active_contracts"].to_pandas(active_contract_table(items, ME, 500))
+    rows = TABLES["ledger_active_contracts"].to_pandas(active_contract_table(items, ME, 500))
     assert len(rows) == len(json.loads(body))
     assert set(rows["entry"]) == {"active"}
     assert rows["template_name"].str.contains(":").all()

@@ -12,7 +12,7 @@ from ledgerframes.tables.spec import AMOUNT, CHOICE, FLAG, INTEGER, SMALL, TEXT,
 
 HEADS = {
     "events": ("migration_id", "record_time", "update_id"),
-    "bulk_contracts": ("snapshot_time", "contract_id"),
+    "active_contracts": ("snapshot_time", "contract_id"),
     "bulk_objects": ("object_key",),
     "ledger": ("participant_id", "offset", "record_time", "update_id"),
     "ledger_state": ("participant_id",),
