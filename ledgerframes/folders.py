@@ -64,6 +64,7 @@ def save_frames(frames: Frames, folder: str | Path) -> Path:
         manifest: dict[str, Any] = {
             "network": frames.network,
             "window": {"since": iso(window.since), "until": iso(window.until)} if window else None,
+            "failed": frames.failed,
             "written_by": f"ledgerframes {installed_version()}",
             "files": files,
         }
@@ -100,7 +101,8 @@ def open_frames(folder: str | Path) -> Frames:
         for name, facts in files.items():
             _check(source / f"{name}.parquet", facts)
         window = Window(instant(since_until["since"]), instant(since_until["until"])) if since_until else None
-        return Frames(_Folder(source, manifest["network"], tuple(names)), names, window=window)
+        opened = _Folder(source, manifest["network"], tuple(names))
+        return Frames(opened, names, window=window, failed=manifest.get("failed", {}))  # 0.1.0 did not write them
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
             f"{source} holds no frames ({error}). Give a folder that save_frames wrote.", path=str(source)

@@ -42,12 +42,9 @@ class _Filter:
         """The filter of one table as an Arrow expression, or None when everything passes."""
         parts: list[pc.Expression] = []
         if self.window and "record_time" in table.column_names:
-            parts.append(_between(self.window, "record_time", "record_time"))
+            parts.append(_overlapping(self.window, "record_time", "record_time"))
         if self.window and table is BULK_OBJECTS:
-            # Their lines are of one migration, and in order, where several objects are in one segment.
-            crossing = pc.field("first_migration_id") != pc.field("last_migration_id")
-            without_lines = pc.field("first_record_time").is_null()
-            parts.append(without_lines | crossing | _between(self.window, "last_record_time", "first_record_time"))
+            parts.append(_objects_overlapping(self.window))
         if self.update_ids is not None and "update_id" in table.column_names:
             parts.append(pc.field("update_id").isin(self.update_ids))
         if self.offsets:
@@ -56,10 +53,22 @@ class _Filter:
         return functools.reduce(operator.and_, parts) if parts else None
 
 
-def _between(window: Window, last: str, first: str) -> pc.Expression:
-    """The rows of which the last time is not before a window, and the first not after it."""
-    since, until = (pa.scalar(time, TIME) for time in (window.since, window.until))
-    return (pc.field(last) >= since) & (pc.field(first) < until)
+def _overlapping(window: Window, first: str, last: str) -> pc.Expression:
+    """The rows of which something from a first to a last time lies in a window."""
+    since, until = _bounds(window)
+    return (pc.field(first) < until) & (pc.field(last) >= since)
+
+
+def _objects_overlapping(window: Window) -> pc.Expression:
+    """The bulk objects with lines in a window; those without lines, or with lines of two migrations, by their folder."""
+    since, until = _bounds(window)
+    folder = pc.field("since").is_null() | ((pc.field("since") < until) & (pc.field("until") > since))
+    unclear = pc.field("first_record_time").is_null() | (pc.field("first_migration_id") != pc.field("last_migration_id"))
+    return folder & (unclear | _overlapping(window, "first_record_time", "last_record_time"))
+
+
+def _bounds(window: Window) -> tuple[pa.Scalar, pa.Scalar]:
+    return pa.scalar(window.since, TIME), pa.scalar(window.until, TIME)
 
 
 def _require_possible(column: pd.Series, wanted: list[Any]) -> None:

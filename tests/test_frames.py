@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from hypothesis import given, settings
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 import ledgerframes as lf
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import MemorySource
+from ledgerframes.sandbox import Faults
 from ledgerframes.store import EVENTS
 from ledgerframes.tables import TABLES
 from ledgerframes.times import Window, instant
@@ -84,6 +88,35 @@ def test_only_segments_astride_the_edges_are_filtered(tmp_path: Path) -> None:
     assert [(promises, inside) for _, promises, inside in held[1:]] == [({False}, True)], "the others are one part"
     with_files = [segment for segment in net.store.segments(EVENTS, asked) if "verdicts" in segment.files]
     assert sum(count for count, _, _ in held) == len(with_files) > 2
+
+
+def bulk_object(key: str, day: int, first: str | None, last: str | None, migrations: tuple[int, int] = (4, 4)) -> dict[str, Any]:
+    times = [None if hour is None else datetime.fromisoformat(f"2026-11-{day:02}T{hour}+00:00") for hour in (first, last)]
+    folder = [datetime(2026, 11, each, tzinfo=UTC) for each in (day, day + 1)]
+    named = dict(zip(("first_record_time", "last_record_time", "since", "until"), [*times, *folder], strict=True))
+    return {"object_key": key, **named, "first_migration_id": migrations[0], "last_migration_id": migrations[1]}
+
+
+def test_objects_are_those_with_lines_in_the_window() -> None:
+    objects = [
+        bulk_object("before", 8, "01:00", "05:59"),
+        bulk_object("ends as it begins", 8, "05:00", "06:00"),
+        bulk_object("around", 8, "05:00", "10:00"),
+        bulk_object("begins as it ends", 8, "07:00", "08:00"),
+        bulk_object("of two migrations", 8, "09:00", "01:00", (4, 5)),
+        bulk_object("without lines", 8, None, None),
+        bulk_object("without lines, the day before", 7, None, None),
+        {**bulk_object("a file", 7, None, None), "since": None, "until": None},
+    ]
+    declared = TABLES["bulk_objects"].schema
+    required = {field.name: 0 if pa.types.is_integer(field.type) else "matched" for field in declared if not field.nullable}
+    rows = pa.Table.from_pylist(
+        [{**required, "kind": "updates", "read_at": datetime.now(UTC), **each} for each in objects], schema=declared
+    )
+    frames = lf.Frames(MemorySource({"bulk_objects": rows}), ["bulk_objects"]).between("2026-11-08T06:00Z", "2026-11-08T07:00Z")
+    shown = set(frames.bulk_objects["object_key"])
+    assert shown == {"ends as it begins", "around", "of two migrations", "without lines", "a file"}
+    assert frames.count("bulk_objects") == len(shown)
 
 
 def test_narrowing_twice_is_the_same_as_once(frames: lf.Frames) -> None:
@@ -188,6 +221,13 @@ def test_frames_of_bulk_objects_in_a_folder_are_the_same(tmp_path: Path) -> None
     assert opened.tables == frames.tables
     for name in frames.tables:
         pd.testing.assert_frame_equal(opened.read(name), frames.read(name), obj=name)
+
+
+def test_what_could_not_be_read_is_still_known_in_a_folder(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store", faults=Faults(truncated_object=0.3))
+    frames = lf.load_bulk(net, since="2026-11-08", until="2026-11-09", partial=True)
+    lf.save_frames(frames, tmp_path / "folder")
+    assert lf.open_frames(tmp_path / "folder").failed == frames.failed != {}
 
 
 def test_a_changed_file_is_noticed(frames: lf.Frames, tmp_path: Path) -> None:

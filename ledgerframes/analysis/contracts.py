@@ -7,6 +7,7 @@ migration archived a contract, it is gone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -19,6 +20,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.tables.bulk import ACTIVE_CONTRACTS
 from ledgerframes.tables.spec import TIME
 from ledgerframes.times import Time, Window, instant, iso
+from ledgerframes.wire.bulk_keys import ObjectKey
 
 __all__ = ["active_contracts_at"]
 
@@ -112,7 +114,10 @@ def _time_of(base: pd.DataFrame, until: datetime) -> datetime:
     """
     for column in ACTIVE_CONTRACTS.columns:
         if column.name not in base or str(base[column.name].dtype) != column.pandas_dtype:
-            raise UsageError(f"base is not of table active_contracts: it needs a column {column.name} of {column.pandas_dtype}.")
+            raise UsageError(
+                f"base is not of table active_contracts: it needs a column {column.name} of {column.pandas_dtype}. "
+                'Give those of load_bulk(kind="acs") or of this function; a participant\'s own are another table.'
+            )
     times = base["snapshot_time"].drop_duplicates()
     if len(times) != 1 or times.isna().any():
         found = ", ".join(map(str, times.head(3))) or "none"
@@ -154,8 +159,14 @@ def _held(frames: Frames) -> list[Window]:
     if frames.window is None or covered.empty:
         return []
     if "bulk_objects" in frames.tables:  # folders lie side by side, so a hole is something that was not read
-        return _windows(covered)
+        unread = _folders(frames.failed)
+        return [part for window in _windows(covered) for part in window.minus(unread)]
     return [Window(frames.window.since, covered["until"].max().to_pydatetime())]
+
+
+def _folders(object_keys: Iterable[str]) -> list[Window]:
+    """The ranges of folders: an object may lie between others that do not show it in what they cover."""
+    return [Window(key.since, key.until) for key in map(ObjectKey.of_file, object_keys) if key]
 
 
 def _not_final(frames: Frames, needed: Window) -> list[Window]:

@@ -71,7 +71,7 @@ def describe(net: Network) -> dict[str, Any]:
         "ranges": _ranges(listed),
         "ids": _ids(looked_up),
         "bulk_objects": _object_count(by_stream[BULK.name] + by_stream[BULK_BY_KEY.name]),
-        "bulk_contract_objects": _object_count(by_stream[BULK_ACS.name] + by_stream[BULK_ACS_BY_KEY.name]),
+        "bulk_acs_objects": _object_count(by_stream[BULK_ACS.name] + by_stream[BULK_ACS_BY_KEY.name]),
         "participant_id": net.store.participant(),
         "highest_offset": net.store.highest(LEDGER) or None,
         "tables": {name: counts for name, counts in tables.items() if counts["rows"]},
@@ -133,8 +133,8 @@ def _text(document: dict[str, Any]) -> str:
         head.append(("size", f"{output.size(document['bytes'])} in {segments}"))
     if any(document["ids"].values()):
         head.append(("by id", f"{document['ids']['final']:,} events final, {document['ids']['provisional']:,} provisional"))
-    if document["bulk_objects"] or document["bulk_contract_objects"]:
-        counts = (document["bulk_objects"], document["bulk_contract_objects"])
+    if document["bulk_objects"] or document["bulk_acs_objects"]:
+        counts = (document["bulk_objects"], document["bulk_acs_objects"])
         head.append(("bulk objects", "{:,} of updates, {:,} of active contracts".format(*counts)))
     if document["highest_offset"]:
         head.append(("ledger", f"through offset {document['highest_offset']:,} of {document['participant_id']}"))

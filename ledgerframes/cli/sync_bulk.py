@@ -82,9 +82,10 @@ def bulk(
 
 def _of_objects(frames: Frames, kind: str) -> dict[str, datetime | None]:
     """Which snapshot it is, or through when the network has objects of the range, if all that it has were read."""
-    days = frames.read("bulk_objects", ["since", "until"])
     if kind == "acs":
-        return {"snapshot": None if days.empty else days["since"].max().to_pydatetime()}
+        days = frames.read("bulk_objects", ["since"])["since"]
+        return {"snapshot": None if days.empty else days.max().to_pydatetime()}
     if frames.window is None or frames.failed:
         return {}
-    return {"objects_until": frames.window.since if days.empty else min(days["until"].max().to_pydatetime(), frames.window.until)}
+    covered = frames.coverage["until"]  # also by days without updates
+    return {"objects_until": frames.window.since if covered.empty else covered.max().to_pydatetime()}

@@ -60,7 +60,7 @@ def compact(
 def _compact_text(net: Network, done: Sequence[Compacted], dry_run: bool) -> str:
     merged = [each for each in done if each.segments_after < each.segments_before]
     if not merged:
-        return f"Nothing to merge: no segments of {net.name} belong together."
+        return f"Nothing to merge: no segments of {net.name} belong together. Objects named by key or file stay apart."
     rows = [
         (
             each.stream,

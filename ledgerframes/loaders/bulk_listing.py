@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from ledgerframes.errors import BadRequest, DecodeError, NotFound, ServiceError, UsageError
 from ledgerframes.loaders.bulk_object import BulkTask
 from ledgerframes.network import Network
-from ledgerframes.times import Window, instant
+from ledgerframes.times import Window, instant, iso
 from ledgerframes.wire.bulk_keys import ObjectKey
 from ledgerframes.wire.bulk_listing import ObjectRef
 
@@ -55,7 +55,7 @@ def folders_of_updates(net: Network, asked: Window, keep: str | None) -> list[Fo
     UsageError
         If this network has no bulk storage.
     """
-    with _storage_of(net):
+    with _storage_of(net, "bulk objects", "Load by range with load_events"):
         return _folders(list(_listed(net, asked)), "updates", keep)
 
 
@@ -67,7 +67,7 @@ def snapshot_folder(net: Network, at: datetime, keep: str | None) -> Folder:
     UsageError
         If there is none, or this network has no bulk storage.
     """
-    with _storage_of(net):
+    with _storage_of(net, f"active contracts from {iso(at)} or before", "Give a later at=, if it has bulk objects at all"):
         listing = net.history.bulk_active_contracts(at)
     found = _folders(listing.object_refs, "acs", keep)
     if len(found) == 1 and found[0].since == instant(listing.record_time):
@@ -76,16 +76,16 @@ def snapshot_folder(net: Network, at: datetime, keep: str | None) -> Folder:
 
 
 @contextmanager
-def _storage_of(net: Network) -> Iterator[None]:
-    """Says of a network without bulk storage what to do instead: it answers 400, 404 or 501 (wire facts 6)."""
+def _storage_of(net: Network, wanted: str, instead: str) -> Iterator[None]:
+    """Says of a network with no bulk storage, or nothing in it yet, what to do: it answers 400, 404 or 501 (wire facts 6)."""
     try:
         yield
     except ServiceError as error:
         if not (isinstance(error, NotFound | BadRequest) or error.status == 501):
             raise
         raise UsageError(
-            f"{net.name} lists no bulk objects ({error.detail or error.status}). Load by range with load_events, "
-            "or read objects that you have with paths=."
+            f"{net.name} lists no {wanted} ({error.detail or error.status}). "
+            f"{instead}, or read objects that you have with paths=."
         ) from error
 
 

@@ -178,7 +178,7 @@ class BulkReading:
     # -- frames -----------------------------------------------------------------------------------------------------
 
     def _frames_of(self, object_keys: list[str], failed: dict[str, str] | None = None) -> Frames:
-        """Frames of some objects: each has a segment of its own."""
+        """Frames of some objects: those that are asked for by key, or as a snapshot, have segments of their own."""
         asked = Objects(frozenset(object_keys), ANY_MIGRATION, 0, 1)
         return self._frames(failed or {}, self.net.store.segments(self.stream, asked))
 

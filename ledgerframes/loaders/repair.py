@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import pyarrow.parquet as pq
 
 from ledgerframes.api.update_format import SHAPES, UpdateFormat
 from ledgerframes.errors import CoverageError, LedgerframesError
-from ledgerframes.loaders import by_id, by_offset, by_range
+from ledgerframes.loaders import bulk_listing, by_id, by_offset, by_range
 from ledgerframes.loaders.bulk import load_bulk
+from ledgerframes.loaders.bulk_listing import Folder
 from ledgerframes.loaders.bulk_object import FILE
 from ledgerframes.loaders.bulk_reading import BulkKind
 from ledgerframes.network import Network
 from ledgerframes.store import (
     BULK,
-    BULK_ACS,
     BULK_ACS_BY_KEY,
     BULK_BY_KEY,
     EVENTS,
@@ -31,6 +32,7 @@ from ledgerframes.store.compact import require_live
 from ledgerframes.store.extent import Ids, Objects, OffsetSpan, Span
 from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.verify import Finding
+from ledgerframes.times import Window
 from ledgerframes.wire.bulk_keys import ObjectKey
 
 __all__ = ["Repair", "repair"]
@@ -271,24 +273,46 @@ def _offsets_again(net: Network, segment: Segment, span: OffsetSpan, update_form
 def _objects_again(net: Network, segment: Segment, objects: Objects) -> Fetch:
     if segment.source == FILE:
         raise _Lost("it was read from a file: forget it, and load the file again")
+    unlisted = objects.object_keys - _listed(net, segment.stream, objects)
+    if unlisted:
+        raise _Lost(f"{min(unlisted)} is not listed any more")
 
     def fetch() -> str:
-        _load_objects(net, segment.stream, sorted(objects.object_keys))
+        _load_objects(net, segment.stream, objects)
         return _compared(segment, _rows_now(net, segment))
 
     return fetch
 
 
-def _load_objects(net: Network, stream: str, object_keys: list[str]) -> None:
+def _listed(net: Network, stream: str, objects: Objects) -> frozenset[str]:
+    """What the network lists of the folders of objects; whoever named objects did not ask for a list."""
+    if STREAMS[stream] in (BULK_BY_KEY, BULK_ACS_BY_KEY):
+        return objects.object_keys
+    folders: list[Folder] = []
+    for since, until in _ranges(objects):
+        if stream == BULK.name:
+            folders += bulk_listing.folders_of_updates(net, Window(since, until), None)
+        else:
+            folders.append(bulk_listing.snapshot_folder(net, since, None))
+    return frozenset(task.object_key for folder in folders for task in folder.tasks)
+
+
+def _load_objects(net: Network, stream: str, objects: Objects) -> None:
     """Read objects again the way they were read: with the rest of their folder, or by key."""
-    folders = {(key.since, key.until) for key in map(ObjectKey.parse, object_keys)}
-    for since, until in folders if stream == BULK.name else ():
-        load_bulk(net, since=since, until=until, progress=False)
-    for since, _ in folders if stream == BULK_ACS.name else ():
-        load_bulk(net, kind="acs", at=since, progress=False)
-    if stream in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name):
-        kind: BulkKind = "updates" if stream == BULK_BY_KEY.name else "acs"
-        load_bulk(net, object_keys=object_keys, kind=kind, progress=False)
+    kind: BulkKind = "updates" if STREAMS[stream] in (BULK, BULK_BY_KEY) else "acs"
+    if STREAMS[stream] in (BULK_BY_KEY, BULK_ACS_BY_KEY):
+        load_bulk(net, object_keys=sorted(objects.object_keys), kind=kind, progress=False)
+        return
+    for since, until in _ranges(objects):
+        if kind == "updates":
+            load_bulk(net, since=since, until=until, progress=False)
+        else:
+            load_bulk(net, kind=kind, at=since, progress=False)
+
+
+def _ranges(objects: Objects) -> set[tuple[datetime, datetime]]:
+    """The folders of objects, as ranges."""
+    return {(key.since, key.until) for key in map(ObjectKey.parse, objects.object_keys)}
 
 
 def _rows_now(net: Network, segment: Segment) -> int:

@@ -72,7 +72,7 @@ def compact(
     Returns
     -------
     list of Compacted
-        One for each stream that has segments. Objects that were named one by one are never merged.
+        One for each stream that has segments. Objects that were named one by one, and those of contracts, are never merged.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def compact(
     for stream in chosen(streams):
         segments = store.segments(stream)
         done = []
-        for merge in [] if stream.one_by_one else planned(segments, target_bytes):
+        for merge in [] if stream.apart else planned(segments, target_bytes):
             if new := merge.outlined() if dry_run else _merge(store, stream, merge):
                 done.append((merge, new))
         if segments:
@@ -198,7 +198,7 @@ class Merge:
 def planned(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
     """What to merge among the segments of one stream, given in order. Pure.
 
-    What is provisional or a gap is left alone, and what can never be one: snapshots of a moment, of votes as of contracts.
+    What is provisional or a gap is left alone, and what can never be one, such as snapshots of a moment.
     """
     merges: list[Merge] = []
     open_for_more = False

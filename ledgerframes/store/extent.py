@@ -254,18 +254,16 @@ class Objects:
 
     def _goes_on_with(self, other: Objects) -> bool:
         """Whether the folder counts on from these to the others."""
-        last, first = max(self._orders()), min(other._orders())
+        last, first = max(map(_order, self.object_keys)), min(map(_order, other.object_keys))
         return (*last[:-1], last[-1] + 1) == first
-
-    def _orders(self) -> list[tuple[datetime, datetime, str, str, int]]:
-        return [ObjectKey.parse(key).order for key in self.object_keys]
 
     def filter(self) -> pc.Expression:
         """The record times of these objects, as an Arrow expression."""
         return _recorded(self.low, self.high)
 
     def __str__(self) -> str:
-        return f"{len(self.object_keys)} bulk objects" if len(self.object_keys) > 1 else next(iter(self.object_keys))
+        others = len(self.object_keys) - 1
+        return f"{min(self.object_keys)} and {others} more" if others else min(self.object_keys)
 
 
 Extent = Span | OffsetSpan | Moment | Ids | Objects
@@ -281,14 +279,14 @@ class Stream:
     tables : tuple of Table
     ranges : type
         What its segments cover; segments of ids are known by their ids.
-    one_by_one : bool
-        Whether each segment is asked for by itself, so that none is ever merged with another.
+    apart : bool
+        Whether its segments are never merged: they are asked for one by one, or their rows would have to be sorted together.
     """
 
     name: str
     tables: tuple[Table, ...]
     ranges: type[Span] | type[OffsetSpan] | type[Moment] | type[Objects] = Span
-    one_by_one: bool = False
+    apart: bool = False
 
     def extent(self, place: tuple[str | None, int | None, int | None], names: frozenset[str]) -> Extent:
         """The extent that a catalog remembers as a place in a lane, as names, or as both."""
@@ -311,9 +309,9 @@ LEDGER = Stream("ledger", LEDGER_TABLES, OffsetSpan)
 PRICE_VOTES = Stream("price_votes", (reference.PRICE_VOTES,), Moment)
 NAME_RULES = Stream("name_rules", (reference.NAME_RULES,), Moment)
 BULK = Stream("bulk", (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS), Objects)
-BULK_BY_KEY = Stream("bulk_by_key", BULK.tables, Objects, one_by_one=True)
-BULK_ACS = Stream("bulk_acs", (bulk.ACTIVE_CONTRACTS, BULK_OBJECTS), Objects)
-BULK_ACS_BY_KEY = Stream("bulk_acs_by_key", BULK_ACS.tables, Objects, one_by_one=True)
+BULK_BY_KEY = Stream("bulk_by_key", BULK.tables, Objects, apart=True)
+BULK_ACS = Stream("bulk_acs", (bulk.ACTIVE_CONTRACTS, BULK_OBJECTS), Objects, apart=True)
+BULK_ACS_BY_KEY = Stream("bulk_acs_by_key", BULK_ACS.tables, Objects, apart=True)
 _EVERY = (
     EVENTS,
     EVENTS_BY_ID,
@@ -360,6 +358,12 @@ def missing_spans(window: Window, migrations: Iterable[Migration], covered: Iter
 def microseconds(time: datetime) -> int:
     """Microseconds since 1970, exactly."""
     return (time - EPOCH) // MICROSECOND
+
+
+@functools.lru_cache(maxsize=100_000)
+def _order(object_key: str) -> tuple[datetime, datetime, str, str, int]:
+    """Where an object belongs; remembered, because a folder's objects are compared again and again while they are merged."""
+    return ObjectKey.parse(object_key).order
 
 
 def _recorded(low: int, high: int) -> pc.Expression:

@@ -82,8 +82,8 @@ def prune(
     before : str, date or datetime, optional
         Whole segments that end at this time or earlier are dropped, and will be fetched again when asked for.
     streams : sequence of str, optional
-        Which streams `before` is about: ``events``, ``bulk`` and ``bulk_acs`` by default. Snapshots of votes and name rules
-        are dropped only if named, because they can never be fetched again. Offsets and ids have no time.
+        Which streams `before` is about: ``events``, ``bulk``, ``bulk_acs`` and the last two ``_by_key`` by default. Snapshots of
+        votes and name rules are dropped only if named, because they can never be fetched again. Offsets and ids have no time.
     grace : timedelta
         Files written within this time stay: another process may be about to commit them.
     quarantine : bool

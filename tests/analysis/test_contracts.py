@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 import ledgerframes as lf
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames, MemorySource
-from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox import Faults, Sandbox
+from ledgerframes.store import BULK
+from ledgerframes.store.compact import compact
 from ledgerframes.tables import TABLES
 from ledgerframes.tables.bookkeeping import COVERAGE
 from ledgerframes.tables.bulk import ACTIVE_CONTRACTS
@@ -367,11 +369,32 @@ def test_frames_that_where_has_narrowed_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_object_that_was_not_read_is_a_hole(tmp_path: Path) -> None:
-    from ledgerframes.sandbox import Faults
-
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path, faults=Faults(truncated_object=0.3))
     frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09", partial=True)
     with pytest.raises(CoverageError, match="lack"):
         lf.active_contracts_at(frames, "2026-11-09")
     mended = lf.load_bulk(lf.connect("sandbox", events=400, days=1, store=tmp_path), since="0001-01-01", until="2026-11-09")
     assert len(lf.active_contracts_at(mended, "2026-11-09"))
+
+
+def test_a_hole_is_still_one_when_its_neighbours_are_merged(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=1200, days=2, store=tmp_path, faults=Faults(truncated_object=0.2))
+    whole = lf.connect("sandbox", events=1200, days=2, store=tmp_path)
+    base = lf.load_bulk(whole, kind="acs", at="2026-11-08").active_contracts
+
+    def states() -> list[bool]:
+        """For each hour, whether the state is said to be known."""
+        frames = lf.load_bulk(net, during="2026-11-08", partial=True)
+        assert frames.failed
+        known = []
+        for hour in range(1, 24):
+            try:
+                known.append(bool(len(lf.active_contracts_at(frames, f"2026-11-08T{hour:02}:00:00Z", base=base))))
+            except CoverageError:
+                known.append(False)
+        return known
+
+    before = states()
+    assert compact(net.store)[0].segments_after < len(net.store.holds(BULK))
+    assert states() == before
+    assert not any(before)

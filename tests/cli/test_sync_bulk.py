@@ -94,6 +94,9 @@ def test_it_says_what_the_network_does_not_have(run: Run) -> None:
     assert "not there      2026-11-09 00:00:00 to 2026-11-12 00:00:00 UTC" in run("sync", "bulk", *past_the_end).out
     assert run("sync", "bulk", *past_the_end, "--json").document["objects_until"] == "2026-11-09T00:00:00Z"
     assert "not there" not in run("sync", "bulk", *DAY).out
+    without_updates = ("--since", "2026-11-08T23:59:59.999999Z", "--until", DAY[-1])
+    assert run("sync", "bulk", *without_updates, "--json").document["rows"]["updates"] == 0
+    assert "not there" not in run("sync", "bulk", *without_updates).out
     assert "not there      2030-01-01" in run("sync", "bulk", "--during", "2030-01-01").out
 
 

@@ -210,7 +210,7 @@ def test_active_contracts_are_those_of_the_newest_snapshot(tmp_path: Path) -> No
     ]
     offline = lf.load_bulk(connect(tmp_path, offline=True), kind="acs", at="2026-11-08T17:00:00Z")
     pd.testing.assert_frame_equal(offline.active_contracts, contracts)
-    with pytest.raises(UsageError, match="lists no bulk objects"):
+    with pytest.raises(UsageError, match=r"lists no active contracts from 2026-11-01T00:00:00Z or before .* Give a later at="):
         lf.load_bulk(net, kind="acs", at="2026-11-01")
 
 

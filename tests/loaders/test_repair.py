@@ -20,10 +20,11 @@ from ledgerframes.loaders import by_range
 from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import BULK, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Stream
+from ledgerframes.store import BULK, BULK_ACS, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Stream
 from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import left_over, prune
 from ledgerframes.store.verify import verify
+from ledgerframes.wire.bulk_keys import ObjectKey
 
 WORLD = {"events": 400, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
@@ -168,6 +169,37 @@ def test_objects_from_files_stay(tmp_path: Path) -> None:
     assert "load the file again" in done.note
 
 
+@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize("kind", ["updates", "acs"])
+def test_objects_that_are_not_listed_any_more_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, compacted: bool
+) -> None:
+    net = connect(tmp_path)
+    asked, stream, table = ({"kind": "acs"}, BULK_ACS, "active_contracts") if kind == "acs" else (DAY, BULK, "updates")
+    expected = tables(lf.load_bulk(net, **asked))
+    if compacted:
+        compact(net.store)
+    last = max((key for key in net.store.holds(stream) if not key.endswith("/")), key=lambda key: ObjectKey.parse(key).order)
+    with_rows = [segment for segment in net.store.segments(stream) if table in segment.files]
+    path = damage(net, stream, table, [last in segment.extent.object_keys for segment in with_rows].index(True))
+
+    def without_last(page: Any) -> Any:
+        refs = [ref for ref in page.object_refs if ObjectKey.of_url(ref.url).text != last]
+        return msgspec.structs.replace(page, object_refs=refs)
+
+    for name in ("bulk_updates", "bulk_active_contracts"):
+        listing = getattr(type(net.history), name)
+        forgetful = lambda *a, listing=listing, **k: without_last(listing(*a, **k))  # noqa: E731
+        monkeypatch.setattr(type(net.history), name, forgetful)
+    (done,) = repair(net, verify(net.store))
+    assert (done.outcome, done.note) == ("cannot be fetched again", f"{last} is not listed any more")
+    assert path.exists()
+    assert len(verify(net.store)) == 1
+    monkeypatch.undo()
+    assert repair(net, verify(net.store))[0].done
+    assert_same(tables(lf.load_bulk(connect(tmp_path, offline=True), **asked)), expected)
+
+
 def test_offline_nothing_is_moved(tmp_path: Path) -> None:
     net = connect(tmp_path)
     lf.load_events(net, **DAY)
@@ -195,7 +227,7 @@ def test_a_service_that_is_down_leaves_the_range_uncovered_and_the_others_repair
     lf.load_updates(net, through=400)
     damage(net, BULK, "updates")
     damage(net, LEDGER, "ledger_updates")
-    down.append("bulk")
+    down.append("bulk/download")
     outcomes = {done.segment.stream: done for done in repair(net, verify(net.store))}
     assert outcomes["ledger"].done
     assert (outcomes["bulk"].outcome, verify(net.store)) == ("not fetched yet", [])

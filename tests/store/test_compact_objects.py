@@ -111,6 +111,15 @@ def test_what_was_merged_is_not_read_again(two: tuple[lf.Network, lf.Network]) -
     assert len(whole.updates) == int(whole.bulk_objects["lines"].sum())
 
 
+def test_contracts_stay_apart(tmp_path: Path) -> None:
+    """Their objects are in order of creation: rows of several would have to be sorted among each other."""
+    net = lf.connect("sandbox", store=tmp_path, **WORLD)
+    expected = lf.load_bulk(net, kind="acs").active_contracts
+    (done,) = compact(net.store)
+    assert done.segments_after == done.segments_before > 2
+    pd.testing.assert_frame_equal(lf.load_bulk(net, kind="acs").active_contracts, expected)
+
+
 def test_the_state_is_the_same(two: tuple[lf.Network, lf.Network]) -> None:
     states = [lf.active_contracts_at(lf.load_bulk(net, since="0001-01-01", until=WHOLE.until), "2026-11-08") for net in two]
     pd.testing.assert_frame_equal(states[1], states[0])
