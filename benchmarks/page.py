@@ -22,8 +22,8 @@ HEAD = """\
 # Performance
 
 Ratios, measured in one run, each against something that was measured beside it: seconds are those of one machine, ratios
-mostly are not. Every contestant runs in every round, one after the other; a ratio is taken inside a round, and the median of the
-rounds counts. Memory is what the operating system says of fresh processes (VmHWM). Disk caches are warm.
+mostly are not. Contestants run one after the other in each round; a ratio is taken inside a round, and the median of the rounds
+counts. Memory is what the operating system says of fresh processes (VmHWM). Disk caches are warm.
 
 `make bench` measures all of this again and writes this page: 20 minutes on two quiet cores, and 3 GB of disk below
 `.ledgerframes/bench`, where the history it makes is kept for the next time. `python benchmarks/run.py --quick` goes through
