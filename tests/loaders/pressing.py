@@ -19,6 +19,7 @@ import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.loaders import by_range
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.store import LEDGER as PAGES
 
 LEDGER = {"events": 600, "days": 1}
 HISTORY = {"events": 900, "days": 3}
@@ -42,7 +43,8 @@ def follow(folder: Path) -> None:
         for step in range(1, 11):
             time.sleep(0.02)
             box.at((time_now + (pd.Timestamp(end) - time_now) * step / 10).to_pydatetime())
-        time.sleep(1)
+        while net.store.highest(PAGES) < net.ledger.ledger_end():  # however slow the machine is
+            time.sleep(0.05)
         press()
 
     threading.Thread(target=grow, daemon=True).start()
