@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import pyarrow.parquet as pq
 
 from ledgerframes.api.update_format import SHAPES, UpdateFormat
 from ledgerframes.errors import CoverageError, LedgerframesError
+from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing, by_id, by_offset, by_range
 from ledgerframes.loaders.bulk import load_bulk
-from ledgerframes.loaders.bulk_listing import Folder
 from ledgerframes.loaders.bulk_object import FILE
 from ledgerframes.loaders.bulk_reading import BulkKind
 from ledgerframes.network import Network
@@ -273,46 +272,34 @@ def _offsets_again(net: Network, segment: Segment, span: OffsetSpan, update_form
 def _objects_again(net: Network, segment: Segment, objects: Objects) -> Fetch:
     if segment.source == FILE:
         raise _Lost("it was read from a file: forget it, and load the file again")
-    unlisted = objects.object_keys - _listed(net, segment.stream, objects)
-    if unlisted:
-        raise _Lost(f"{min(unlisted)} is not listed any more")
+    named = segment.stream in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name)
+    load = _named_again(net, segment.stream, objects) if named else _folder_again(net, segment.stream, objects)
 
     def fetch() -> str:
-        _load_objects(net, segment.stream, objects)
+        load()
         return _compared(segment, _rows_now(net, segment))
 
     return fetch
 
 
-def _listed(net: Network, stream: str, objects: Objects) -> frozenset[str]:
-    """What the network lists of the folders of objects; whoever named objects did not ask for a list."""
-    if STREAMS[stream] in (BULK_BY_KEY, BULK_ACS_BY_KEY):
-        return objects.object_keys
-    folders: list[Folder] = []
-    for since, until in _ranges(objects):
-        if stream == BULK.name:
-            folders += bulk_listing.folders_of_updates(net, Window(since, until), None)
-        else:
-            folders.append(bulk_listing.snapshot_folder(net, since, None))
-    return frozenset(task.object_key for folder in folders for task in folder.tasks)
+def _named_again(net: Network, stream: str, objects: Objects) -> Callable[[], Frames]:
+    kind: BulkKind = "updates" if stream == BULK_BY_KEY.name else "acs"
+    return lambda: load_bulk(net, object_keys=sorted(objects.object_keys), kind=kind, progress=False)
 
 
-def _load_objects(net: Network, stream: str, objects: Objects) -> None:
-    """Read objects again the way they were read: with the rest of their folder, or by key."""
-    kind: BulkKind = "updates" if STREAMS[stream] in (BULK, BULK_BY_KEY) else "acs"
-    if STREAMS[stream] in (BULK_BY_KEY, BULK_ACS_BY_KEY):
-        load_bulk(net, object_keys=sorted(objects.object_keys), kind=kind, progress=False)
-        return
-    for since, until in _ranges(objects):
-        if kind == "updates":
-            load_bulk(net, since=since, until=until, progress=False)
-        else:
-            load_bulk(net, kind=kind, at=since, progress=False)
-
-
-def _ranges(objects: Objects) -> set[tuple[datetime, datetime]]:
-    """The folders of objects, as ranges."""
-    return {(key.since, key.until) for key in map(ObjectKey.parse, objects.object_keys)}
+def _folder_again(net: Network, stream: str, objects: Objects) -> Callable[[], Frames]:
+    """Objects of a listing are read with the rest of their folder; one segment holds those of one folder only."""
+    key = ObjectKey.parse(min(objects.object_keys))
+    if stream == BULK.name:
+        folders = bulk_listing.folders_of_updates(net, Window(key.since, key.until), None)
+    else:
+        folders = [bulk_listing.snapshot_folder(net, key.since, None)]
+    unlisted = objects.object_keys - {task.object_key for folder in folders for task in folder.tasks}
+    if unlisted:
+        raise _Lost(f"{min(unlisted)} is not listed any more")
+    if stream == BULK.name:
+        return lambda: load_bulk(net, since=key.since, until=key.until, progress=False)
+    return lambda: load_bulk(net, kind="acs", at=key.since, progress=False)
 
 
 def _rows_now(net: Network, segment: Segment) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from equality import assert_equal, every_table
+from processes import begun, ended
 
 import ledgerframes as lf
 from ledgerframes.sandbox import Sandbox
@@ -34,37 +34,17 @@ print("done", flush=True)
 """
 
 
-def sync(store: Path) -> subprocess.Popen[str]:
-    """Start a sync in a process of its own; it has imported everything when this returns."""
-    process = subprocess.Popen([sys.executable, "-c", SYNC, str(store)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    return process
-
-
-def ended(process: subprocess.Popen[str]) -> int:
-    """Wait for a process and close its pipe."""
-    process.communicate()
-    return process.returncode
-
-
-def every_table(store: Path) -> dict[str, pd.DataFrame]:
-    frames = lf.load_events(lf.connect("sandbox", store=store, offline=True, **WORLD), **WHOLE)
-    return {name: frames.read(name) for name in frames.tables}
-
-
-def assert_equal(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
-    for name, frame in left.items():
-        pd.testing.assert_frame_equal(frame, right[name], obj=name)
+def stored(store: Path) -> dict[str, pd.DataFrame]:
+    return every_table(lf.load_events(lf.connect("sandbox", store=store, offline=True, **WORLD), **WHOLE))
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, pd.DataFrame], float]:
     """Every table after a run that nobody disturbed, and how long the run took."""
     store = tmp_path_factory.mktemp("undisturbed")
-    process, began = sync(store), time.monotonic()
+    process, began = begun(SYNC, store), time.monotonic()
     assert ended(process) == 0
-    return every_table(store), time.monotonic() - began
+    return stored(store), time.monotonic() - began
 
 
 def test_killed_twenty_times_the_store_equals_an_undisturbed_one(
@@ -74,20 +54,20 @@ def test_killed_twenty_times_the_store_equals_an_undisturbed_one(
     chance = random.Random(7)
     killed = 0
     for _ in range(KILLS):
-        process = sync(tmp_path)
+        process = begun(SYNC, tmp_path)
         time.sleep(chance.uniform(0, seconds / 4))
         process.kill()
         killed += ended(process) != 0
     assert killed >= KILLS // 2, "the runs were over before they could be killed"
-    process = sync(tmp_path)
+    process = begun(SYNC, tmp_path)
     assert ended(process) == 0
-    assert_equal(every_table(tmp_path), expected)
+    assert_equal(stored(tmp_path), expected)
 
 
 def test_two_processes_on_one_store_double_nothing(tmp_path: Path, undisturbed: tuple[dict[str, pd.DataFrame], float]) -> None:
-    both = [sync(tmp_path), sync(tmp_path)]
+    both = [begun(SYNC, tmp_path), begun(SYNC, tmp_path)]
     assert [ended(process) for process in both] == [0, 0]
-    assert_equal(every_table(tmp_path), undisturbed[0])
+    assert_equal(stored(tmp_path), undisturbed[0])
 
 
 @pytest.fixture

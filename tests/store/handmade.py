@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pandas as pd
 import pyarrow as pa
+from equality import every_table
 
 from ledgerframes.frames import Frames
 from ledgerframes.store import EVENTS, Extent, Span, Store, Stream
@@ -55,14 +56,7 @@ def spans(store: Store, *edges: int, source: str = "a") -> None:
 
 
 def frames(store: Store, stream: Stream = EVENTS) -> dict[str, pd.DataFrame]:
-    shown = Frames(store.snapshot(stream), [table.name for table in stream.tables])
-    return {name: shown.read(name) for name in shown.tables}
-
-
-def assert_same(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
-    assert left.keys() == right.keys()
-    for name, frame in left.items():
-        pd.testing.assert_frame_equal(frame, right[name], obj=name)
+    return every_table(Frames(store.snapshot(stream), [table.name for table in stream.tables]))
 
 
 def extents(store: Store, stream: Stream = EVENTS) -> list[tuple[int, int]]:

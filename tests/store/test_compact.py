@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from handmade import assert_same, extents, frames, put, spans
+from equality import assert_equal
+from handmade import extents, frames, put, spans
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +75,7 @@ def test_any_commits_and_compactions_read_like_the_commits_alone(kind: str, step
             for store in (merged, plain):
                 times = [] if empty else list(range(low, low + length))
                 put(store, stream, extent(low, low + length), times, final=final, source=source)
-        assert_same(frames(merged, stream), frames(plain, stream))
+        assert_equal(frames(merged, stream), frames(plain, stream))
         for final in (True, False):
             assert covered(merged, stream, final) == covered(plain, stream, final)
         assert len(merged.segments(stream)) <= len(plain.segments(stream))
@@ -101,7 +102,7 @@ def test_row_groups_are_full_and_nothing_is_lost_at_their_edges(lengths: list[in
         spans(store, *store_edges)
         before = frames(store)
         compact(store)
-        assert_same(frames(store), before)
+        assert_equal(frames(store), before)
         (segment,) = store.segments(EVENTS)
         groups = pq.ParquetFile(store.place.full(segment.files["updates"].path)).metadata
         sizes = [groups.row_group(group).num_rows for group in range(groups.num_row_groups)]
@@ -219,7 +220,7 @@ def test_what_another_process_has_changed_is_not_merged_and_leaves_nothing(
     assert (done.segments_before, done.segments_after) == (2, 2)
     assert set(tmp_path.rglob("*.parquet")) == files
     assert len(store.segments(EVENTS)) == 1
-    assert_same(frames(store), expected)
+    assert_equal(frames(store), expected)
 
 
 def test_what_another_process_has_merged_and_pruned_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,8 +257,8 @@ def test_readers_of_an_older_snapshot_go_on_until_files_are_pruned(tmp_path: Pat
     spans(store, 0, 3, 6)
     older, expected = store.snapshot(EVENTS), frames(store)
     compact(store)
-    assert_same({name: Frames(older, [name]).read(name) for name in expected}, expected)
+    assert_equal({name: Frames(older, [name]).read(name) for name in expected}, expected)
     prune(store, grace=NO_GRACE)
     with pytest.raises(StoreError, match=r"The file updates/m4_.* is gone"):
         Frames(older, ["updates"]).read("updates")
-    assert_same(frames(store), expected)
+    assert_equal(frames(store), expected)

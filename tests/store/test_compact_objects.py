@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from handmade import assert_same, frames, put
+from equality import assert_equal
+from handmade import frames, put
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,11 +37,11 @@ def test_objects_of_a_folder_become_one_and_are_still_known_by_key(tmp_path: Pat
     expected = frames(store, BULK)
     (done,) = compact(store)
     assert (done.segments_before, done.segments_after) == (12, 1)
-    assert_same(frames(store, BULK), expected)
+    assert_equal(frames(store, BULK), expected)
     assert store.holds(BULK) == frozenset().union(*(extent.object_keys for extent in objects))
     put_object(store, objects[5])  # another process was slower
     assert len(store.segments(BULK)) == 1
-    assert_same(frames(store, BULK), expected)
+    assert_equal(frames(store, BULK), expected)
 
 
 def test_objects_that_are_no_neighbours_stay_apart(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from handmade import assert_same
+from equality import assert_equal, every_table
+from processes import begun, ended
 
 import ledgerframes as lf
-from ledgerframes.frames import Frames
 from ledgerframes.loaders import by_range
 from ledgerframes.store import EVENTS
 from ledgerframes.store.compact import compact
@@ -46,22 +46,6 @@ lf.load_events(net, **{WHOLE!r})
 """
 
 
-def compacting(store: Path, *more: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-c", COMPACT, str(store), *more], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    return process
-
-
-def ended(process: subprocess.Popen[str]) -> int:
-    process.communicate()
-    return process.returncode
-
-
-def every_table(shown: Frames) -> dict[str, pd.DataFrame]:
-    return {name: shown.read(name) for name in shown.tables}
-
-
 def stored(store: Path) -> dict[str, pd.DataFrame]:
     return every_table(lf.load_events(lf.connect("sandbox", store=store, offline=True, **WORLD), **WHOLE))
 
@@ -81,30 +65,30 @@ def in_pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_killed_at_any_moment_every_table_reads_the_same(tmp_path: Path, in_pieces: Path) -> None:
     expected = stored(in_pieces)
     shutil.copytree(in_pieces, tmp_path / "whole")
-    process, began = compacting(tmp_path / "whole"), time.monotonic()
+    process, began = begun(COMPACT, tmp_path / "whole"), time.monotonic()
     assert ended(process) == 0
     seconds = time.monotonic() - began
-    assert_same(stored(tmp_path / "whole"), expected)
+    assert_equal(stored(tmp_path / "whole"), expected)
     chance, killed = random.Random(3), 0
     for kill in range(KILLS):
         store = tmp_path / f"killed{kill}"
         shutil.copytree(in_pieces, store)
-        process = compacting(store)
+        process = begun(COMPACT, store)
         time.sleep(chance.uniform(0, seconds))
         process.kill()
         killed += ended(process) != 0
-        assert_same(stored(store), expected)
+        assert_equal(stored(store), expected)
         compact(lf.connect("sandbox", store=store, **WORLD).store)
-        assert_same(stored(store), expected)
+        assert_equal(stored(store), expected)
     assert killed >= KILLS // 2, "the runs were over before they could be killed"
 
 
 def test_one_process_syncs_while_another_compacts(tmp_path: Path, in_pieces: Path) -> None:
-    process = compacting(tmp_path, "for ever")
+    process = begun(COMPACT, tmp_path, "for ever")
     assert subprocess.run([sys.executable, "-c", SYNC, str(tmp_path)], check=False).returncode == 0
     assert process.poll() is None, "the compaction has failed"
     process.kill()
     ended(process)
-    assert_same(stored(tmp_path), stored(in_pieces))
+    assert_equal(stored(tmp_path), stored(in_pieces))
     compact(lf.connect("sandbox", store=tmp_path, **WORLD).store)
-    assert_same(stored(tmp_path), stored(in_pieces))
+    assert_equal(stored(tmp_path), stored(in_pieces))
