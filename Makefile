@@ -44,7 +44,7 @@ docs: .venv/ready  ## Write the generated pages of docs/
 data: .venv/ready  ## Write the sample in data/
 	$(BIN)/python data/make.py
 
-bench: .venv/ready  ## Measure everything (20 minutes), and write docs/performance.md
+bench: .venv/ready  ## Measure everything (25 to 40 minutes), and write docs/performance.md
 	$(BIN)/python benchmarks/sync_memory.py
 	$(BIN)/python benchmarks/run.py
 

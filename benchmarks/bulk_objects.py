@@ -19,12 +19,11 @@ from measuring import (
     frames_of,
     fresh,
     interleaved,
-    middle,
     peak_megabytes,
     put_together,
-    ratio,
     sampled,
 )
+from rounds import busy, middle, ratio
 from table_building import segments
 
 import ledgerframes as lf
@@ -59,7 +58,7 @@ def one_process(path: Path, rounds: int) -> Row:
     finally:
         pa.set_cpu_count(threads)
     note = f"{megabytes:,.0f} MB of lines at {megabytes / middle(taken, 'object'):.0f} MB/s; "
-    note += f"tables alone {megabytes / middle(taken, 'tables alone'):.0f} MB/s"
+    note += f"tables alone {megabytes / middle(taken, 'tables alone'):.0f} MB/s; {busy(taken)}"
     return Row.of(
         Figure(
             "zstd object to committed Parquet, to building alone", ratio(taken, "tables alone", "object"), 0.75, 0.6, note=note
@@ -92,7 +91,8 @@ def two_processes(paths: list[Path], rounds: int) -> Row:
         for executor in (one, two):
             committed(paths[:4], executor)
         taken = interleaved(rounds, {"one": lambda: committed(paths, one), "two": lambda: committed(paths, two)}, warm=False)
-    note = f"{len(paths)} equal objects; workers have no threads beside them: one process with idle cores uses threads instead"
+    note = f"{len(paths)} equal objects; workers have no threads beside them: one process with idle cores uses threads instead; "
+    note += busy(taken)
     return Row(
         Figure("bulk objects with two processes, to one", ratio(taken, "one", "two"), 1.75, 1.5, note=note),
         "`load_bulk` with an executor of two processes against one of one, all started and warm.",

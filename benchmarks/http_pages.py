@@ -5,7 +5,6 @@ The pages come from memory, from a server in a process of its own on loopback.
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +15,9 @@ from typing import Any
 
 import httpx
 from figures import Figure
-from measuring import Row, empty_store, environment, interleaved, middle, ratio, sampled, say
+from measuring import Row, empty_store, environment, interleaved, sampled, say
 from page_server import DAYS, SERVER_SECONDS
+from rounds import busy, middle, ratio
 
 import ledgerframes as lf
 from ledgerframes.collector import collector_paused
@@ -38,7 +38,7 @@ def http_pages(events: int, rounds: int) -> list[Row]:
     """Measure both against one server."""
     say(f"making pages of {events:,} events")
     with served(events) as url:
-        return [committed_pages(url, rounds), ranges_at_once(url, 2)]
+        return [committed_pages(url, rounds), ranges_at_once(url, min(3, rounds))]
 
 
 @contextmanager
@@ -95,13 +95,19 @@ def committed_pages(url: str, rounds: int) -> Row:
 
     loads = {"committed": lambda: synced(url, parallel=1), "four": lambda: synced(url, parallel=RANGES)}
     taken = interleaved(rounds, {**loads, "transfer": transfer, "build": build})
-    larger = [max(pair) for pair in zip(taken["transfer"], taken["build"], strict=True)]
-    found = statistics.median(ours / theirs for ours, theirs in zip(taken["committed"], larger, strict=True))
+    larger = "transfer" if middle(taken, "transfer") > middle(taken, "build") else "build"
     note = f"{len(asked)} pages, {megabytes:,.0f} MB at {megabytes / middle(taken, 'committed'):.0f} MB/s; "
     note += f"transfer {megabytes / middle(taken, 'transfer'):.0f}, building {megabytes / middle(taken, 'build'):.0f} MB/s"
-    note += f"; with four ranges {middle(taken, 'four') / middle(taken, 'committed'):.2f} times as long"
+    note += f"; with four ranges {ratio(taken, 'four', 'committed'):.2f} times as long; {busy(taken)}"
     return Row.of(
-        Figure("pages over HTTP to committed, to transfer or building", found, 1.2, 1.4, higher_is_better=False, note=note),
+        Figure(
+            "pages over HTTP to committed, to transfer or building",
+            ratio(taken, "committed", larger),
+            1.2,
+            1.4,
+            higher_is_better=False,
+            note=note,
+        ),
         "`load_events` with `parallel=1`, into an empty store, from a server that answers at once: ranges side by side are for "
         "those that take their time. Against the larger of reading the same pages raw with httpx, one after the other, and "
         "decoding and building them from memory on one core.",
@@ -121,7 +127,7 @@ def ranges_at_once(url: str, rounds: int) -> Row:
     requests = at_once(RANGES)
     taken = interleaved(rounds, {"one": lambda: at_once(1), "four": lambda: at_once(RANGES)}, warm=False)
     note = f"{requests} requests of {SERVER_SECONDS * 1000:.0f} ms at least; "
-    note += f"{middle(taken, 'one'):.1f} s and {middle(taken, 'four'):.1f} s"
+    note += f"{middle(taken, 'one'):.1f} s and {middle(taken, 'four'):.1f} s; {busy(taken)}"
     return Row.of(
         Figure("four ranges at once at 150 ms a request, to one", ratio(taken, "one", "four"), 3.6, 2.8, note=note),
         "`load_events` with `parallel=4` and `parallel=1`, and pages of 60 events, from a server that waits 150 ms before "

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
 
 from figures import Figure
-from measuring import Row, environment, middle, ratio
+from measuring import Row, environment
+from rounds import AllCores, Pace, busy, contest, middle, ratio
 
 FOR_LATER = ("matplotlib", "duckdb", "jupyter_core", "jupyterlab", "IPython", "loky", "distributed", "dask", "flask", "httpx")
 SHOWN = 10
@@ -20,17 +22,16 @@ def imports(rounds: int) -> Row:
         json.loads(_output("-c", "import ledgerframes, json, sys; print(json.dumps(list(sys.modules)))"))
     )
     assert not too_early, f"import ledgerframes imports {', '.join(sorted(too_early))}"
-    seconds: dict[str, list[float]] = {"ledgerframes": [], "pandas, pyarrow": []}
-    for number in range(rounds + 1):
-        for names, taken in seconds.items():
-            took = float(_output("-c", CALL.format(names)))
-            if number:  # the first one compiles
-                taken.append(took)
-    note = f"{middle(seconds, 'ledgerframes'):.2f} s and {middle(seconds, 'pandas, pyarrow'):.2f} s"
+    ours, theirs = "ledgerframes", "pandas, pyarrow"
+    with AllCores() as cores:
+        pace = Pace(cores)
+        contestants = {name: functools.partial(pace.measured, functools.partial(_seconds, name)) for name in (ours, theirs)}
+        taken = contest(rounds, contestants)  # the round that does not count compiles
+    note = f"{middle(taken, ours):.2f} s and {middle(taken, theirs):.2f} s; {busy(taken)}"
     return Row.of(
         Figure(
             "import ledgerframes, to importing pandas and pyarrow",
-            ratio(seconds, "ledgerframes", "pandas, pyarrow"),
+            ratio(taken, ours, theirs),
             1.25,
             1.5,
             higher_is_better=False,
@@ -55,6 +56,10 @@ def slowest() -> str:
     end = next(number for number, line in enumerate(lines) if line[-1].strip() == "pandas")
     own = sorted(((int(line[0]), line[-1].strip()) for line in lines[end + 1 :]), reverse=True)
     return "\n".join(f"{microseconds / 1000:>6.1f} ms  {name}" for microseconds, name in own[:SHOWN])
+
+
+def _seconds(names: str) -> float:
+    return float(_output("-c", CALL.format(names)))
 
 
 def _output(*arguments: str) -> str:

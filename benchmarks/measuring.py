@@ -1,13 +1,12 @@
-"""What the benchmarks share: rounds, fresh processes, peak memory, samples of where time goes, and objects of any size."""
+"""What the benchmarks share: fresh processes, peak memory, samples of where time goes, and objects of any size."""
 
 from __future__ import annotations
 
 import atexit
-import gc
+import functools
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure
+from rounds import AllCores, Pace, Round, Run, contest, seconds_of
 
 import ledgerframes as lf
 from ledgerframes.wire.expand import _after_frame
@@ -31,7 +31,6 @@ SAMPLE_SECONDS = 0.005
 SHOWN = 8  # places in a profile
 WAITING = ("threading.py", "selectors.py", "socketserver.py", "thread.py", "_base.py", "queue.py", "measuring.py")
 
-Seconds = dict[str, list[float]]
 _used: list[str] = []  # stores to remove
 
 
@@ -54,33 +53,18 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')}  {text}", file=sys.stderr, flush=True)
 
 
-# -- rounds ---------------------------------------------------------------------------------------------------------
+def interleaved(rounds: int, contestants: Mapping[str, Callable[[], object]], *, warm: bool = True) -> list[Round]:
+    """The calmest rounds of seconds on the wall, of contestants that may use all cores."""
+    with AllCores() as cores:
+        pace = Pace(cores)
 
+        def measured(run: Callable[[], object]) -> Run:
+            try:
+                return pace.measured(lambda: seconds_of(run))
+            finally:
+                sweep()
 
-def interleaved(rounds: int, contestants: Mapping[str, Callable[[], object]], *, warm: bool = True) -> Seconds:
-    """Seconds on the wall of each contestant, one after the other in each round; the first round does not count."""
-    taken: Seconds = {name: [] for name in contestants}
-    for number in range(rounds + warm):
-        for name, run in contestants.items():
-            gc.collect()
-            began = time.perf_counter()
-            kept = run()
-            seconds = time.perf_counter() - began
-            del kept
-            sweep()
-            if number >= warm:
-                taken[name].append(seconds)
-    return taken
-
-
-def ratio(taken: Seconds, one: str, other: str) -> float:
-    """How many times as long one took as another: the median over the rounds."""
-    return statistics.median(mine / theirs for mine, theirs in zip(taken[one], taken[other], strict=True))
-
-
-def middle(taken: Seconds, name: str) -> float:
-    """The median of the seconds."""
-    return statistics.median(taken[name])
+        return contest(rounds, {name: functools.partial(measured, run) for name, run in contestants.items()}, warm=warm)
 
 
 # -- fresh processes and their memory -------------------------------------------------------------------------------

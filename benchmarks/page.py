@@ -22,12 +22,18 @@ HEAD = """\
 # Performance
 
 Ratios, measured in one run, each against something that was measured beside it: seconds are those of one machine, ratios
-mostly are not. Contestants run one after the other in each round; a ratio is taken inside a round, and the median of the rounds
-counts. Memory is what the operating system says of fresh processes (VmHWM). Disk caches are warm.
+mostly are not. Contestants run one after the other in each round; a ratio is taken inside a round, and a median counts.
 
-`make bench` measures all of this again and writes this page: 20 minutes on two quiet cores, and 3 GB of disk below
-`.ledgerframes/bench`, where the history it makes is kept for the next time. `python benchmarks/run.py --quick` goes through
-everything in small, prints its figures, and leaves this page as it is.
+Neighbours make a shared machine slower, and not by one factor for all that runs on it. So a loop that never changes is timed
+before and after each run, and a run waits up to a second for a calm moment. Rounds are held until enough of them were calm, or
+twice as many as count; the calmest count. Only the loop decides which these are, and the notes below say how slow it was in
+them. Memory and the large sync at the end are measured without that.
+
+Memory is what the operating system says of fresh processes (VmHWM). Disk caches are warm.
+
+`make bench` measures all of this again and writes this page: 25 minutes on two quiet cores, 40 on busy ones, and 3 GB of disk
+below `.ledgerframes/bench`, where the history it makes is kept for the next time. `python benchmarks/run.py --quick`
+goes through everything in small, prints its figures, and leaves this page as it is.
 """
 
 

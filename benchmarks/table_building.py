@@ -12,8 +12,6 @@ and both take turns block by block in one process: they have the same memory and
 from __future__ import annotations
 
 import functools
-import gc
-import statistics
 import sys
 import tempfile
 import time
@@ -30,6 +28,7 @@ import pandas as pd
 import pyarrow as pa
 import rivals
 from figures import Figure, as_table
+from rounds import Pace, Run, busy, contest, middle, ratio, seconds_of
 
 from ledgerframes.collector import collector_paused
 from ledgerframes.loaders.gathering import SEGMENT_BYTES
@@ -122,7 +121,9 @@ CONTESTANTS: dict[str, Callable[[Path], object]] = {
     "orjson": walked,
     "pandas": normalized,
 }
-SLOWEST, EVERY_THIRD = "pandas", 3  # in every third round only: it takes longer than the others together
+SLOWEST = "pandas"  # takes longer than the others together, so it has few rounds of its own
+BESIDE = "beside decoding"
+PACE = Pace()  # of this process
 
 
 def beside_decoding(path: Path) -> float:
@@ -156,7 +157,7 @@ def beside_decoding(path: Path) -> float:
 # -- measuring ------------------------------------------------------------------------------------------------------
 
 
-def measure(lines_path: Path, rounds: int = 20) -> list[Figure]:
+def measure(lines_path: Path, rounds: int = 10) -> list[Figure]:
     """Measure the contestants one after the other in each round.
 
     Parameters
@@ -164,37 +165,30 @@ def measure(lines_path: Path, rounds: int = 20) -> list[Figure]:
     lines_path : Path
         Event items as JSON lines, more than 100 MB for figures that mean something.
     rounds : int
-        How often a contestant runs, after one run that does not count; at least 3.
+        How many count; those with pandas are a third of it.
 
     Returns
     -------
     list of Figure
-        Ratios of speeds, each the median of its rounds.
+        Ratios of speeds.
     """
     check_same_tables(lines_path)
-    with ExitStack() as stack:
-        processes = {name: stack.enter_context(_process()) for name in CONTESTANTS}
-        both = stack.enter_context(_process())
-        speeds, beside = [], []
-        for number in range(rounds + 1):
-            names = [name for name in CONTESTANTS if name != SLOWEST or number % EVERY_THIRD == 0]
-            speeds.append({name: processes[name].submit(_speed, name, lines_path).result() for name in names})
-            beside.append(both.submit(beside_decoding, lines_path).result())
-        del speeds[0], beside[0]
-
-    def ratio(name: str, to: str) -> float:
-        return statistics.median(speed[name] / speed[to] for speed in speeds if name in speed and to in speed)
-
     ours = "all tables"
-    of_ours = sorted(speed[ours] for speed in speeds)
-    note = f"{statistics.median(of_ours):.0f} MB/s with the tables kept ({of_ours[0]:.0f} to {of_ours[-1]:.0f}), and then "
-    note += f"{ratio(ours, 'decoded only'):.2f} of decoding in a process of its own"
+    with ExitStack() as stack:
+        runs = {name: _in_a_process(stack, functools.partial(_run, name, lines_path)) for name in CONTESTANTS}
+        beside = _in_a_process(stack, functools.partial(_run_beside, lines_path))
+        taken = contest(rounds, {**{name: run for name, run in runs.items() if name != SLOWEST}, BESIDE: beside})
+        with_slowest = contest(max(1, rounds // 3), {name: runs[name] for name in (ours, SLOWEST)})
+    megabytes = lines_path.stat().st_size / 1e6
+    speeds = sorted(megabytes / held[ours].value for held in taken)
+    note = f"{megabytes / middle(taken, ours):.0f} MB/s with the tables kept ({speeds[0]:.0f} to {speeds[-1]:.0f}), and then "
+    note += f"{ratio(taken, 'decoded only', ours):.2f} of decoding in a process of its own; {busy(taken)}"
     return [
-        Figure("all nine tables, to decoding alone", statistics.median(beside), 0.42, 0.33, note=note),
-        Figure("all nine tables, to DuckDB on one thread", ratio(ours, "DuckDB"), 1.5, 1.15),
-        Figure("all nine tables, to orjson and a row walk", ratio(ours, "orjson"), 3, 2.3),
-        Figure("all nine tables, to pandas.json_normalize", ratio(ours, "pandas"), 14, 10),
-        Figure("traffic and verdict side only, to all nine tables", ratio("verdict side", ours), 1.9, 1.5),
+        Figure("all nine tables, to decoding alone", middle(taken, BESIDE), 0.42, 0.33, note=note),
+        Figure("all nine tables, to DuckDB on one thread", ratio(taken, "DuckDB", ours), 1.5, 1.15),
+        Figure("all nine tables, to orjson and a row walk", ratio(taken, "orjson", ours), 3, 2.3),
+        Figure("all nine tables, to pandas.json_normalize", ratio(with_slowest, SLOWEST, ours), 14, 10),
+        Figure("traffic and verdict side only, to all nine tables", ratio(taken, ours, "verdict side"), 1.9, 1.5),
     ]
 
 
@@ -232,19 +226,20 @@ def _shares(path: Path) -> dict[str, float]:
     return seconds
 
 
-def _process() -> ProcessPoolExecutor:
-    """A process with one core for Arrow."""
-    return ProcessPoolExecutor(1, get_context("spawn"), initializer=pa.set_cpu_count, initargs=(1,))
+def _in_a_process(stack: ExitStack, run: Callable[[], Run]) -> Callable[[], Run]:
+    """The run in a process of its own, always the same, with one core for Arrow."""
+    process = ProcessPoolExecutor(1, get_context("spawn"), initializer=pa.set_cpu_count, initargs=(1,))
+    stack.enter_context(process)
+    return lambda: process.submit(run).result()
 
 
-def _speed(name: str, path: Path) -> float:
-    """Megabytes a second of a contestant."""
-    gc.collect()
-    began = time.process_time()  # not the clock on the wall: neighbours on the machine must not count
-    kept = CONTESTANTS[name](path)
-    seconds = time.process_time() - began
-    del kept
-    return path.stat().st_size / 1e6 / seconds
+def _run(name: str, path: Path) -> Run:
+    """Seconds of processor time, not of the clock on the wall: what else runs on the machine must not count."""
+    return PACE.measured(lambda: seconds_of(lambda: CONTESTANTS[name](path), time.process_time))
+
+
+def _run_beside(path: Path) -> Run:
+    return PACE.measured(lambda: beside_decoding(path))
 
 
 def check_same_tables(path: Path) -> None:

@@ -19,7 +19,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 from figures import Figure
-from measuring import KEPT, Row, interleaved, middle, ratio, sampled, say
+from measuring import KEPT, Row, interleaved, sampled, say
+from rounds import busy, middle, ratio
 
 import ledgerframes as lf
 from ledgerframes.loaders.gathering import SEGMENT_BYTES
@@ -91,7 +92,8 @@ def _against_bare(net: Network, asked: Asked, rounds: int) -> tuple[float, str]:
         pd.testing.assert_frame_equal(ours(), bare())
     assert str(ours().dtypes) == str(bare().dtypes)
     taken = interleaved(rounds, {"ours": ours, "bare": bare})
-    note = f"{len(files):,} files; {middle(taken, 'ours') * 1000:,.0f} ms and {middle(taken, 'bare') * 1000:,.0f} ms"
+    note = f"{len(files):,} files; {middle(taken, 'ours') * 1000:,.0f} ms and {middle(taken, 'bare') * 1000:,.0f} ms; "
+    note += busy(taken)
     return ratio(taken, "ours", "bare"), note
 
 

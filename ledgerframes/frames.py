@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ledgerframes.errors import UsageError
+from ledgerframes.store.extent import recorded
 from ledgerframes.store.reading import batches, damage_named
 from ledgerframes.store.sources import MemorySource, Source
 from ledgerframes.tables import Table
@@ -42,7 +43,7 @@ class _Filter:
         """The filter of one table as an Arrow expression, or None when everything passes."""
         parts: list[pc.Expression] = []
         if self.window and "record_time" in table.column_names:
-            parts.append(_overlapping(self.window, "record_time", "record_time"))
+            parts.append(recorded(self.window.since, self.window.until))
         if self.window and table is BULK_OBJECTS:
             parts.append(_objects_overlapping(self.window))
         if self.update_ids is not None and "update_id" in table.column_names:
@@ -53,22 +54,12 @@ class _Filter:
         return functools.reduce(operator.and_, parts) if parts else None
 
 
-def _overlapping(window: Window, first: str, last: str) -> pc.Expression:
-    """The rows of which something from a first to a last time lies in a window."""
-    since, until = _bounds(window)
-    return (pc.field(first) < until) & (pc.field(last) >= since)
-
-
 def _objects_overlapping(window: Window) -> pc.Expression:
     """The bulk objects with lines in a window; those without lines, or with lines of two migrations, by their folder."""
-    since, until = _bounds(window)
+    since, until = pa.scalar(window.since, TIME), pa.scalar(window.until, TIME)
     folder = pc.field("since").is_null() | ((pc.field("since") < until) & (pc.field("until") > since))
     unclear = pc.field("first_record_time").is_null() | (pc.field("first_migration_id") != pc.field("last_migration_id"))
-    return folder & (unclear | _overlapping(window, "first_record_time", "last_record_time"))
-
-
-def _bounds(window: Window) -> tuple[pa.Scalar, pa.Scalar]:
-    return pa.scalar(window.since, TIME), pa.scalar(window.until, TIME)
+    return folder & (unclear | ((pc.field("first_record_time") < until) & (pc.field("last_record_time") >= since)))
 
 
 def _require_possible(column: pd.Series, wanted: list[Any]) -> None:

@@ -17,8 +17,8 @@ import pyarrow.dataset as ds
 
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.store.extent import recorded
 from ledgerframes.tables.bulk import ACTIVE_CONTRACTS
-from ledgerframes.tables.spec import TIME
 from ledgerframes.times import Time, Window, instant, iso
 from ledgerframes.wire.bulk_keys import ObjectKey
 
@@ -86,7 +86,7 @@ def active_contracts_at(frames: Frames, time: Time, base: pd.DataFrame | None = 
     nodes = frames.scan("tree_events")
     since = BEGINNING if base is None else _time_of(base, until)
     _require_history(frames, Window(since, until))
-    nodes = nodes.filter(_between(since, until)).filter(CREATES | CONSUMES)
+    nodes = nodes.filter(recorded(since, until)).filter(CREATES | CONSUMES)
     contract_ids, is_archival = _lives(nodes)
     consumed = contract_ids.filter(is_archival)
     is_left_out = pc.or_(is_archival, _is_in(contract_ids, consumed))
@@ -181,10 +181,6 @@ def _windows(covered: pd.DataFrame) -> list[Window]:
 
 
 # -- history ----------------------------------------------------------------------------------------------------------
-
-
-def _between(since: datetime, until: datetime) -> pc.Expression:
-    return (pc.field("record_time") >= pa.scalar(since, TIME)) & (pc.field("record_time") < pa.scalar(until, TIME))
 
 
 def _lives(nodes: ds.Dataset) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:

@@ -96,7 +96,7 @@ class Span(Range):
 
     def filter(self) -> pc.Expression:
         """The rows inside, as an Arrow expression."""
-        return (pc.field("migration_id") == self.migration_id) & _recorded(self.low, self.high)
+        return (pc.field("migration_id") == self.migration_id) & recorded(self.low, self.high)
 
     def __str__(self) -> str:
         return f"migration {self.migration_id}, {self.window}"
@@ -259,7 +259,7 @@ class Objects:
 
     def filter(self) -> pc.Expression:
         """The record times of these objects, as an Arrow expression."""
-        return _recorded(self.low, self.high)
+        return recorded(self.low, self.high)
 
     def __str__(self) -> str:
         others = len(self.object_keys) - 1
@@ -366,8 +366,8 @@ def _order(object_key: str) -> tuple[datetime, datetime, str, str, int]:
     return ObjectKey.parse(object_key).order
 
 
-def _recorded(low: int, high: int) -> pc.Expression:
-    """The rows with a record time from low to before high."""
+def recorded(low: int | datetime, high: int | datetime) -> pc.Expression:
+    """The rows with a record time from low to before high, as an Arrow expression; times, or microseconds after 1970."""
     time = pc.field("record_time")
     return (time >= pa.scalar(low, TIME)) & (time < pa.scalar(high, TIME))
 
