@@ -9,7 +9,7 @@ import sys
 
 from figures import Figure
 from measuring import Row, environment
-from rounds import AllCores, Pace, busy, contest, middle, ratio
+from rounds import busy, middle, on_all_cores, ratio
 
 FOR_LATER = ("matplotlib", "duckdb", "jupyter_core", "jupyterlab", "IPython", "loky", "distributed", "dask", "flask", "httpx")
 SHOWN = 10
@@ -23,10 +23,8 @@ def imports(rounds: int) -> Row:
     )
     assert not too_early, f"import ledgerframes imports {', '.join(sorted(too_early))}"
     ours, theirs = "ledgerframes", "pandas, pyarrow"
-    with AllCores() as cores:
-        pace = Pace(cores)
-        contestants = {name: functools.partial(pace.measured, functools.partial(_seconds, name)) for name in (ours, theirs)}
-        taken = contest(rounds, contestants)  # the round that does not count compiles
+    # The round that does not count compiles.
+    taken = on_all_cores(rounds, {names: functools.partial(_seconds, names) for names in (ours, theirs)})
     note = f"{middle(taken, ours):.2f} s and {middle(taken, theirs):.2f} s; {busy(taken)}"
     return Row.of(
         Figure(

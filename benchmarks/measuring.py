@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure
-from rounds import AllCores, Pace, Round, Run, contest, seconds_of
+from rounds import Round, on_all_cores, seconds_of
 
 import ledgerframes as lf
 from ledgerframes.wire.expand import _after_frame
@@ -55,16 +55,14 @@ def say(text: str) -> None:
 
 def interleaved(rounds: int, contestants: Mapping[str, Callable[[], object]], *, warm: bool = True) -> list[Round]:
     """The calmest rounds of seconds on the wall, of contestants that may use all cores."""
-    with AllCores() as cores:
-        pace = Pace(cores)
+    return on_all_cores(rounds, {name: functools.partial(_seconds, run) for name, run in contestants.items()}, warm=warm)
 
-        def measured(run: Callable[[], object]) -> Run:
-            try:
-                return pace.measured(lambda: seconds_of(run))
-            finally:
-                sweep()
 
-        return contest(rounds, {name: functools.partial(measured, run) for name, run in contestants.items()}, warm=warm)
+def _seconds(run: Callable[[], object]) -> float:
+    try:
+        return seconds_of(run)
+    finally:
+        sweep()
 
 
 # -- fresh processes and their memory -------------------------------------------------------------------------------

@@ -88,6 +88,7 @@ def test_a_run_waits_for_a_calm_moment_but_not_for_long(
     assert next(looks, None) is None
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no core can be chosen here")
 def test_the_loop_runs_in_a_process_on_each_core(rounds: ModuleType) -> None:
     allowed = os.sched_getaffinity(0)
     with rounds.AllCores() as cores:
