@@ -195,7 +195,7 @@ class Internal(ServiceError):
 class LedgerError(ServiceError):
     """The ledger API answered with an error of its own; branch on the class, or on :attr:`code`.
 
-    The HTTP status tells little: pruned, past the end and a wrong page token are all 400 (wire facts 4).
+    The HTTP status tells little: pruned, past the end and a wrong page token are all 400 (docs/facts.md#ledger-errors).
 
     Attributes
     ----------
@@ -280,15 +280,15 @@ class AlreadyExists(LedgerError, Conflict):
 
 
 class Overloaded(LedgerError, Busy):
-    """Too much at once: contention on what the participant shares. 409 on the wire, not 429 (wire fact 44)."""
+    """Too much at once: contention on what the participant shares. 409 on the wire, not 429 (docs/facts.md#overload-is-409)."""
 
 
 class LedgerNotAuthenticated(LedgerError, NotAuthenticated):
-    """The ledger does not accept the token, and tells no more (wire fact 45)."""
+    """The ledger does not accept the token, and tells no more (docs/facts.md#redacted-errors)."""
 
 
 class LedgerNotPermitted(LedgerError, NotPermitted):
-    """The token's user lacks a right; the ledger does not tell which (wire fact 45)."""
+    """The token's user lacks a right; the ledger does not tell which (docs/facts.md#redacted-errors)."""
 
 
 class LedgerUnavailable(LedgerError, Unavailable):

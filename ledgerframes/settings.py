@@ -31,7 +31,7 @@ class Vocabulary(BaseModel):
     Attributes
     ----------
     coin, lang : str
-        Filled in wherever they occur on the wire, such as ``{lang}_value_encoding`` (wire facts 0).
+        Filled in wherever they occur on the wire, such as ``{lang}_value_encoding`` (docs/facts.md#network-words).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,9 +63,9 @@ class Limits(BaseModel):
     parallel : int
         Requests under way at once, and ranges read at once.
     page_size : int
-        Items a page; 1000 at most (wire facts 5.2).
+        Items a page; 1000 at most (docs/facts.md#history-paging).
     settle_minutes : float
-        Newer events than this stay provisional: their traffic and activity may still come (wire fact 53).
+        Newer events than this stay provisional: their traffic and activity may still come (docs/facts.md#traffic-arrives-later).
     max_expansion : float
         How many times its size a bulk object may expand to; real ones stay below 40 times.
     """
@@ -109,8 +109,9 @@ class Settings(BaseModel):
     network : str
         Name of the network, and of its folder in the store.
     history_url, ledger_url, wallet_url : tuple of str
-        Hosts of each API, asked in this order: of several operators for the history (wire fact 50), replicas of one participant
-        for the ledger and the wallet, since offsets mean nothing to another (wire fact 34).
+        Hosts of each API, asked in this order: of several operators for the history (docs/facts.md#failover-operators),
+        replicas of one participant
+        for the ledger and the wallet, since offsets mean nothing to another (docs/facts.md#offsets-per-participant).
     token, token_file, token_env : optional
         Bearer token of the ledger and the wallet API, or a callable that gives it; or the file or the environment variable that
         it is read from before each request. One of the three; never shown.

@@ -60,10 +60,11 @@ def active_contracts_at(frames: Frames, time: Time, base: pd.DataFrame | None = 
 
     Notes
     -----
-    Source: creates and consuming exercises of transaction trees (wire fact 66).
+    Source: creates and consuming exercises of transaction trees (docs/facts.md#consuming-exercise-archives).
 
     - Without a base, a contract whose create is not in the history is missing, and its archival changes nothing. A contract that
-      lives on in the next migration keeps its id and is not created again (wire fact 41); archived there, it is gone.
+      lives on in the next migration keeps its id and is not created again (docs/facts.md#contracts-across-migrations);
+      archived there, it is gone.
     - Reassignments change nothing, as in the network's own snapshots: a contract on its way, or on another synchronizer, exists.
       One that came from a synchronizer whose creates are not in the history is only in ``frames.reassignments``.
     - A live network counts an update at exactly the microsecond of a snapshot as before it. This function, like every range of

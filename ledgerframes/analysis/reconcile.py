@@ -42,7 +42,7 @@ def paid_traffic(ledger: Frames, history: Frames) -> pd.DataFrame:
 
     Notes
     -----
-    Source: order, JsTransaction.paidTrafficCost and EventHistoryTrafficSummary. Missing is not 0 (questions T10, #17).
+    Source: docs/facts.md#traffic-fields. Missing is not 0 (docs/facts.md#paid-cost-missing).
 
     Examples
     --------

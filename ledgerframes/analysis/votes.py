@@ -31,7 +31,7 @@ __all__ = ["COLUMNS", "over_time"]
 def over_time(votes: pd.DataFrame, stale_days: float = 30.0) -> pd.DataFrame:
     """Median and spread of the price votes at each snapshot, and how many are stale.
 
-    This is the network's own conversion rate, never a market price (questions T11).
+    This is the network's own conversion rate, never a market price (docs/facts.md#two-prices).
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def over_time(votes: pd.DataFrame, stale_days: float = 30.0) -> pd.DataFrame:
 
     Notes
     -----
-    Source: wire facts 5.6; only the latest votes are served, so the history is that of the snapshots kept (questions T12).
+    Source: docs/facts.md#name-rules-and-price-votes; only the latest votes are served, so the history is that of the
+    snapshots kept (docs/facts.md#latest-votes-only).
 
     Examples
     --------

@@ -33,7 +33,7 @@ class Download:
 
 
 class BulkReads:
-    """The operations on bulk objects (wire facts 6). The tag is pre-alpha: not every network offers them."""
+    """The operations on bulk objects (docs/facts.md#bulk-storage). The tag is pre-alpha: not every network offers them."""
 
     transport: Transport
 
@@ -53,7 +53,8 @@ class BulkReads:
 
         Notes
         -----
-        Source: wire facts 6, POST /v0/history/bulk/updates. Objects come in string order of their keys, 10 before 2.
+        Source: docs/facts.md#bulk-storage, POST /v0/history/bulk/updates. Objects come in string order of their keys, 10
+        before 2.
         """
         request: dict[str, Any] = {"start_record_time": iso(since), "end_record_time": iso(until), "page_size": page_size}
         if page_token is not None:
@@ -70,7 +71,7 @@ class BulkReads:
 
         Notes
         -----
-        Source: wire facts 6, GET /v0/history/bulk/acs.
+        Source: docs/facts.md#bulk-storage, GET /v0/history/bulk/acs.
         """
         params = {} if at_or_before is None else {"at_or_before_record_time": iso(at_or_before)}
         return decode(self.transport.get("/v0/history/bulk/acs", params).body, ActiveContractsListing, CONTRACTS)
@@ -85,7 +86,7 @@ class BulkReads:
 
         Notes
         -----
-        Source: wire facts 6, POST /v0/history/bulk/checksums.
+        Source: docs/facts.md#bulk-storage, POST /v0/history/bulk/checksums.
         """
         answer = self.transport.post("/v0/history/bulk/checksums", {"object_keys": object_keys})
         return [checksum.value for checksum in decode(answer.body, Checksums, CHECKSUMS).checksums]
@@ -105,7 +106,7 @@ class BulkReads:
 
         Notes
         -----
-        Source: order, GET /v0/history/bulk/download/{object_key}; wire facts 6.
+        Source: docs/facts.md#bulk-storage, GET /v0/history/bulk/download/{object_key}; docs/facts.md#bulk-storage.
         """
         return self.transport.get(_path(object_key)).body
 
@@ -128,7 +129,8 @@ class BulkReads:
 
         Notes
         -----
-        Source: order, GET /v0/history/bulk/download/{object_key}. It goes on by Range where a service knows that.
+        Source: docs/facts.md#bulk-storage, GET /v0/history/bulk/download/{object_key}. It goes on by Range where a service
+        knows that.
         """
         return self.transport.in_turn(lambda url: _Downloading(self.transport, url, _path(object_key), target).all_of_it())
 

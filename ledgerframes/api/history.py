@@ -27,7 +27,7 @@ MAX_PAGE_SIZE = 1000
 
 @dataclass(frozen=True)
 class Cursor:
-    """A place in the order of the history: everything strictly after it comes next (wire facts 5.2)."""
+    """A place in the order of the history: everything strictly after it comes next (docs/facts.md#history-paging)."""
 
     migration_id: int
     record_time: datetime
@@ -81,7 +81,7 @@ class History(BulkReads):
 
         Notes
         -----
-        Source: order, GET /v0/events/{update_id}.
+        Source: docs/facts.md#event-items, GET /v0/events/{update_id}.
         """
         return self.decode_event(self.event_answer(update_id, value_encoding=value_encoding))
 
@@ -109,7 +109,7 @@ class History(BulkReads):
 
         Notes
         -----
-        Source: wire facts 5.2, POST /v0/events.
+        Source: docs/facts.md#history-paging, POST /v0/events.
         """
         return self.transport.post("/v0/events", self._page_request(after, page_size, value_encoding))
 
@@ -130,11 +130,11 @@ class History(BulkReads):
         Raises
         ------
         NotFound
-            If the id is unknown, or belongs to a request that was rejected or is private (wire fact 2).
+            If the id is unknown, or belongs to a request that was rejected or is private (docs/facts.md#updates-not-visible).
 
         Notes
         -----
-        Source: wire facts 5.1, GET /v2/updates/{update_id}.
+        Source: docs/facts.md#history-operations, GET /v2/updates/{update_id}.
         """
         path = f"/v2/updates/{_segment(update_id)}"
         answer = self.transport.get(path, {self._encoding_name: _known_encoding(value_encoding)})
@@ -147,7 +147,7 @@ class History(BulkReads):
 
         Notes
         -----
-        Source: wire facts 5.2, POST /v2/updates. Rejected and private requests have no update.
+        Source: docs/facts.md#history-paging, POST /v2/updates. Rejected and private requests have no update.
         """
         answer = self.transport.post("/v2/updates", self._page_request(after, page_size, value_encoding))
         return decode(answer.body, UpdatesPage, "POST /v2/updates").transactions
@@ -163,7 +163,8 @@ class History(BulkReads):
 
         Notes
         -----
-        Source: order, GET /v0/updates/{update_id}, deprecated in 0.5.10. Event ids begin with ``#`` there (wire fact 21).
+        Source: docs/facts.md#history-operations, GET /v0/updates/{update_id}, deprecated in 0.5.10. Event ids begin with
+        ``#`` there (docs/facts.md#event-id-prefix).
         """
         path = f"/v0/updates/{_segment(update_id)}"
         return decode(self.transport.get(path, {"lossless": str(lossless).lower()}).body, Update, f"GET {path}")
@@ -183,7 +184,8 @@ class History(BulkReads):
 
         Notes
         -----
-        Source: order, POST /v0/ans-rules; wire facts 5.6 (both ids are plain text, and the body is ``{}`` at least).
+        Source: POST /v0/ans-rules; docs/facts.md#name-rules-and-price-votes (both ids are plain text, and the body is
+        ``{}`` at least).
         """
         cached = {"cached_ans_rules_contract_id": cached_contract_id, "cached_ans_rules_domain_id": cached_domain_id}
         answer = self.transport.post("/v0/ans-rules", {name: value for name, value in cached.items() if value is not None})
@@ -194,7 +196,8 @@ class History(BulkReads):
 
         Notes
         -----
-        Source: order, GET /v0/coin-price/votes; the path and the answer's key have the network's own word (wire facts 0).
+        Source: docs/facts.md#name-rules-and-price-votes, GET /v0/coin-price/votes; the path and the answer's key have the
+        network's own word (docs/facts.md#network-words).
         """
         path, key = f"/v0/{self._coin}-price/votes", f"{self._coin}_price_votes"
         members = decode(self.transport.get(path).body, dict[str, msgspec.Raw], f"GET {path}")

@@ -18,7 +18,8 @@ class Ledger(LedgerReads, LedgerInventory, LedgerWrites):
     """Client of one participant's ledger API.
 
     Every method asks the service; loaders are what remembers. Reads are tried again when that may help, writes never. Several
-    hosts must be replicas of one participant: offsets and page tokens mean nothing to another (wire facts 32, 34). Operations
+    hosts must be replicas of one participant: offsets and page tokens mean nothing to another
+    (docs/facts.md#page-token-binding and docs/facts.md#offsets-per-participant). Operations
     that have no method of their own here are called by name with :meth:`call`; ``ledgerframes.operations()`` lists all.
 
     Parameters

@@ -1,4 +1,7 @@
-"""Requests of the ledger API looked at before they are sent: what is misspelt there is ignored there (wire fact 29)."""
+"""Requests of the ledger API looked at before they are sent: what is misspelt there is ignored there.
+
+See docs/facts.md#misspelt-filters.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, GET /v2/version.
+        Source: docs/facts.md#ledger-operations, GET /v2/version.
         """
         return self._read("version", LedgerVersion)
 
@@ -45,7 +45,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, GET /v2/state/ledger-end.
+        Source: docs/facts.md#ledger-operations, GET /v2/state/ledger-end.
         """
         return self._read("ledger_end", LedgerEnd).offset
 
@@ -54,16 +54,16 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, GET /v2/state/latest-pruned-offsets.
+        Source: docs/facts.md#ledger-operations, GET /v2/state/latest-pruned-offsets.
         """
         return self._read("latest_pruned_offsets", PrunedOffsets)
 
     def participant_id(self) -> str:
-        """Read the participant's id: what its offsets belong to (wire fact 34).
+        """Read the participant's id: what its offsets belong to (docs/facts.md#offsets-per-participant).
 
         Notes
         -----
-        Source: order and wire facts 3, GET /v2/parties/participant-id.
+        Source: docs/facts.md#ledger-operations, GET /v2/parties/participant-id.
         """
         return self._read("participant_id", ParticipantId).participant_id
 
@@ -80,13 +80,13 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, GET /v2/state/connected-synchronizers.
+        Source: docs/facts.md#ledger-operations, GET /v2/state/connected-synchronizers.
         """
         params = {"party": party, "participantId": participant_id, "identityProviderId": identity_provider_id}
         return self._read("connected_synchronizers", ConnectedSynchronizers, params=params).connected_synchronizers or []
 
     def ready(self) -> dict[str, int]:
-        """The status each host answers ``/readyz`` with, at the root of the ledger API (wire facts 3)."""
+        """The status each host answers ``/readyz`` with, at the root of the ledger API (docs/facts.md#ledger-operations)."""
         return {url: self.transport.probe(url, "/readyz") for url in self.transport.urls}
 
     def live(self) -> dict[str, int]:
@@ -116,7 +116,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, GET /v2/parties.
+        Source: docs/facts.md#ledger-operations, GET /v2/parties.
         """
         checked_page_size(page_size, "page_size")
         params = {
@@ -145,7 +145,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: order and wire facts 3, GET /v2/parties/{party}.
+        Source: docs/facts.md#ledger-operations, GET /v2/parties/{party}.
         """
         return self._read("party", PartiesPage, party=party).party_details or []
 
@@ -159,7 +159,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 1, GET /v2/users/{user-id}/rights.
+        Source: docs/facts.md#authentication, GET /v2/users/{user-id}/rights.
         """
         return self._read("user_rights", UserRights, user_id=user_id).listed("GET /v2/users/{user-id}/rights")
 
@@ -168,7 +168,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, GET /v2/authenticated-user.
+        Source: docs/facts.md#ledger-operations, GET /v2/authenticated-user.
         """
         return self.call("authenticated_user")
 
@@ -179,7 +179,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, GET /v2/packages.
+        Source: docs/facts.md#ledger-operations, GET /v2/packages.
         """
         return self._read("packages", PackageIds).package_ids or []
 
@@ -188,7 +188,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: order and wire facts 3, GET /v2/packages/{package-id}.
+        Source: docs/facts.md#ledger-operations, GET /v2/packages/{package-id}.
         """
         return self._send("package", package_id=package_id).body
 
@@ -197,7 +197,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, GET /v2/packages/{package-id}/status.
+        Source: docs/facts.md#ledger-operations, GET /v2/packages/{package-id}/status.
         """
         return self._read("package_status", PackageStatus, package_id=package_id).package_status
 
@@ -221,7 +221,7 @@ class LedgerInventory(LedgerCalls):
 
         Notes
         -----
-        Source: order and wire facts 3, POST /v2/package-vetting/list. Any authenticated user may call it.
+        Source: docs/facts.md#ledger-operations, POST /v2/package-vetting/list. Any authenticated user may call it.
         """
         checked_page_size(page_size, "page_size")
         body = {

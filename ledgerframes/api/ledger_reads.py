@@ -39,13 +39,13 @@ class LedgerReads(LedgerCalls):
         UsageError
             If the request has unknown members, no filter, or offsets that make no sense; before anything is sent.
         InvalidPageToken
-            If anything but the token changed since the page before, the page size included (wire fact 32).
+            If anything but the token changed since the page before, the page size included (docs/facts.md#page-token-binding).
         PrunedOffset, OffsetAfterEnd
             If the range lies outside what the participant has.
 
         Notes
         -----
-        Source: order, POST /v2/updates/get-updates-page; wire facts 2. Since ledger API 3.5.
+        Source: POST /v2/updates/get-updates-page; docs/facts.md#update-pages. Since ledger API 3.5.
         """
         return self._send("get_updates_page", body=checked_page_request(request))
 
@@ -76,11 +76,11 @@ class LedgerReads(LedgerCalls):
         Raises
         ------
         TooManyElements
-            If there are more than the participant's list limit, 200 by default (wire fact 37).
+            If there are more than the participant's list limit, 200 by default (docs/facts.md#list-limit).
 
         Notes
         -----
-        Source: wire facts 3, POST /v2/updates.
+        Source: docs/facts.md#ledger-operations, POST /v2/updates.
         """
         body: dict[str, Any] = {
             "beginExclusive": checked_offset(after, "after"),
@@ -102,7 +102,7 @@ class LedgerReads(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, POST /v2/updates/update-by-id.
+        Source: docs/facts.md#ledger-operations, POST /v2/updates/update-by-id.
         """
         body = {"updateId": checked_text(update_id, "update_id"), "updateFormat": checked_filter(update_format, "updateFormat")}
         return self._send("update_by_id", body=body)
@@ -133,7 +133,8 @@ class LedgerReads(LedgerCalls):
 
         Notes
         -----
-        Source: order and wire facts 3, POST /v2/commands/command-completions. Since ledger API 3.5; :meth:`completions` goes
+        Source: docs/facts.md#ledger-operations, POST /v2/commands/command-completions. Since ledger API 3.5;
+        :meth:`completions` goes
         back further.
         """
         body = {"parties": list(parties), "beginExclusive": checked_offset(after, "after")}
@@ -152,7 +153,7 @@ class LedgerReads(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, POST /v2/commands/completions.
+        Source: docs/facts.md#ledger-operations, POST /v2/commands/completions.
         """
         body: dict[str, Any] = {"parties": list(parties), "beginExclusive": checked_offset(after, "after")}
         if user_id is not None:
@@ -216,7 +217,8 @@ class LedgerReads(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, POST /v2/state/active-contracts-page. Since ledger API 3.5. :meth:`decode_active_contracts` reads
+        Source: docs/facts.md#ledger-operations, POST /v2/state/active-contracts-page. Since ledger API 3.5.
+        :meth:`decode_active_contracts` reads
         the head of the page.
         """
         checked_page_size(max_page_size, "max_page_size")
@@ -247,7 +249,7 @@ class LedgerReads(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, POST /v2/state/active-contracts.
+        Source: docs/facts.md#ledger-operations, POST /v2/state/active-contracts.
         """
         body = {
             "activeAtOffset": checked_offset(active_at_offset, "active_at_offset"),
@@ -265,7 +267,8 @@ class LedgerReads(LedgerCalls):
 
         Notes
         -----
-        Source: order and wire facts 3, POST /v2/events/events-by-contract-id. :meth:`decode_contract_events` tells the two apart.
+        Source: docs/facts.md#ledger-operations, POST /v2/events/events-by-contract-id. :meth:`decode_contract_events` tells
+        the two apart.
         """
         body = {
             "contractId": checked_text(contract_id, "contract_id"),
@@ -283,7 +286,7 @@ class LedgerReads(LedgerCalls):
 
         Notes
         -----
-        Source: wire facts 3, POST /v2/contracts/contract-by-id.
+        Source: docs/facts.md#ledger-operations, POST /v2/contracts/contract-by-id.
         """
         body: dict[str, Any] = {"contractId": checked_text(contract_id, "contract_id")}
         if querying_parties:
@@ -292,6 +295,6 @@ class LedgerReads(LedgerCalls):
 
 
 def _list_limits(limit: int | None, idle_ms: int | None) -> dict[str, Any]:
-    """The query of the operations that list (wire facts 3)."""
+    """The query of the operations that list (docs/facts.md#ledger-operations)."""
     checked_page_size(limit, "limit")
     return {"limit": limit, "stream_idle_timeout_ms": idle_ms}

@@ -1,4 +1,7 @@
-"""Bad statuses of the ledger API turned into errors: by its code first, then its category, then the status (wire facts 4)."""
+"""Bad statuses of the ledger API turned into errors: by its code first, then its category, then the status.
+
+See docs/facts.md#ledger-errors.
+"""
 
 from __future__ import annotations
 
@@ -220,7 +223,10 @@ def _next_step(kind: type[LedgerError], context: Mapping[str, str]) -> str:
 
 
 def _text_error(text: str, endpoint: str, host: str) -> InvalidRequest:
-    """A 400 as plain text: the participant could not read the body (wire facts 4). The text is kept whole as the cause."""
+    """A 400 as plain text: the participant could not read the body (docs/facts.md#ledger-errors).
+
+    The text is kept whole as the cause.
+    """
     said = _in_one_line(text)
     shown = f": {said[:500]}" if said else ""
     message = f"{host} answered {endpoint} with 400{shown}. Check the arguments of the call, and the members of the body."

@@ -16,7 +16,8 @@ __all__ = ["LedgerWrites"]
 class LedgerWrites(LedgerCalls):
     """Operations with an effect: sent once, to the first host; an error leaves open whether it was done.
 
-    The bodies are those of the ledger API's own reference, passed on untouched; the answers are the decoded JSON (wire facts 3).
+    The bodies are those of the ledger API's own reference, passed on untouched; the answers are the decoded JSON
+    (docs/facts.md#ledger-operations).
     """
 
     # -- commands -----------------------------------------------------------------------------------------------------

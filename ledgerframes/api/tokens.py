@@ -1,7 +1,8 @@
 """Bearer tokens: where they come from. They are never shown, logged, or part of an error.
 
 The ledger API names a second scheme beside the bearer token, `apiKeyAuth`. It is the same JWT in the header
-``Sec-WebSocket-Protocol`` (``jwt.token.<JWT>``), for browsers, whose WebSockets cannot send another header (wire facts 1). Plain
+``Sec-WebSocket-Protocol`` (``jwt.token.<JWT>``), for browsers, whose WebSockets cannot send another header
+(docs/facts.md#authentication). Plain
 HTTP operations do not read it, and everything here is plain HTTP; so the bearer scheme is the one that is used.
 """
 

@@ -32,7 +32,7 @@ logger = logging.getLogger("ledgerframes")
 
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
-FIRST_PAUSE = 0.4  # seconds; doubles at each try, as the clients of the public network do (wire fact 48)
+FIRST_PAUSE = 0.4  # seconds; doubles at each try, as the clients of the public network do (docs/facts.md#rate-limits)
 LONGEST_PAUSE = 30.0
 
 Refusal = Callable[[int, bytes, Mapping[str, str], str, str], ServiceError]
@@ -167,7 +167,7 @@ class Transport:
                 return ask(url)
             except (TransportError, ServiceError) as error:
                 if isinstance(error, ServiceError) and not (error.may_pass or isinstance(error, NotPermitted)):
-                    raise  # only another operator may permit what this one does not (wire facts 1)
+                    raise  # only another operator may permit what this one does not (docs/facts.md#authentication)
                 logger.warning("%s; %s", error, "trying the next host" if url != self.urls[-1] else "no host is left")
                 failure = error
         assert failure is not None

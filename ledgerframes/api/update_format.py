@@ -44,7 +44,7 @@ class EventFormat:
     verbose: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """The filter as the ledger API takes it (wire facts 2.8)."""
+        """The filter as the ledger API takes it (docs/facts.md#filters)."""
         filters = {"cumulative": self._cumulative()}
         if self.parties is None:
             return {"filtersByParty": {}, "filtersForAnyParty": filters, "verbose": self.verbose}
@@ -86,7 +86,7 @@ class UpdateFormat:
     topology: tuple[str, ...] | None = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The filter as the ledger API takes it (wire facts 2.8)."""
+        """The filter as the ledger API takes it (docs/facts.md#filters)."""
         events = self.events.as_json()
         content: dict[str, Any] = {"includeTransactions": {"transactionShape": SHAPES[self.shape], "eventFormat": events}}
         if self.reassignments:
@@ -129,11 +129,12 @@ def event_format(
     Raises
     ------
     UsageError
-        If a name is malformed or a party empty: the ledger would ignore it or refuse it less clearly (wire fact 29).
+        If a name is malformed or a party empty: the ledger would ignore it or refuse it less clearly
+        (docs/facts.md#misspelt-filters).
 
     Notes
     -----
-    Source: order, Formats and filters; wire facts 2.8.
+    Source: docs/facts.md#filters.
     """
     return EventFormat(
         parties=_party_names(parties),
@@ -169,7 +170,7 @@ def update_format(
         Include assignments and unassignments.
     topology : bool or sequence of str or "any"
         Include changes of party authorizations: True for the parties of the filter, ``"any"`` for all parties (which needs
-        the right CanReadAsAnyParty, wire fact 65), or the parties named.
+        the right CanReadAsAnyParty, docs/facts.md#topology-rights), or the parties named.
 
     Raises
     ------
@@ -178,7 +179,7 @@ def update_format(
 
     Notes
     -----
-    Source: order, Formats and filters; wire facts 2.8.
+    Source: docs/facts.md#filters.
 
     Examples
     --------

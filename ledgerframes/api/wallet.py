@@ -41,7 +41,7 @@ class Wallet:
 
     Notes
     -----
-    Source: order, Wallet API and Authentication 1; wire facts 7.
+    Source: docs/facts.md#wallet-api.
     """
 
     def __init__(self, transport: Transport, limits: Limits) -> None:
@@ -61,11 +61,13 @@ class Wallet:
         Raises
         ------
         NotFound
-            If the wallet does not know the offer, or not yet: it may say so right after the creation (wire fact 68).
+            If the wallet does not know the offer, or not yet: it may say so right after the creation
+            (docs/facts.md#offer-status-lag).
 
         Notes
         -----
-        Source: wire facts 7, POST …/{tracking_id}/status without a body. It only reads, so it is tried again on what may pass;
+        Source: docs/facts.md#wallet-api, POST …/{tracking_id}/status without a body. It only reads, so it is tried again on
+        what may pass;
         it asks the host that offers are sent to, because another one may lag behind.
         """
         for attempt in tries(self.limits.retries + 1, may_pass):
@@ -79,15 +81,15 @@ class Wallet:
         return decode(self.transport.write("POST", endpoint).body, OfferStatus, f"POST {endpoint}")
 
     def offers(self) -> list[OfferContract]:
-        """List the open transfer offers, both sent and received (wire facts 7)."""
+        """List the open transfer offers, both sent and received (docs/facts.md#wallet-api)."""
         return decode(self.transport.get(OFFERS).body, OffersList, f"GET {OFFERS}").offers
 
     def accepted_offers(self) -> list[OfferContract]:
-        """List the offers that were accepted and whose transfer has not been made yet (wire facts 7)."""
+        """List the offers that were accepted and whose transfer has not been made yet (docs/facts.md#wallet-api)."""
         return decode(self.transport.get(ACCEPTED).body, AcceptedOffersList, f"GET {ACCEPTED}").accepted_offers
 
     def balance(self) -> Balance:
-        """What the wallet holds, in coin, as of the round named (wire facts 7, GET /v0/wallet/balance)."""
+        """What the wallet holds, in coin, as of the round named (docs/facts.md#wallet-api, GET /v0/wallet/balance)."""
         endpoint = "/v0/wallet/balance"
         return decode(self.transport.get(endpoint).body, Balance, f"GET {endpoint}")
 
@@ -133,7 +135,7 @@ class Wallet:
 
         Notes
         -----
-        Source: order, POST /v0/wallet/transfer-offers.
+        Source: docs/facts.md#transfer-offers, POST /v0/wallet/transfer-offers.
         """
         body = {
             "receiver_party_id": receiver_party_id,

@@ -120,7 +120,8 @@ def load_bulk(
 
     Notes
     -----
-    Source: wire facts 6; order GET /v0/history/bulk/download/{object_key}. Objects hold updates only: no verdicts, no traffic.
+    Source: docs/facts.md#bulk-storage, GET /v0/history/bulk/download/{object_key}. Objects hold updates only: no verdicts,
+    no traffic.
 
     Examples
     --------

@@ -77,7 +77,10 @@ def snapshot_folder(net: Network, at: datetime, keep: str | None) -> Folder:
 
 @contextmanager
 def _storage_of(net: Network, wanted: str, instead: str) -> Iterator[None]:
-    """Says of a network with no bulk storage, or nothing in it yet, what to do: it answers 400, 404 or 501 (wire facts 6)."""
+    """Says of a network with no bulk storage, or nothing in it yet, what to do: it answers 400, 404 or 501.
+
+    See docs/facts.md#bulk-storage.
+    """
     try:
         yield
     except ServiceError as error:
@@ -94,7 +97,7 @@ def _listed(net: Network, asked: Window) -> Iterator[ObjectRef]:
     while True:
         page = net.history.bulk_updates(asked.since, asked.until, page_size=PAGE_SIZE, page_token=token)
         yield from page.object_refs
-        # When the range ends in the future the token comes back with an empty page (wire fact 60).
+        # When the range ends in the future the token comes back with an empty page (docs/facts.md#bulk-listing-order).
         if not page.object_refs or not page.next_page_token or page.next_page_token == token:
             return
         token = page.next_page_token

@@ -37,7 +37,9 @@ __all__ = ["BulkTask", "read_object", "stream_of"]
 
 logger = logging.getLogger("ledgerframes")
 
-EMPTY = hashlib.sha256(b"").hexdigest()  # listed for good objects after a race in the service (wire fact 59)
+EMPTY = hashlib.sha256(
+    b""
+).hexdigest()  # listed for good objects after a race in the service (docs/facts.md#digest-of-empty-bytes)
 LEAST_LIMIT = 64_000_000  # bytes that any object may expand to
 LEFT_BEHIND = 86_400  # seconds without a change, after which nobody is at a download any more
 FILE = "file"

@@ -120,7 +120,8 @@ def _look_up(net: Network, update_id: str) -> Found | None:
 def _commit(net: Network, found: list[Found], id_source: str) -> None:
     """Commit events as final when nothing more can come, as provisional otherwise.
 
-    A service that is still loading its history answers with a part of an event and no warning (wire fact 51), so only an event
+    A service that is still loading its history answers with a part of an event and no warning
+    (docs/facts.md#history-not-ready), so only an event
     with verdict and traffic is final.
     """
     final_before = microseconds(net.now() - timedelta(minutes=net.settings.limits.settle_minutes))

@@ -279,7 +279,7 @@ def _checked_bounds_of(tables: dict[str, pa.Table], page: UpdatesPage) -> dict[s
 
 
 def _joined(known: OffsetSpan, page: UpdatesPage, span: OffsetSpan, descending: bool) -> OffsetSpan:
-    """What is known with one more page, whose bounds must join those of the page before (wire facts 2.2)."""
+    """What is known with one more page, whose bounds must join those of the page before (docs/facts.md#update-page-response)."""
     low = max(page.lowest_page_offset_exclusive, span.low)
     high = min(page.highest_page_offset_inclusive, span.high)
     edge, expected = (high, known.low) if descending else (low, known.high)
@@ -358,7 +358,7 @@ def follow(net: Network, view: LedgerView, after: int, poll_seconds: float, stop
 
 
 def _tail_request(net: Network, view: LedgerView, after: int) -> dict[str, Any]:
-    """A request without an end: its chain never ends (wire fact 33)."""
+    """A request without an end: its chain never ends (docs/facts.md#open-ended-pages)."""
     return {
         "updateFormat": view.update_format.as_json(),
         "beginOffsetExclusive": after,

@@ -73,7 +73,7 @@ def load_events(
         Look these events up by id instead of by range.
     id_source : {"user", "ledger", "bulk"}
         Where the ids come from. Those of ledger pages and bulk objects were all accepted, so no rate of acceptance can be made
-        from them: say so here, and the analyses refuse to (questions T1).
+        from them: say so here, and the analyses refuse to (docs/facts.md#survivorship).
     executor : Executor, optional
         Who reads a range: any ``concurrent.futures.Executor``, also ``dask.distributed.Client(…).get_executor()``. Workers must
         reach the network, each within its own limits, and the store's root. By default threads of this process.
@@ -99,8 +99,8 @@ def load_events(
 
     Notes
     -----
-    Source: wire facts 5.2 (listing), order GET /v0/events/{update_id}. The newest events stay provisional and are asked
-    again next time, because traffic and activity come later than the update (wire fact 53).
+    Source: docs/facts.md#history-paging, GET /v0/events/{update_id}. The newest events stay provisional and are asked
+    again next time, because traffic and activity come later than the update (docs/facts.md#traffic-arrives-later).
 
     Examples
     --------

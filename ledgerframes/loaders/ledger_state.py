@@ -29,8 +29,8 @@ from ledgerframes.wire.ledger_state import Completion
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
 
 CONTRACTS = "POST /v2/state/active-contracts-page"
-LIST_SIZE = 100  # below the list limit of 200 (wire facts 3)
-PAGE_SIZE = 2000  # the participant's default (wire facts 3)
+LIST_SIZE = 100  # below the list limit of 200 (docs/facts.md#ledger-operations)
+PAGE_SIZE = 2000  # the participant's default (docs/facts.md#ledger-operations)
 
 
 def load_active_contracts(
@@ -69,7 +69,7 @@ def load_active_contracts(
 
     Notes
     -----
-    Source: wire facts 3, POST /v2/state/active-contracts-page; before ledger API 3.5 the list operation.
+    Source: docs/facts.md#ledger-operations, POST /v2/state/active-contracts-page; before ledger API 3.5 the list operation.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def load_completions(net: Network, *, parties: Sequence[str] = (), after: int = 
 
     Notes
     -----
-    Source: order and wire facts 3, POST /v2/commands/command-completions.
+    Source: docs/facts.md#ledger-operations, POST /v2/commands/command-completions.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def load_parties(net: Network) -> pd.DataFrame:
 
     Notes
     -----
-    Source: order and wire facts 3, GET /v2/parties.
+    Source: docs/facts.md#ledger-operations, GET /v2/parties.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def load_packages(net: Network) -> pd.DataFrame:
 
     Notes
     -----
-    Source: order and wire facts 3, GET /v2/packages and POST /v2/package-vetting/list.
+    Source: docs/facts.md#ledger-operations, GET /v2/packages and POST /v2/package-vetting/list.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def load_synchronizers(net: Network, *, party: str | None = None) -> pd.DataFram
 
     Notes
     -----
-    Source: order and wire facts 3, GET /v2/state/connected-synchronizers.
+    Source: docs/facts.md#ledger-operations, GET /v2/state/connected-synchronizers.
 
     Examples
     --------

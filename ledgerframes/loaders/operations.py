@@ -9,8 +9,8 @@ from ledgerframes.tables.spec import CHOICE, FLAG, TEXT, Column, Table
 
 __all__ = ["operations"]
 
-ORDER = "order, Endpoints"
-FACTS = "order, Endpoints and Versioning; wire facts 3 and 8"
+ORDER = "docs/facts.md#operations"
+FACTS = "docs/facts.md#versions"
 
 LISTED = Table(
     name="operations",

@@ -35,7 +35,8 @@ def load_price_votes(net: Network, *, refresh: bool = True) -> pd.DataFrame:
 
     Notes
     -----
-    Source: order GET /v0/coin-price/votes, wire facts 5.6. Only the latest votes are served, so history is what was kept.
+    Source: docs/facts.md#name-rules-and-price-votes, GET /v0/coin-price/votes. Only the latest votes are served, so history
+    is what was kept.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def load_name_rules(net: Network, *, refresh: bool = True) -> pd.DataFrame:
 
     Notes
     -----
-    Source: order POST /v0/ans-rules, wire facts 5.6, wire fact 11.
+    Source: docs/facts.md#name-rules-and-price-votes, POST /v0/ans-rules.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def load_transfer_offers(net: Network, *, refresh: bool = True) -> pd.DataFrame:
 
     Notes
     -----
-    Source: wire facts 7, POST /v0/wallet/transfer-offers/{tracking_id}/status.
+    Source: docs/facts.md#wallet-api, POST /v0/wallet/transfer-offers/{tracking_id}/status.
 
     Examples
     --------

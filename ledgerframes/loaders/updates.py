@@ -84,8 +84,8 @@ def load_updates(
 
     Notes
     -----
-    Source: order POST /v2/updates/get-updates-page, wire facts 2. Ledger pages hold committed updates only, so they never
-    show a rejection (questions T1).
+    Source: POST /v2/updates/get-updates-page, docs/facts.md#update-pages. Ledger pages hold committed updates only, so they never
+    show a rejection (docs/facts.md#survivorship).
 
     Examples
     --------

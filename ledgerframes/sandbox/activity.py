@@ -1,4 +1,4 @@
-"""App activity weights of one event, by the public formula (activity-weights.md).
+"""App activity weights of one event, by the public formula (docs/facts.md#activity-weights).
 
 A verdict and a traffic summary come in as they stand on the wire; the state of the network (featured
 providers, SV participants, round) is given by the caller.
@@ -41,7 +41,7 @@ def activity_records(
     -------
     dict or None
         ``{"round_number", "records": [{"party", "weight"}]}``, parties ascending, weights in bytes.
-        Source: activity-weights.md, steps 1 to 10.
+        Source: docs/facts.md#activity-weights, steps 1 to 10.
     """
     if verdict is None or traffic_summary is None or round_number is None:
         return None

@@ -25,7 +25,7 @@ from .values import LEDGER
 from .verdicts import verdict_of
 
 NULL = b"null"
-REASSIGNMENT_OFFSET = "000000000000000001"  # a constant on the wire (wire fact 26)
+REASSIGNMENT_OFFSET = "000000000000000001"  # a constant on the wire (docs/facts.md#reassignment-item)
 UNJOINED = 0.03  # share of verdicts whose traffic the service has not found
 EXTERNALLY_SIGNED = 0.02
 LATER_THAN_RECORDED, WHOLE_MILLISECONDS = 0.25, 0.1  # shares of effective times

@@ -1,4 +1,4 @@
-"""Bulk objects: the history by whole days, as multi-frame zstd files of JSON lines (wire facts 6).
+"""Bulk objects: the history by whole days, as multi-frame zstd files of JSON lines (docs/facts.md#bulk-storage).
 
 What is real is the form; sizes are small, so that a day still has more than ten objects, and an object more
 than one frame.

@@ -1,4 +1,4 @@
-"""The routes of the bulk storage: listings, checksums and downloads (wire facts 6), and objects gone bad."""
+"""The routes of the bulk storage: listings, checksums and downloads (docs/facts.md#bulk-storage), and objects gone bad."""
 
 from __future__ import annotations
 

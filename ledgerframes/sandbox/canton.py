@@ -1,4 +1,4 @@
-"""The ledger API's errors (wire facts 4): a code, its category, and the statuses that follow from it."""
+"""The ledger API's errors (docs/facts.md#ledger-errors): a code, its category, and the statuses that follow from it."""
 
 from __future__ import annotations
 

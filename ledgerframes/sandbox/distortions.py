@@ -43,7 +43,7 @@ def unknown_members(body: bytes) -> bytes:
 
 
 def string_integers(body: bytes) -> bytes:
-    """Write the 64-bit integers of the envelope as strings (wire fact 15)."""
+    """Write the 64-bit integers of the envelope as strings (docs/facts.md#integers-as-text)."""
     answer = msgspec.json.decode(body)
     for found in _objects(answer):
         for name in INTEGERS & found.keys():

@@ -49,7 +49,7 @@ class Faults:
     Parameters
     ----------
     too_many_requests
-        429 with plain text and without Retry-After (wire fact 48).
+        429 with plain text and without Retry-After (docs/facts.md#rate-limits).
     retry_after
         Of those, how many do carry a Retry-After, of one second.
     unavailable_html
@@ -67,13 +67,13 @@ class Faults:
     string_integers
         Envelope integers as strings.
     old_service
-        Parts that are null are left out, as old services do (wire fact 1).
+        Parts that are null are left out, as old services do (docs/facts.md#null-parts).
     latency_seconds
         Seconds that every request takes longer.
     not_ready
-        503 from /readyz and from the listings (wire facts 5.2).
+        503 from /readyz and from the listings (docs/facts.md#history-paging).
     overload_409
-        409 from the ledger API, its way of saying that it has too much to do (wire fact 44).
+        409 from the ledger API, its way of saying that it has too much to do (docs/facts.md#overload-is-409).
     dropped_after_write
         A write has its effect, but no answer: the connection ends as for `dropped_connections`.
     wallet_429
@@ -83,13 +83,13 @@ class Faults:
     wallet_500_before, wallet_500_after
         A new offer is answered with 500, before it was made or after.
     late_status
-        The status of a new offer is not found at first (wire fact 68).
+        The status of a new offer is not found at first (docs/facts.md#offer-status-lag).
     token_mismatch
         A page token is refused in the middle of a chain.
     pruning_overtakes
         The ledger is pruned up to its end while somebody pages.
     digest_of_nothing
-        A bulk object's digest is that of empty bytes, as after a known race (wire fact 59).
+        A bulk object's digest is that of empty bytes, as after a known race (docs/facts.md#digest-of-empty-bytes).
     no_ranges
         A download knows no Range: 200 and the whole object, whatever part is asked for.
     dropped_download

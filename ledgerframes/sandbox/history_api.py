@@ -25,7 +25,7 @@ VERSION = {"version": "0.7.4", "commit_ts": "2026-10-02T09:41:07Z"}
 
 
 def history_api(world: World, words: Words, clock: Clock) -> Blueprint:
-    """Return the routes of the history API (order.md "History API", wire facts 5).
+    """Return the routes of the history API (docs/facts.md#history-api).
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class History:
         return found if arrived else None
 
     def late(self, event: Event) -> bool:
-        """Tell whether the event's verdict is to come; a look-up by id answers without it (wire fact 51)."""
+        """Tell whether the event's verdict is to come; a look-up by id answers without it (docs/facts.md#history-not-ready)."""
         return event.record_time >= self.now() - VERDICTS_BEHIND
 
     def item(self, event: Event) -> bytes:
@@ -119,7 +119,7 @@ def _add_events(api: Blueprint, view: History) -> None:
 
     @api.post("/v0/events")
     def events() -> Response:
-        # The page waits for the slower of both streams, hence it may be short before the end (wire fact 38).
+        # The page waits for the slower of both streams, hence it may be short before the end (docs/facts.md#short-event-pages).
         listed = (view.item(found) for found in view.asked(max(UPDATES_BEHIND, VERDICTS_BEHIND)))
         return json_response(_page("events", listed))
 
@@ -169,7 +169,7 @@ def _page(name: str, items: Iterable[bytes]) -> bytes:
 
 
 def in_first_version(update: bytes) -> bytes:
-    """Return an update as the deprecated route shows it: event ids start with "#" (wire fact 21)."""
+    """Return an update as the deprecated route shows it: event ids start with "#" (docs/facts.md#event-id-prefix)."""
     item: dict[str, Any] = msgspec.json.decode(update)
     if "event" in item:
         return update

@@ -1,4 +1,4 @@
-"""Contracts, and the nodes of a transaction tree as the history API writes them (wire facts 5.3)."""
+"""Contracts, and the nodes of a transaction tree as the history API writes them (docs/facts.md#update-items)."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ def exercise(
     Parameters
     ----------
     contract
-        The contract exercised; a consuming exercise is its archive (wire fact 66).
+        The contract exercised; a consuming exercise is its archive (docs/facts.md#consuming-exercise-archives).
     choice
         Name of the choice, unqualified.
     argument, result
-        Already encoded values; a result may be of any JSON type (wire fact 13).
+        Already encoded values; a result may be of any JSON type (docs/facts.md#exercise-result-any-json).
     actors
         Party ids of the acting parties.
     children
@@ -167,7 +167,7 @@ def arrange(
     Returns
     -------
     tuple
-        root_event_ids, and events_by_id in the string order of its keys (wire fact 20).
+        root_event_ids, and events_by_id in the string order of its keys (docs/facts.md#event-id-order).
     """
     nodes: list[Node] = []
     created_at = trimmed(effective_at)

@@ -56,7 +56,7 @@ class Lookup:
 
 
 def wire_contract(created: dict[str, Any]) -> dict[str, Any]:
-    """Return the five fields of a contract (order.md "Contract object")."""
+    """Return the five fields of a contract (docs/facts.md#contract-object)."""
     return {
         "template_id": created["template_id"],
         "contract_id": created["contract_id"],

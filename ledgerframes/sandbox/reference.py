@@ -23,7 +23,7 @@ class RoundState(NamedTuple):
 
 
 class Reference:
-    """Reads rounds, featured providers and SVs as of a time (activity-weights.md, steps 2 to 4).
+    """Reads rounds, featured providers and SVs as of a time (docs/facts.md#activity-weights, steps 2 to 4).
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""The history API's reference data: the rules of the name service, and the SVs' price votes (wire facts 5.6)."""
+"""The history API's reference data: the rules of the name service, and the SVs' price votes.
+
+See docs/facts.md#name-rules-and-price-votes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading what a client sends, with the refusals of the real service (wire facts 5.8)."""
+"""Reading what a client sends, with the refusals of the real service (docs/facts.md#history-errors)."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ def _seconds(second: int) -> str:
 
 
 def six_digits(time: int) -> str:
-    """Write a time as record times are: always six digits (wire fact 16)."""
+    """Write a time as record times are: always six digits (docs/facts.md#timestamp-digits)."""
     return f"{_seconds(time // SECOND)}.{time % SECOND:06d}Z"
 
 
 def instant(time: int) -> str:
-    """Write a time as effective times are: none, three or six digits (wire fact 16)."""
+    """Write a time as effective times are: none, three or six digits (docs/facts.md#timestamp-digits)."""
     fraction = time % SECOND
     if not fraction:
         return _seconds(time // SECOND) + "Z"
@@ -43,7 +43,7 @@ def instant(time: int) -> str:
 
 
 def trimmed(time: int) -> str:
-    """Write a time as created_at is: without trailing zeros (wire fact 16)."""
+    """Write a time as created_at is: without trailing zeros (docs/facts.md#timestamp-digits)."""
     fraction = time % SECOND
     if not fraction:
         return _seconds(time // SECOND) + "Z"

@@ -1,4 +1,4 @@
-"""Traffic: what the envelopes of a request cost its submitter's validator, in bytes (wire facts 5.4)."""
+"""Traffic: what the envelopes of a request cost its submitter's validator, in bytes (docs/facts.md#event-items)."""
 
 from __future__ import annotations
 

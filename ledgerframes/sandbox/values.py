@@ -1,4 +1,6 @@
-"""Contract values in the two encodings of the history API (wire facts 2.9 and 5.7).
+"""Contract values in the two encodings of the history API.
+
+See docs/facts.md#value-encoding and docs/facts.md#history-value-encodings.
 
 Payloads are built through these methods, so that each value says its type where it is written. The compact
 encoding drops the type at once; the other keeps it as a tag and drops the field names.
@@ -179,7 +181,7 @@ class TypedValues(CompactValues):
 
 
 class LedgerValues(CompactValues):
-    """The ledger API's plain JSON: ten decimals everywhere, and no trailing None (wire facts 2.9)."""
+    """The ledger API's plain JSON: ten decimals everywhere, and no trailing None (docs/facts.md#value-encoding)."""
 
     name = "ledger_json"
 

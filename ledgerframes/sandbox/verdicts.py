@@ -1,4 +1,4 @@
-"""Verdicts: the mediator's answer to a request, with the views it saw (wire facts 5.4)."""
+"""Verdicts: the mediator's answer to a request, with the views it saw (docs/facts.md#event-items)."""
 
 from __future__ import annotations
 

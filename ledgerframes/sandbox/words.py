@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Words:
-    """The two words that differ between networks (wire facts, section 0).
+    """The two words that differ between networks (docs/facts.md#network-words).
 
     Parameters
     ----------

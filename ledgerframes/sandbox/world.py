@@ -87,7 +87,7 @@ class World:
             return self._kept[key]
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:
-        """Iterate over the events that follow a place in the history (wire facts 5.2).
+        """Iterate over the events that follow a place in the history (docs/facts.md#history-paging).
 
         Parameters
         ----------

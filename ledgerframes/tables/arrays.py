@@ -83,7 +83,7 @@ def _as_values(texts: Texts) -> Values:
 
 
 def split_template_ids(template_ids: Values) -> tuple[pa.Array, pa.Array]:
-    """Package id and template name; only the first colon divides (wire fact 23), and few ids are different."""
+    """Package id and template name; only the first colon divides (docs/facts.md#template-id), and few ids are different."""
     encoded = template_ids.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()

@@ -96,7 +96,10 @@ def _ascending(migration_ids: Indices, record_times: Indices) -> bool:
 
 
 def _each_once(order: Indices, migration_ids: list[int], update_ids: list[str]) -> Indices:
-    """The first row of each item: a second verdict on the same request is dropped, as the network itself does (questions T4)."""
+    """The first row of each item: a second verdict on the same request is dropped, as the network itself does.
+
+    See docs/facts.md#second-verdicts.
+    """
     first: dict[tuple[int, str], int] = {}
     for row, item in zip(order.tolist(), zip(migration_ids, update_ids, strict=True), strict=True):
         first.setdefault(item, row)

@@ -6,7 +6,7 @@ from ledgerframes.tables.bulk import BULK_OBJECTS
 from ledgerframes.tables.history import MIGRATION_ID
 from ledgerframes.tables.spec import CHOICE, INTEGER, TEXT, TIME, Column, Table
 
-STORE = "design: The store"
+STORE = "docs/architecture.md#the-store"
 
 SINCE = Column("since", TIME, "Begin of the range, inside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")
 UNTIL = Column("until", TIME, "End of the range, outside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")

@@ -12,8 +12,8 @@ from ledgerframes.tables.arrays import json_text, split_template_ids, times
 from ledgerframes.tables.spec import CHOICE, INTEGER, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.wire.bulk import ActiveContract
 
-ACS_LINE = "wire facts 5.5"
-OBJECT = "wire facts 6"
+ACS_LINE = "docs/facts.md#contracts-at-snapshot"
+OBJECT = "docs/facts.md#bulk-storage"
 MICROSECONDS = "UTC, microseconds"
 
 ACTIVE_CONTRACTS = Table(
@@ -86,18 +86,20 @@ BULK_OBJECTS = Table(
             "number",
             SMALL,
             "Place among the objects of its folder, from 0; the listing's order is another.",
-            "wire fact 60",
+            "docs/facts.md#bulk-listing-order",
             nullable=True,
         ),
         Column("bytes", INTEGER, "Size as stored, compressed.", OBJECT, unit="bytes"),
         Column("expanded_bytes", INTEGER, "Size of its lines, expanded.", OBJECT, unit="bytes"),
         Column("lines", INTEGER, "Updates or contracts in it.", OBJECT, unit="lines"),
-        Column("sha256", TEXT, "SHA-256 of the stored bytes, made while reading, in hexadecimal.", "design: The store"),
+        Column(
+            "sha256", TEXT, "SHA-256 of the stored bytes, made while reading, in hexadecimal.", "docs/architecture.md#the-store"
+        ),
         Column(
             "digest_check",
             CHOICE,
             "Whether the listed digest is that of the bytes, that of nothing (a known fault), or was not listed.",
-            "wire fact 59",
+            "docs/facts.md#digest-of-empty-bytes",
             values=("matched", "empty_digest", "unknown"),
         ),
         Column(
@@ -122,8 +124,8 @@ BULK_OBJECTS = Table(
         Column(
             "last_migration_id", INTEGER, "Migration of the last update; missing for active contracts.", OBJECT, nullable=True
         ),
-        Column("source", TEXT, "Host that gave it, or `file`.", "design: The store"),
-        Column("read_at", TIME, "When it was read.", "design: The store", unit=MICROSECONDS),
+        Column("source", TEXT, "Host that gave it, or `file`.", "docs/architecture.md#the-store"),
+        Column("read_at", TIME, "When it was read.", "docs/architecture.md#the-store", unit=MICROSECONDS),
     ),
 )
 

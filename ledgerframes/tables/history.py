@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from ledgerframes.tables.spec import CHOICE, FLAG, INTEGER, JSON, SMALL, SMALLS, TEXT, TEXTS, TIME, Column, Table
 
-UPDATE_ITEM = "order: History update items"
-NODE = "wire facts 5.3"
-REASSIGNMENT = "order: UpdateHistoryReassignment"
-VERDICT = "order: EventHistoryVerdict"
-VIEW = "order: TransactionView"
-TRAFFIC_SUMMARY = "order: EventHistoryTrafficSummary"
-ACTIVITY = "order: EventHistoryAppActivityRecords"
+UPDATE_ITEM = "docs/facts.md#update-items"
+NODE = "docs/facts.md#update-items"
+REASSIGNMENT = "docs/facts.md#reassignment-item"
+VERDICT = "docs/facts.md#verdict-fields"
+VIEW = "docs/facts.md#view-fields"
+TRAFFIC_SUMMARY = "docs/facts.md#traffic-fields"
+ACTIVITY = "docs/facts.md#activity-fields"
 
 MIGRATION_ID = Column(
     "migration_id",
     INTEGER,
     "Migration of the synchronizer; rows are ordered by it first, because record times of two migrations overlap.",
-    "wire fact 40",
+    "docs/facts.md#record-times-per-migration",
 )
 RECORD_TIME = Column(
     "record_time", TIME, "Sequencing time: when the synchronizer ordered the request.", UPDATE_ITEM, unit="UTC, microseconds"
@@ -25,19 +25,24 @@ UPDATE_ID = Column("update_id", TEXT, "Id of the update, the same on every node.
 HEAD = (MIGRATION_ID, RECORD_TIME, UPDATE_ID)
 
 SYNCHRONIZER_ID = Column(
-    "synchronizer_id", TEXT, "Synchronizer that ordered the request, verbatim (`domain_id` in a verdict).", "wire facts 0"
+    "synchronizer_id",
+    TEXT,
+    "Synchronizer that ordered the request, verbatim (`domain_id` in a verdict).",
+    "docs/facts.md#network-words",
 )
 CONTRACT_ID = Column("contract_id", TEXT, "Contract created or exercised.", NODE)
 TEMPLATE_ID = Column("template_id", TEXT, "Template, verbatim: package id, module and entity.", NODE)
-PACKAGE_ID = Column("package_id", TEXT, "Package part of the template id.", "wire fact 23")
-TEMPLATE_NAME = Column("template_name", TEXT, "Module and entity part of the template id, such as `Main:Asset`.", "wire fact 23")
+PACKAGE_ID = Column("package_id", TEXT, "Package part of the template id.", "docs/facts.md#template-id")
+TEMPLATE_NAME = Column(
+    "template_name", TEXT, "Module and entity part of the template id, such as `Main:Asset`.", "docs/facts.md#template-id"
+)
 PACKAGE_NAME = Column("package_name", TEXT, "Name of the package.", NODE, nullable=True)
 CREATE_ARGUMENTS = Column("create_arguments", JSON, "The created contract's payload, as JSON text.", NODE, nullable=True)
 CREATED_AT = Column(
     "created_at",
     TIME,
     "Ledger effective time of the creating transaction.",
-    "wire fact 17",
+    "docs/facts.md#created-at-text",
     nullable=True,
     unit="UTC, microseconds",
 )
@@ -51,7 +56,11 @@ VERDICT_RESULTS = ("VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", "VERDIC
 def unknown_members(owner: str) -> Column:
     """The column that keeps what this version does not know of an object."""
     return Column(
-        "extra", JSON, f"Members of the {owner} that this version does not know, as JSON text.", "design: Tables", nullable=True
+        "extra",
+        JSON,
+        f"Members of the {owner} that this version does not know, as JSON text.",
+        "docs/architecture.md#tables",
+        nullable=True,
     )
 
 
@@ -88,7 +97,7 @@ UPDATES = Table(
             "effective_at",
             TIME,
             "Ledger effective time, before or after record_time: never a latency.",
-            "wire fact 18",
+            "docs/facts.md#effective-at",
             nullable=True,
             unit="UTC, microseconds",
         ),
@@ -114,8 +123,13 @@ TREE_EVENTS = Table(
     sort=("migration_id", "record_time", "update_id", "node_index"),
     columns=(
         *HEAD,
-        Column("event_id", TEXT, "Id of the node: update id and pre-order index, without a leading `#`.", "wire fact 21"),
-        Column("node_index", SMALL, "Pre-order index of the node in its tree, from 0.", "wire fact 20"),
+        Column(
+            "event_id",
+            TEXT,
+            "Id of the node: update id and pre-order index, without a leading `#`.",
+            "docs/facts.md#event-id-prefix",
+        ),
+        Column("node_index", SMALL, "Pre-order index of the node in its tree, from 0.", "docs/facts.md#event-id-order"),
         Column("parent_event_id", TEXT, "Event id of the parent; missing for a root.", NODE, nullable=True),
         Column("depth", SMALL, "Steps from the root; 0 for a root.", NODE),
         Column(
@@ -132,16 +146,32 @@ TREE_EVENTS = Table(
         PACKAGE_NAME,
         Column("choice", TEXT, "Choice exercised; missing for a create.", NODE, nullable=True),
         Column(
-            "consuming", FLAG, "Whether the exercise archived the contract; missing for a create.", "wire fact 66", nullable=True
+            "consuming",
+            FLAG,
+            "Whether the exercise archived the contract; missing for a create.",
+            "docs/facts.md#consuming-exercise-archives",
+            nullable=True,
         ),
         Column("acting_parties", TEXTS, "Parties that exercised the choice; missing for a create.", NODE, nullable=True),
-        Column("interface_id", TEXT, "Interface through which the choice was exercised, if any.", "wire fact 10", nullable=True),
+        Column(
+            "interface_id",
+            TEXT,
+            "Interface through which the choice was exercised, if any.",
+            "docs/facts.md#interface-id-null",
+            nullable=True,
+        ),
         CREATED_AT,
         SIGNATORIES,
         OBSERVERS,
         CREATE_ARGUMENTS,
         Column("choice_argument", JSON, "Argument of the choice, as JSON text; missing for a create.", NODE, nullable=True),
-        Column("exercise_result", JSON, "Result of the choice, as JSON text of any type.", "wire fact 13", nullable=True),
+        Column(
+            "exercise_result",
+            JSON,
+            "Result of the choice, as JSON text of any type.",
+            "docs/facts.md#exercise-result-any-json",
+            nullable=True,
+        ),
         unknown_members("node"),
     ),
 )
@@ -158,10 +188,15 @@ REASSIGNMENTS = Table(
             "kind",
             CHOICE,
             "Whether the contract leaves a synchronizer or arrives at one.",
-            "wire fact 26",
+            "docs/facts.md#reassignment-item",
             values=("unassignment", "assignment"),
         ),
-        Column("unassign_id", TEXT, "Ties an assignment to its unassignment; either may come first.", "wire fact 43"),
+        Column(
+            "unassign_id",
+            TEXT,
+            "Ties an assignment to its unassignment; either may come first.",
+            "docs/facts.md#assignment-before-unassignment",
+        ),
         Column("submitter", TEXT, "Party that submitted it.", REASSIGNMENT, nullable=True),
         Column("source_synchronizer", TEXT, "Synchronizer the contract leaves.", REASSIGNMENT),
         Column("target_synchronizer", TEXT, "Synchronizer the contract goes to.", REASSIGNMENT),
@@ -192,21 +227,32 @@ VERDICTS = Table(
             "finalization_time",
             TIME,
             "When the mediator's decision became final, as the answering node saw it; differs between nodes.",
-            "wire fact 63",
+            "docs/facts.md#finalization-time-differs",
             unit="UTC, microseconds",
         ),
         Column("verdict_result", CHOICE, "What the mediator decided.", VERDICT, values=VERDICT_RESULTS),
         Column("submitting_participant_uid", TEXT, "Validator that submitted the request and pays for it.", VERDICT),
-        Column("submitting_parties", TEXTS, "Parties on whose behalf it was submitted.", "wire fact 31", nullable=True),
+        Column(
+            "submitting_parties",
+            TEXTS,
+            "Parties on whose behalf it was submitted.",
+            "docs/facts.md#submitting-parties-null",
+            nullable=True,
+        ),
         Column("mediator_group", SMALL, "Mediator group that decided.", VERDICT),
         Column("view_count", SMALL, "Views of the request.", VERDICT, unit="views"),
         Column("root_views", SMALLS, "View ids of the roots.", VERDICT),
-        Column("body_visible", FLAG, "Whether the update itself is visible: not when rejected or private.", "wire fact 2"),
+        Column(
+            "body_visible",
+            FLAG,
+            "Whether the update itself is visible: not when rejected or private.",
+            "docs/facts.md#updates-not-visible",
+        ),
         Column(
             "id_source",
             CHOICE,
             "How the event was found; ids from the ledger or from bulk objects were all accepted.",
-            "questions T1",
+            "docs/facts.md#survivorship",
             values=ID_SOURCES,
         ),
         unknown_members("verdict"),
@@ -226,7 +272,7 @@ VIEWS = Table(
         Column("informees", TEXTS, "Parties that learn of the view.", VIEW),
         Column("quorum_count", SMALL, "Quorums that must confirm the view.", VIEW, unit="quorums"),
         Column("sub_views", SMALLS, "View ids directly below.", VIEW),
-        Column("view_hash", TEXT, "Hash of the view; empty wherever it was recorded.", "wire fact 4"),
+        Column("view_hash", TEXT, "Hash of the view; empty wherever it was recorded.", "docs/facts.md#view-hash-empty"),
         unknown_members("view"),
     ),
 )

@@ -5,15 +5,18 @@ from __future__ import annotations
 from ledgerframes.tables import history
 from ledgerframes.tables.spec import CHOICE, FLAG, INTEGER, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 
-UPDATE = "order: Update variants"
-EVENT = "wire facts 2.4"
-REASSIGNMENT = "wire facts 2.6"
-TOPOLOGY = "wire facts 2.7"
+UPDATE = "docs/facts.md#update-variants"
+EVENT = "docs/facts.md#ledger-event-fields"
+REASSIGNMENT = "docs/facts.md#ledger-reassignments"
+TOPOLOGY = "docs/facts.md#topology-events"
 
 PERMISSIONS = tuple(f"PARTICIPANT_PERMISSION_{name}" for name in ("SUBMISSION", "CONFIRMATION", "OBSERVATION", "UNSPECIFIED"))
 
 PARTICIPANT_ID = Column(
-    "participant_id", TEXT, "Participant whose ledger this is; offsets of others mean nothing here.", "wire fact 34"
+    "participant_id",
+    TEXT,
+    "Participant whose ledger this is; offsets of others mean nothing here.",
+    "docs/facts.md#offsets-per-participant",
 )
 OFFSET = Column("offset", INTEGER, "Place in this participant's ledger.", UPDATE)
 RECORD_TIME = Column(
@@ -35,7 +38,7 @@ CREATED_COLUMNS = (
         "representative_package_id",
         TEXT,
         "Package that vouches for the contract; missing before ledger 3.4.",
-        "wire fact 8",
+        "docs/facts.md#members-absent-before-3-4",
         nullable=True,
     ),
 )
@@ -57,25 +60,35 @@ LEDGER_UPDATES = Table(
             "effective_at",
             TIME,
             "Ledger effective time of a transaction, before or after record_time: never a latency.",
-            "wire fact 18",
+            "docs/facts.md#effective-at",
             nullable=True,
             unit="UTC, microseconds",
         ),
         Column(
-            "command_id", TEXT, "Command that caused it; empty or missing for others' submissions.", "wire fact 6", nullable=True
+            "command_id",
+            TEXT,
+            "Command that caused it; empty or missing for others' submissions.",
+            "docs/facts.md#empty-texts",
+            nullable=True,
         ),
-        Column("workflow_id", TEXT, "Workflow id of the submission; empty if none was given.", "wire fact 6", nullable=True),
+        Column(
+            "workflow_id",
+            TEXT,
+            "Workflow id of the submission; empty if none was given.",
+            "docs/facts.md#empty-texts",
+            nullable=True,
+        ),
         Column("event_count", SMALL, "Events that the filter let through.", UPDATE, unit="events"),
         Column(
             "paid_traffic_cost",
             INTEGER,
             "Cost that this participant paid for the request; missing for others' and old requests, which is not 0.",
-            "questions T10",
+            "docs/facts.md#paid-cost-missing",
             nullable=True,
             unit="bytes",
         ),
         Column("external_transaction_hash", TEXT, "Hash that an external party signed.", UPDATE, nullable=True),
-        Column("transaction_hash", TEXT, "Hash of the transaction; from ledger 3.6.", "wire facts 8", nullable=True),
+        Column("transaction_hash", TEXT, "Hash of the transaction; from ledger 3.6.", "docs/facts.md#versions", nullable=True),
         Column("traceparent", TEXT, "W3C trace context of the submission.", UPDATE, nullable=True),
         Column("tracestate", TEXT, "W3C trace state of the submission.", UPDATE, nullable=True),
         history.unknown_members("update"),
@@ -110,19 +123,37 @@ LEDGER_EVENTS = Table(
         history.CONTRACT_ID,
         *TEMPLATE_COLUMNS,
         Column("choice", TEXT, "Choice exercised.", EVENT, nullable=True),
-        Column("consuming", FLAG, "Whether the exercise archived the contract.", "wire fact 66", nullable=True),
+        Column(
+            "consuming",
+            FLAG,
+            "Whether the exercise archived the contract.",
+            "docs/facts.md#consuming-exercise-archives",
+            nullable=True,
+        ),
         Column("acting_parties", TEXTS, "Parties that exercised the choice.", EVENT, nullable=True),
-        Column("interface_id", TEXT, "Interface through which the choice was exercised, if any.", "wire fact 10", nullable=True),
+        Column(
+            "interface_id",
+            TEXT,
+            "Interface through which the choice was exercised, if any.",
+            "docs/facts.md#interface-id-null",
+            nullable=True,
+        ),
         Column("implemented_interfaces", TEXTS, "Interfaces that the template implements.", EVENT, nullable=True),
         WITNESS_PARTIES,
         *CREATED_COLUMNS,
         Column("choice_argument", JSON, "Argument of the choice, as JSON text.", EVENT, nullable=True),
-        Column("exercise_result", JSON, "Result of the choice, as JSON text of any type.", "wire fact 13", nullable=True),
+        Column(
+            "exercise_result",
+            JSON,
+            "Result of the choice, as JSON text of any type.",
+            "docs/facts.md#exercise-result-any-json",
+            nullable=True,
+        ),
         Column(
             "acs_delta",
             FLAG,
             "Whether the event changes the active contracts; missing before ledger 3.4.",
-            "wire fact 8",
+            "docs/facts.md#members-absent-before-3-4",
             nullable=True,
         ),
         history.unknown_members("event"),

@@ -143,7 +143,10 @@ def _kind_and_node(event: LedgerEvent) -> tuple[str, LedgerNode]:
 
 
 def _places(update: LedgerTransaction) -> list[tuple[int | None, int]]:
-    """Parent and depth of each event: those below an exercise have node ids up to its last descendant's (wire facts 2.4)."""
+    """Parent and depth of each event: those below an exercise have node ids up to its last descendant's.
+
+    See docs/facts.md#ledger-event-fields.
+    """
     places: list[tuple[int | None, int]] = []
     open_exercises: list[tuple[int, int]] = []  # node id and last descendant of the exercises above
     for event in update.events:

@@ -14,7 +14,7 @@ from ledgerframes.tables.spec import CHOICE, FLAG, INTEGER, JSON, SMALL, TEXT, T
 from ledgerframes.wire.ledger import ActiveContract, ActiveContractItem, LedgerNode, Unassigned
 from ledgerframes.wire.ledger_state import Completion, PartyDetails, Synchronizer, VettedPackages
 
-STATE = "wire facts 3"
+STATE = "docs/facts.md#ledger-operations"
 
 LEDGER_ACTIVE_CONTRACTS = Table(
     name="ledger_active_contracts",
@@ -25,7 +25,12 @@ LEDGER_ACTIVE_CONTRACTS = Table(
     columns=(
         ledger.PARTICIPANT_ID,
         Column("active_at_offset", INTEGER, "The offset at which it is active.", STATE),
-        Column("offset", INTEGER, "Offset of the last update that touched it, not always of its creation.", "wire facts 2.4"),
+        Column(
+            "offset",
+            INTEGER,
+            "Offset of the last update that touched it, not always of its creation.",
+            "docs/facts.md#ledger-event-fields",
+        ),
         Column(
             "entry",
             CHOICE,
@@ -35,7 +40,13 @@ LEDGER_ACTIVE_CONTRACTS = Table(
         ),
         Column("synchronizer_id", TEXT, "Synchronizer on which it is.", STATE),
         Column("reassignment_counter", INTEGER, "How often it has been unassigned.", STATE),
-        Column("workflow_id", TEXT, "Workflow id of the update; tells imported contracts.", "wire fact 41", nullable=True),
+        Column(
+            "workflow_id",
+            TEXT,
+            "Workflow id of the update; tells imported contracts.",
+            "docs/facts.md#contracts-across-migrations",
+            nullable=True,
+        ),
         Column("node_id", SMALL, "Place in the update.", STATE, nullable=True),
         history.CONTRACT_ID,
         *ledger.TEMPLATE_COLUMNS,

@@ -16,11 +16,11 @@ from ledgerframes.tables.arrays import split_template_ids, times
 from ledgerframes.tables.spec import AMOUNT, FLAG, INTEGER, JSON, TEXT, TIME, Column, Table
 from ledgerframes.wire.reference import Contract
 
-CONTRACT = "order: Contract object"
-VOTES = "wire facts 5.6"
-RULES = "wire facts 5.6"
+CONTRACT = "docs/facts.md#contract-object"
+VOTES = "docs/facts.md#name-rules-and-price-votes"
+RULES = "docs/facts.md#name-rules-and-price-votes"
 
-OBSERVED_AT = Column("observed_at", TIME, "When the snapshot was taken.", "design: Tables", unit="UTC, microseconds")
+OBSERVED_AT = Column("observed_at", TIME, "When the snapshot was taken.", "docs/architecture.md#tables", unit="UTC, microseconds")
 CREATED_EVENT_BLOB = Column("created_event_blob", TEXT, "Base64, for explicit disclosure.", CONTRACT, nullable=True)
 CREATED_AT = Column("created_at", TIME, "Ledger effective time of the contract's creation.", CONTRACT, unit="UTC, microseconds")
 PAYLOAD = Column("payload", JSON, "The contract's payload, as JSON text.", CONTRACT)
@@ -37,7 +37,12 @@ PRICE_VOTES = Table(
         Column("sv", TEXT, "Super validator that votes; one contract each, with a new id at each vote.", VOTES),
         Column("dso", TEXT, "Party of the network's operators together.", VOTES, nullable=True),
         Column(
-            "price", AMOUNT, "Price voted for; missing until one has voted.", "wire fact 11", nullable=True, unit="USD per coin"
+            "price",
+            AMOUNT,
+            "Price voted for; missing until one has voted.",
+            "docs/facts.md#price-vote-without-price",
+            nullable=True,
+            unit="USD per coin",
         ),
         Column("last_updated_at", TIME, "When the vote was cast.", VOTES, nullable=True, unit="UTC, microseconds"),
         CREATED_AT,
@@ -115,7 +120,7 @@ def name_rules_table(contract: Contract, domain_id: str | None, observed_at: dat
 
 
 def amounts(texts: Sequence[str | None], member: str) -> pa.Array:
-    """Numeric texts as decimals, exactly; zero may be written `0E-10` (wire fact 14).
+    """Numeric texts as decimals, exactly; zero may be written `0E-10` (docs/facts.md#decimal-texts).
 
     Raises
     ------

@@ -164,7 +164,7 @@ def _event_types(nodes: Rows[Node]) -> pa.Array:
 
 
 def _without_hash(ids: pa.Array) -> pa.Array:
-    """Event ids without the leading `#` that old versions put there (wire fact 21)."""
+    """Event ids without the leading `#` that old versions put there (docs/facts.md#event-id-prefix)."""
     return pc.ascii_ltrim(ids, "#") if pc.any(pc.starts_with(ids, "#")).as_py() else ids
 
 
@@ -173,7 +173,10 @@ def _lists_without_hash(ids: pa.Array) -> pa.Array:
 
 
 def _by_length(tree: dict[str, Node]) -> Collection[Node]:
-    """The nodes of a tree by the length of their ids: by number, if they come in string order, 10 before 2 (wire fact 20)."""
+    """The nodes of a tree by the length of their ids: by number, if they come in string order, 10 before 2.
+
+    See docs/facts.md#event-id-order.
+    """
     return tree.values() if len(tree) <= ONE_DIGIT else sorted(tree.values(), key=_length)
 
 

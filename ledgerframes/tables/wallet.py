@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ledgerframes.tables.spec import AMOUNT, CHOICE, INTEGER, TEXT, TIME, Column, Table
 
-OFFER = "order: Transfer offer request and response"
-STATUS = "wire facts 7"
+OFFER = "docs/facts.md#transfer-offers"
+STATUS = "docs/facts.md#wallet-api"
 JOURNAL = "journal of offers"
 MICROSECONDS = "UTC, microseconds"
 

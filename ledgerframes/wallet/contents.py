@@ -10,7 +10,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.store.extent import microseconds
 from ledgerframes.times import MICROSECOND, instant
 
-LONGEST_TEXT = 279  # characters: the ledger's own limit is "fewer than 280" (wire facts 7)
+LONGEST_TEXT = 279  # characters: the ledger's own limit is "fewer than 280" (docs/facts.md#wallet-api)
 PLACES = 10  # decimal places of the ledger's numbers, and of our amount columns
 WHOLE_DIGITS = 28  # 38 digits in all
 

@@ -76,7 +76,7 @@ class TransferOffer:
         ``pending``: not known to exist. ``created``, ``accepted``, ``completed``, ``failed``: what the wallet says.
         ``refused``: the wallet refused it, none exists. ``lapsed``: it expired before it was made.
     contract_id : str or None
-        Contract of the offer, later of the accepted offer, then of what the transfer made (wire facts 7).
+        Contract of the offer, later of the accepted offer, then of what the transfer made (docs/facts.md#wallet-api).
     transaction_id : str or None
     failure_kind : str or None
         ``expired``, ``rejected`` or ``withdrawn``.

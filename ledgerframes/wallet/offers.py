@@ -102,7 +102,7 @@ class OffersWallet(Wallet):
 
         Notes
         -----
-        Source: order, Tracking-id submission rules; wire facts 5.8 and 7.
+        Source: docs/facts.md#tracking-id-rules.
         """
         tracking_id = checked_tracking_id(str(uuid.uuid4()) if tracking_id is None else tracking_id)
         now, user = self._clock(), self._user()
@@ -210,7 +210,7 @@ class OffersWallet(Wallet):
 
 
 def subject_of(token: str | None) -> str | None:
-    """The subject of a JWT: the user whose wallet it opens (order, Authentication 1); None for any other token."""
+    """The subject of a JWT: the user whose wallet it opens (docs/facts.md#authentication); None for any other token."""
     try:
         payload = (token or "").split(".")[1]
         subject = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["sub"]

@@ -25,7 +25,7 @@ from ledgerframes.wire.wallet import OfferStatus
 
 __all__ = ["Submission"]
 
-# Asks of a status that is 404: right after a creation it may not be there yet (wire fact 68).
+# Asks of a status that is 404: right after a creation it may not be there yet (docs/facts.md#offer-status-lag).
 LOOKS = 4
 # How long after its expiry an offer may still turn up: expiry is compared with ledger time, which skews (order).
 SKEW = timedelta(hours=1)
@@ -47,7 +47,7 @@ class Submission:
 
     Notes
     -----
-    Source: order, Tracking-id submission rules; wire facts 5.8 and 68. On 429 the same request is sent again; on 409, and
+    Source: docs/facts.md#tracking-id-rules. On 429 the same request is sent again; on 409, and
     whenever an answer does not come or leaves it open, the status is asked first, and then the same request is sent again.
     """
 
@@ -233,5 +233,5 @@ def _send_again(error: Exception) -> bool | float:
 
 
 def _look_again(error: Exception) -> bool | float:
-    """Whether the status is asked again: on 404 too, because it may lag behind the creation (wire fact 68)."""
+    """Whether the status is asked again: on 404 too, because it may lag behind the creation (docs/facts.md#offer-status-lag)."""
     return isinstance(error, NotFound | DecodeError) or may_pass(error)

@@ -10,7 +10,7 @@ __all__ = ["ActiveContract"]
 
 
 class ActiveContract(Wire):
-    """A contract that is active on the network at a snapshot (wire facts 5.5).
+    """A contract that is active on the network at a snapshot (docs/facts.md#contracts-at-snapshot).
 
     The newer form says which update created it. The older one has the event's id and type instead, which say the same.
     """

@@ -24,7 +24,7 @@ _EXAMPLE = "2026-01-29T00:00:00Z~2026-01-30T00:00:00Z/updates_compact_json_0.zst
 
 @dataclass(frozen=True)
 class ObjectKey:
-    """The name of a bulk object, taken apart (wire facts 6).
+    """The name of a bulk object, taken apart (docs/facts.md#bulk-storage).
 
     Attributes
     ----------
@@ -98,5 +98,5 @@ class ObjectKey:
 
     @property
     def order(self) -> tuple[datetime, datetime, str, str, int]:
-        """What keys are sorted by to give lines in order; as text, 10 comes before 2 (wire fact 60)."""
+        """What keys are sorted by to give lines in order; as text, 10 comes before 2 (docs/facts.md#bulk-listing-order)."""
         return self.since, self.until, self.kind, self.encoding or "", self.number

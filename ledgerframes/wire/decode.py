@@ -23,7 +23,7 @@ _making = threading.Lock()
 def decoder_of(kind: Hashable) -> msgspec.json.Decoder[Any]:
     """The decoder of a struct, made once."""
     # One at a time: threads that make the first decoder of a struct at once bring the interpreter down.
-    # Not strict: some networks send every int64 as text (wire fact 15).
+    # Not strict: some networks send every int64 as text (docs/facts.md#integers-as-text).
     with _making:
         return msgspec.json.Decoder[Any](kind, strict=False)
 

@@ -1,6 +1,7 @@
 """Compressed objects as blocks of whole lines, in memory that does not grow with the object.
 
-An object is several zstd frames back to back, none of which says how large its content is (wire facts 6). Decoders stop without
+An object is several zstd frames back to back, none of which says how large its content is (docs/facts.md#bulk-storage).
+Decoders stop without
 a word after the first frame, or where an object was cut off; so the frames are counted before anything is believed.
 """
 

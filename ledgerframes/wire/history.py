@@ -33,7 +33,7 @@ class Node(Wire):
 
 
 class Reassignment(Wire):
-    """Assignment or unassignment: the first has a created event, the second a contract id (wire fact 26)."""
+    """Assignment or unassignment: the first has a created event, the second a contract id (docs/facts.md#reassignment-item)."""
 
     source_synchronizer: str
     target_synchronizer: str
@@ -108,7 +108,7 @@ class Envelope(Wire):
 
 
 class TrafficSummary(Wire):
-    """Cost of a confirmation request; early builds named the list of envelopes otherwise (wire fact 30)."""
+    """Cost of a confirmation request; early builds named the list of envelopes otherwise (docs/facts.md#envelope-list-name)."""
 
     total_traffic_cost: int
     envelope_traffic_summaries: list[Envelope] | None = None
@@ -180,7 +180,7 @@ class UpdatesPage(Wire):
 
 
 def head(event: Event | VerdictSide) -> tuple[int, str, str]:
-    """Migration id, record time and update id of an event, wherever they stand (wire facts 5.2).
+    """Migration id, record time and update id of an event, wherever they stand (docs/facts.md#history-paging).
 
     Raises
     ------
@@ -201,7 +201,7 @@ def head(event: Event | VerdictSide) -> tuple[int, str, str]:
 
 def _migration_id(update: Update | UpdateHead) -> int:
     if update.event is not None:
-        return update.event.migration_id  # a reassignment keeps it inside (wire fact 26)
+        return update.event.migration_id  # a reassignment keeps it inside (docs/facts.md#reassignment-item)
     if update.migration_id is None or update.events_by_id is None:
         reason = "neither a transaction (migration_id and events_by_id) nor a reassignment (event)"
         raise DecodeError(f"Update {update.update_id} is {reason}.", json_path="$.update")

@@ -1,6 +1,7 @@
 """Structs of the ledger API's update pages, in the one-of encoding that the specification gives.
 
-Some one-ofs wrap their content in ``value`` and some do not (wire facts 2.3); others have been seen both ways. What arrives
+Some one-ofs wrap their content in ``value`` and some do not (docs/facts.md#one-of-encodings); others have been seen both
+ways. What arrives
 the other way round is put right by :func:`decode_updates`, and costs only then.
 """
 

@@ -96,7 +96,7 @@ class PartyDetails(LedgerWire):
 
 
 class PartiesPage(LedgerWire):
-    """A page of parties; its token is ``""`` at the end (wire fact 9)."""
+    """A page of parties; its token is ``""`` at the end (docs/facts.md#page-token-end)."""
 
     party_details: list[PartyDetails] | None = None
     next_page_token: str | None = None
@@ -134,7 +134,7 @@ class VettedPackages(LedgerWire):
 
 
 class VettedPackagesPage(LedgerWire):
-    """A page of vetted packages; its token is ``""`` at the end (wire fact 9)."""
+    """A page of vetted packages; its token is ``""`` at the end (docs/facts.md#page-token-end)."""
 
     vetted_packages: list[VettedPackages] | None = None
     next_page_token: str | None = None
@@ -259,7 +259,7 @@ def one_of(content: msgspec.Raw, endpoint: str) -> tuple[str, msgspec.Raw]:
 
 
 def unwrapped(content: msgspec.Raw) -> msgspec.Raw:
-    """What is below ``value``, if that is the only key (wire facts 2.3)."""
+    """What is below ``value``, if that is the only key (docs/facts.md#one-of-encodings)."""
     try:
         members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError:

@@ -13,7 +13,7 @@ __all__ = ["Contract", "NameRules", "NameRulesAnswer"]
 
 
 class Contract(Wire):
-    """A contract as the history API shows it (order, Contract object)."""
+    """A contract as the history API shows it (docs/facts.md#contract-object)."""
 
     template_id: str
     contract_id: str
@@ -23,7 +23,10 @@ class Contract(Wire):
 
 
 class NameRules(Wire):
-    """The rules of the name service; no contract means that the cached one is still the current one (wire facts 5.6)."""
+    """The rules of the name service; no contract means that the cached one is still the current one.
+
+    See docs/facts.md#name-rules-and-price-votes.
+    """
 
     contract: Contract | None = None
     domain_id: str | None = None

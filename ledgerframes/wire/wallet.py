@@ -11,13 +11,13 @@ from ledgerframes.wire.structs import Wire
 
 
 class CreatedOffer(Wire):
-    """Answer to a new transfer offer (order: Transfer offer request and response)."""
+    """Answer to a new transfer offer (docs/facts.md#transfer-offers)."""
 
     offer_contract_id: str
 
 
 class OfferStatus(Wire):
-    """How the offer with a tracking id fares: a one-of by ``status`` (wire facts 7).
+    """How the offer with a tracking id fares: a one-of by ``status`` (docs/facts.md#wallet-api).
 
     ``created``, ``accepted`` and ``completed`` have a transaction id and a contract id, each state another one; ``failed`` has
     a failure kind (expired, rejected, withdrawn), and a reason only when it was withdrawn.
@@ -31,14 +31,14 @@ class OfferStatus(Wire):
 
 
 class OfferedAmount(Wire):
-    """An amount with its unit, such as AmuletUnit or USDUnit (wire facts 7)."""
+    """An amount with its unit, such as AmuletUnit or USDUnit (docs/facts.md#wallet-api)."""
 
     amount: Decimal
     unit: str | None = None
 
 
 class OfferPayload(Wire, rename={"expires_at": "expiresAt", "tracking_id": "trackingId"}):
-    """Payload of an offer; an accepted one has no description (wire facts 7)."""
+    """Payload of an offer; an accepted one has no description (docs/facts.md#wallet-api)."""
 
     sender: str
     receiver: str
@@ -50,7 +50,7 @@ class OfferPayload(Wire, rename={"expires_at": "expiresAt", "tracking_id": "trac
 
 
 class OfferContract(Wire):
-    """A transfer offer, or an accepted one, as the contract it is (wire facts 7)."""
+    """A transfer offer, or an accepted one, as the contract it is (docs/facts.md#wallet-api)."""
 
     template_id: str
     contract_id: str

@@ -21,7 +21,7 @@ def network(handler: Handler, **overrides: Any) -> lf.Network:
 @pytest.mark.parametrize(
     ("arguments", "sent"),
     [
-        ({}, {}),  # a body is needed even so (wire fact 54)
+        ({}, {}),  # a body is needed even so (docs/facts.md#body-required)
         (
             {"cached_contract_id": "00aa", "cached_domain_id": "global::12"},
             {"cached_ans_rules_contract_id": "00aa", "cached_ans_rules_domain_id": "global::12"},
@@ -57,7 +57,9 @@ def test_price_votes_as_published(fixtures: Path) -> None:
     recorded = json.loads((fixtures / "made" / "scan_amulet_price_votes.json").read_text())
     votes = network(answering(recorded, []), vocabulary="canton").history.price_votes()
     assert [vote.contract_id for vote in votes] == [vote["contract_id"] for vote in recorded["amulet_price_votes"]]
-    assert msgspec.json.decode(votes[1].payload)["amuletPrice"] is None  # a new voter has none (wire fact 11)
+    assert (
+        msgspec.json.decode(votes[1].payload)["amuletPrice"] is None
+    )  # a new voter has none (docs/facts.md#price-vote-without-price)
     with pytest.raises(
         DecodeError, match=r"without coin_price_votes; it has amulet_price_votes\. Check the profile's vocabulary"
     ):

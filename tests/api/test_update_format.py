@@ -66,7 +66,11 @@ def test_shape_reassignments_and_topology() -> None:
     ("parties", "topology", "shown"),
     [
         (None, True, []),
-        (["alice"], True, ["alice"]),  # all parties' topology needs a right that reading one party does not (wire fact 65)
+        (
+            ["alice"],
+            True,
+            ["alice"],
+        ),  # all parties' topology needs a right that reading one party does not (docs/facts.md#topology-rights)
         (["alice"], "any", []),
         (["alice"], ["bob"], ["bob"]),
     ],

@@ -56,7 +56,7 @@ def nodes_of(update: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def place_of(item: dict[str, Any]) -> dict[str, Any]:
-    """Return the cursor that follows an event item (wire facts 5.2)."""
+    """Return the cursor that follows an event item (docs/facts.md#history-paging)."""
     part = item["verdict"] or item["update"]
     migration_id = part["migration_id"] if "migration_id" in part else part["event"]["migration_id"]
     return {"after_migration_id": migration_id, "after_record_time": part["record_time"]}

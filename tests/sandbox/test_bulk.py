@@ -1,4 +1,4 @@
-"""Bulk objects: listings, digests, frames, lines (wire facts 6)."""
+"""Bulk objects: listings, digests, frames, lines (docs/facts.md#bulk-storage)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name rules and price votes (wire facts 5.6)."""
+"""Name rules and price votes (docs/facts.md#name-rules-and-price-votes)."""
 
 from __future__ import annotations
 

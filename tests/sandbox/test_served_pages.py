@@ -1,4 +1,7 @@
-"""Pages of ledger updates: bounds, tokens, refusals (wire facts 2.1 and 2.2)."""
+"""Pages of ledger updates: bounds, tokens, refusals.
+
+See docs/facts.md#update-page-request and docs/facts.md#update-page-response.
+"""
 
 from __future__ import annotations
 

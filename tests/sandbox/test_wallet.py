@@ -1,4 +1,4 @@
-"""Transfer offers: states, tracking ids, limits, faults (order.md "States and transitions", wire facts 7)."""
+"""Transfer offers: states, tracking ids, limits, faults (docs/facts.md#transfer-offers, docs/facts.md#wallet-api)."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_a_status_that_comes_late() -> None:
 
 
 def send(client: httpx.Client, body: dict[str, Any]) -> None:
-    """Send an offer as order.md tells clients to."""
+    """Send an offer as clients should (docs/facts.md#tracking-id-rules)."""
     for _ in range(60):
         try:
             answer = client.post(OFFERS, json=body)

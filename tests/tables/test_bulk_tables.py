@@ -1,4 +1,7 @@
-"""Lines of active contracts turned into rows, and the record of objects read (wire facts 5.5 and 6)."""
+"""Lines of active contracts turned into rows, and the record of objects read.
+
+See docs/facts.md#contracts-at-snapshot and docs/facts.md#bulk-storage.
+"""
 
 from __future__ import annotations
 

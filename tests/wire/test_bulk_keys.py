@@ -1,4 +1,4 @@
-"""Keys of bulk objects: what they say, wherever they stand, and that nothing else passes for one (wire facts 6)."""
+"""Keys of bulk objects: what they say, wherever they stand, and that nothing else passes for one (docs/facts.md#bulk-storage)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The ledger API of one participant (order.md "Ledger API", wire facts 2 to 4)."""
+"""The ledger API of one participant.
+
+See docs/facts.md#update-pages and docs/facts.md#ledger-operations and docs/facts.md#ledger-errors.
+"""
 
 from __future__ import annotations
 

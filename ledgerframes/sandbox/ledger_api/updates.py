@@ -77,7 +77,7 @@ def _add_lists(api: Blueprint, service: LedgerService) -> None:
     @api.post("/v2/updates/flats")
     def flats() -> Response:
         asked = service.body(ListRequest)
-        # Before 3.4 this list showed ledger effects (wire facts 8).
+        # Before 3.4 this list showed ledger effects (docs/facts.md#versions).
         _, renderer = service.selection(_legacy(asked, DELTA if service.version.has(4) else EFFECTS))
         found = (renderer.transaction(update) for update in _range(service, asked) if update.kind == "transaction")
         return listed({"update": {"Transaction": {"value": shown}}} for shown in found if shown)

@@ -1,4 +1,4 @@
-"""What a request asks to see: formats and filters as clients send them (wire facts 2.8).
+"""What a request asks to see: formats and filters as clients send them (docs/facts.md#filters).
 
 Decoding is relaxed as the service's is: unknown members are ignored, missing ones take defaults.
 """

@@ -1,4 +1,4 @@
-"""Pages of updates, their bounds and their tokens (wire facts 2.1 and 2.2)."""
+"""Pages of updates, their bounds and their tokens (docs/facts.md#update-page-request and docs/facts.md#update-page-response)."""
 
 from __future__ import annotations
 

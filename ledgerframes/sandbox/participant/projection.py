@@ -1,4 +1,4 @@
-"""What a participant sees of an event of the world: the nodes whose informees it hosts (wire facts 2.4)."""
+"""What a participant sees of an event of the world: the nodes whose informees it hosts (docs/facts.md#ledger-event-fields)."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Registry:
 
 
 def interface_view(interface_id: str, created: dict[str, Any]) -> dict[str, Any]:
-    """Return how a contract looks through an interface; now and then computing that fails (wire facts 2.4)."""
+    """Return how a contract looks through an interface; now and then computing that fails (docs/facts.md#ledger-event-fields)."""
     package = created["template_id"].partition(":")[0]
     if number("failed view", created["contract_id"]) % FAILED_VIEW_EVERY == 0:
         status = {"code": 9, "message": "the view of this contract could not be computed", "details": []}

@@ -1,4 +1,4 @@
-"""Updates as the ledger API writes them (wire facts 2.3 to 2.7), for one format and one ledger version."""
+"""Updates as the ledger API writes them (docs/facts.md#one-of-encodings), for one format and one ledger version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNTRACED_EVERY = 20
 
 
 class Version(NamedTuple):
-    """The ledger's version, as far as shapes depend on it (wire facts 8)."""
+    """The ledger's version, as far as shapes depend on it (docs/facts.md#versions)."""
 
     major: int
     minor: int

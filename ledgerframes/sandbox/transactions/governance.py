@@ -13,7 +13,7 @@ from ..times import DAY
 from . import coins
 
 MOST_MARKERS = 12
-# A request that people know by its costs: two envelopes without views, then one view (questions.md, T13).
+# A request that people know by its costs: two envelopes without views, then one view (docs/facts.md#envelopes-without-views).
 PLANTED_COSTS = (1444, 146, 3565)
 PLANTED_MEMBER, PLANTED_EVERY, PLANTED_REMAINDER = 1, 4, 1
 
@@ -30,7 +30,10 @@ def vote_price(seed: int, member: int, occurrence: int) -> str:
 
 
 def price_vote_contract(scene: Scene, sv: Party, member: int, occurrence: int) -> Contract:
-    """Make the vote of an SV; occurrence -1 is the empty vote that every SV starts with (wire fact 11)."""
+    """Make the vote of an SV; occurrence -1 is the empty vote that every SV starts with.
+
+    See docs/facts.md#price-vote-without-price.
+    """
     value, seed = scene.value, scene.scenery.seed
     price = value.numeric(vote_price(seed, member, occurrence)) if occurrence >= 0 else None
     fields = {

@@ -1,4 +1,7 @@
-"""Transfer offers of the wallet: created, accepted, completed, in three transactions (wire fact 67)."""
+"""Transfer offers of the wallet: created, accepted, completed, in three transactions.
+
+See docs/facts.md#transfer-offer-transactions.
+"""
 
 from __future__ import annotations
 

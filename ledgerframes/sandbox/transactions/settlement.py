@@ -86,7 +86,7 @@ def _tree(scene: Scene, promised: Contract | None, buyer: str, seller: str, venu
     held, delivered_first = tokens.holdings(scene, seller, 2)
     delivery = tokens.moved(scene, seller, buyer, held)
     argument = value.record({"allocation": value.contract(promised.identifier), "extraArgs": value.text_map({})})
-    # One constructor without fields: on the wire the result is the bare string (wire fact 13).
+    # One constructor without fields: on the wire the result is the bare string (docs/facts.md#exercise-result-any-json).
     done = value.enum("Trade_SettleResult")
     settled = exercise(trade, "Trade_Settle", argument, done, [operator.identifier], [payment, delivery], consuming=True)
     children = [create(trade), settled]

@@ -93,7 +93,7 @@ def moved(scene: Scene, sender: str, receiver: str, inputs: list[Contract]) -> N
             "executeBefore": value.time(scene.effective_at // 1_000_000 * 1_000_000 + DAY),
         }
     )
-    # The result is a plain list: not every choice answers with a record (wire fact 13).
+    # The result is a plain list: not every choice answers with a record (docs/facts.md#exercise-result-any-json).
     result = value.list(value.contract(holding.identifier) for holding in outputs)
     children = [archive(holding, value.unit()) for holding in inputs] + [create(holding) for holding in outputs]
     return exercise(

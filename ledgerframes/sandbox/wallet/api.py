@@ -75,7 +75,7 @@ class WalletService:
 
 
 def wallet_api(service: WalletService, now: Callable[[], int]) -> Blueprint:
-    """Return the routes of the wallet API (order.md "Wallet API", wire facts 7).
+    """Return the routes of the wallet API (docs/facts.md#wallet-api).
 
     Parameters
     ----------

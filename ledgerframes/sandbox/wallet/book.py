@@ -1,4 +1,4 @@
-"""All offers of a sandbox, and the automation that moves them on (order.md "States and transitions").
+"""All offers of a sandbox, and the automation that moves them on (docs/facts.md#transfer-offers).
 
 Time passes by the sandbox's clock; "a moment" is counted in requests to the wallet, so that tests need not wait.
 """

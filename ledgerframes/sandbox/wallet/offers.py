@@ -1,4 +1,4 @@
-"""One transfer offer: what it says, where it stands, and how the wire shows it (wire facts 7)."""
+"""One transfer offer: what it says, where it stands, and how the wire shows it (docs/facts.md#wallet-api)."""
 
 from __future__ import annotations
 
