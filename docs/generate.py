@@ -62,12 +62,14 @@ the dtypes, the empty frame and `ledgerframes tables`.
 
 def tables_page() -> str:
     """The table dictionary."""
-    from ledgerframes.tables import TABLES
+    from ledgerframes.datasets import TABLES
 
-    rows = [(f"[`{table.name}`](#{table.name})", table.row, _names(table.key)) for table in TABLES.values()]
+    rows = [(f"[`{table.name}`](#{table.name})", table.row_description, _names(table.key)) for table in TABLES.values()]
     parts = [GENERATED, TABLES_INTRODUCTION.rstrip(), grid(("table", "one row per", "key"), rows)]
     for table in TABLES.values():
-        head = f"## {table.name}\n\nOne row per {table.row}. Key: {_names(table.key)}. Sorted by {_names(table.sort)}."
+        head = (
+            f"## {table.name}\n\nOne row per {table.row_description}. Key: {_names(table.key)}. Sorted by {_names(table.sort)}."
+        )
         columns = [
             (
                 f"`{column.name}`",
@@ -75,7 +77,7 @@ def tables_page() -> str:
                 column.unit,
                 "yes" if column.nullable else "",
                 _meaning(column),
-                column.source,
+                column.reference,
             )
             for column in table.columns
         ]
@@ -84,7 +86,7 @@ def tables_page() -> str:
 
 
 def _meaning(column: Any) -> str:
-    return f"{column.meaning} One of {_names(column.values)}." if column.values else column.meaning
+    return f"{column.description} One of {_names(column.values)}." if column.values else column.description
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -107,7 +109,7 @@ def results_page() -> str:
     for module in (lf.cost, lf.verdict):
         room = module.__name__.rpartition(".")[2]
         for name, columns in module.COLUMNS.items():
-            rows = [(f"`{column.name}`", f"`{column.dtype}`", column.unit, column.meaning) for column in columns]
+            rows = [(f"`{column.name}`", f"`{column.dtype}`", column.unit, column.description) for column in columns]
             meaning = first_sentence(getattr(module, name))
             parts += [f"## {room}.{name}\n\n{meaning}", grid(("column", "dtype", "unit", "meaning"), rows)]
     return "\n\n".join(parts) + "\n"
