@@ -25,7 +25,7 @@ from rounds import busy, middle, ratio
 import ledgerframes as lf
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event
-from ledgerframes.loaders.gathering import SEGMENT_BYTES
+from ledgerframes.loaders.buffering import SEGMENT_BYTES
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.store import EVENTS, Migration, MigrationWindow, Segment

@@ -60,7 +60,7 @@ class Network:
         return self._transport is not None
 
     def __reduce__(self) -> tuple[Callable[..., Network], tuple[object, ...]]:
-        """How a worker in another process gets the same network; tokens stay here, since the history needs none."""
+        """How a worker in another process gets the same network, without its token; a file or variable of one is read there."""
         if self._transport is not None and self._origin is None:
             raise UsageError("A network with a transport of its own cannot be sent to other processes; leave out executor=.")
         settings = _without_token(self.settings)
@@ -280,7 +280,7 @@ def _embedded(
 
 
 def _without_token(settings: Settings) -> Settings:
-    return settings.model_copy(update=dict.fromkeys(("token", "token_file", "token_env")))
+    return settings.model_copy(update={"token": None})
 
 
 def _addresses(box: Sandbox) -> dict[str, tuple[str]]:

@@ -39,7 +39,7 @@ def executor_of(workers: int | None, dask: str | None) -> Iterator[Executor | No
 
 
 def _processes(workers: int) -> Iterator[Executor]:
-    from ledgerframes.loaders.workers import processes
+    from ledgerframes.loaders.executors import processes
 
     executor = processes(workers)
     try:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ledgerframes.frames import Frames
+    from ledgerframes.loaders.ledger import UpdateOptions
     from ledgerframes.network import Network
 
 app = typer.Typer(rich_markup_mode=None)
@@ -89,30 +90,38 @@ def updates(
     poll_seconds: Annotated[
         float, typer.Option(min=0.1, help="Seconds to wait, when following, while there is nothing new.")
     ] = 5.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fetch nothing; show what would be fetched.")] = False,
+    workers: WORKERS = None,
+    dask: DASK = None,
 ) -> None:
     """Fetch a participant's ledger into the store, by offset.
 
     What is in the store already is not asked for again: the next run goes on where this one stopped.
     """
-    from ledgerframes.loaders.updates import load_updates
+    from ledgerframes.loaders.ledger import load_updates
 
     net = call.connect()
     began = time.monotonic()
-    frames = load_updates(
-        net,
-        after=after,
-        through=through,
-        parties=party,
-        templates=template or (),
-        interfaces=interface or (),
-        shape="ledger_effects" if trees else "acs_delta",
-        descending=descending,
-        follow=follow,
-        poll_seconds=poll_seconds,
-        progress=call.progress,
-    )
+    options: UpdateOptions = {
+        "after": after,
+        "through": through,
+        "parties": party,
+        "templates": template or (),
+        "interfaces": interface or (),
+        "shape": "ledger_effects" if trees else "acs_delta",
+        "descending": descending,
+        "follow": follow,
+        "poll_seconds": poll_seconds,
+        "progress": call.progress,
+    }
+    if dry_run:
+        plan = load_updates(net, **options, plan=True)
+        call.show(plan_document(net, plan), lambda: plan_text(net, plan))
+        return
+    with executor_of(workers, dask) as executor:
+        frames = load_updates(net, **options, executor=executor)
     document = document_of(net, frames, time.monotonic() - began)
-    call.tell(document, text_of(document))
+    call.tell(document, text_of(document, workers=executor is not None))
 
 
 @app.command("votes")
@@ -180,15 +189,18 @@ def plan_text(net: Network, plan: pd.DataFrame) -> str:
     """What would be fetched, as lines."""
     if plan.empty:
         return f"Nothing to fetch: {net.name} is complete in the store."
-    if "object_key" in plan:
+    if plan["object_key"].notna().any():
         return "\n".join(
             [f"Would read {output.counted(len(plan), 'bulk object')} of {net.name}:", *map(output.plain, plan["object_key"])]
         )
-    if "update_id" in plan:
+    if plan["update_id"].notna().any():
         return "\n".join(
             [f"Would look up {output.counted(len(plan), 'id')} at {net.name}:", *map(output.plain, plan["update_id"])]
         )
     parts = plan_document(net, plan)["fetch"]
+    if plan["through"].notna().any():
+        offsets = [(f"{part['after']:,}", f"{part['through']:,}") for part in parts]
+        return f"Would fetch from {net.name}:\n" + output.columns(("after offset", "through offset"), offsets)
     rows = [
         (
             "not known yet" if part["migration_id"] is None else part["migration_id"],
@@ -202,7 +214,7 @@ def plan_text(net: Network, plan: pd.DataFrame) -> str:
 
 def _value(value: Any) -> Any:
     """A cell as a plain Python value; a missing one is None."""
-    if hasattr(value, "to_pydatetime"):
+    if hasattr(value, "to_pydatetime") and value == value:
         return value.to_pydatetime()
     return value if isinstance(value, str | int) else None
 

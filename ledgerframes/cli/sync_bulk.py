@@ -71,9 +71,9 @@ def bulk(
             paths=path,
             kind=kind,
             at=at,
-            keep=keep,
+            download_dir=keep,
             executor=executor,
-            partial=partial,
+            allow_partial=partial,
             progress=call.progress,
         )
     for name, reason in frames.failed_objects.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ledgerframes.datasets._schema import CHOICE, INTEGER, TEXT, TIME, Column, Table
-from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.datasets.events.schema import MIGRATION_ID
 
 STORE = "docs/architecture.md#the-store"
@@ -11,6 +10,8 @@ STORE = "docs/architecture.md#the-store"
 SINCE = Column("since", TIME, "Begin of the range, inside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")
 UNTIL = Column("until", TIME, "End of the range, outside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")
 MIGRATION = Column("migration_id", INTEGER, MIGRATION_ID.description, MIGRATION_ID.reference, nullable=True)
+AFTER = Column("after", INTEGER, "Offset before the first of the range; missing for times and ids.", STORE, nullable=True)
+THROUGH = Column("through", INTEGER, "Last offset of the range; missing for times and ids.", STORE, nullable=True)
 
 COVERAGE = Table(
     name="coverage",
@@ -22,8 +23,8 @@ COVERAGE = Table(
         MIGRATION,
         SINCE,
         UNTIL,
-        Column("after", INTEGER, "Offset before the first of the range; missing for times and ids.", STORE, nullable=True),
-        Column("through", INTEGER, "Last offset of the range; missing for times and ids.", STORE, nullable=True),
+        AFTER,
+        THROUGH,
         Column(
             "status",
             CHOICE,
@@ -39,18 +40,18 @@ COVERAGE = Table(
 
 PLAN = Table(
     name="plan",
-    row_description="range that would be fetched",
+    row_description="extent that a load would fetch",
     family="bookkeeping",
     key=(),
-    sort=("migration_id", "since"),
-    columns=(MIGRATION, SINCE, UNTIL),
-)
-
-BULK_PLAN = Table(
-    name="bulk_plan",
-    row_description="bulk object that would be read",
-    family="bookkeeping",
-    key=("object_key",),
-    sort=("since", "object_key"),
-    columns=(BULK_OBJECTS["object_key"], SINCE, UNTIL),
+    sort=("dataset", "migration_id", "since", "after"),
+    columns=(
+        Column("dataset", TEXT, "Dataset of the store, or table of a state that is not stored.", STORE),
+        MIGRATION,
+        SINCE,
+        UNTIL,
+        AFTER,
+        THROUGH,
+        Column("update_id", TEXT, "Id to look up. Missing unless ids are loaded.", STORE, nullable=True),
+        Column("object_key", TEXT, "Key of a bulk object. Missing unless bulk objects are loaded.", STORE, nullable=True),
+    ),
 )

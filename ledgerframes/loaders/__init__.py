@@ -1,1 +1,1 @@
-"""Loaders: plan, fetch, decode, store, and answer with Frames."""
+"""Loaders: each plans, fetches and commits what the store does not cover, then returns Frames."""

@@ -122,7 +122,7 @@ def test_store_that_is_none(run: Run, tmp_path: Path) -> None:
 
 
 def test_offline_without_data(run: Run) -> None:
-    assert_told(run("sync", "events", *DAY, "--offline"), 3, "offline", "Run again without offline")
+    assert_told(run("sync", "events", *DAY, "--offline"), 3, "offline", "Reconnect without offline=True")
 
 
 def test_an_id_with_a_slash(run: Run, tmp_path: Path) -> None:
