@@ -119,7 +119,8 @@ def updates(
         call.show(plan_document(net, plan), lambda: plan_text(net, plan))
         return
     with executor_of(workers, dask) as executor:
-        frames = load_updates(net, **options, executor=executor)
+        options["executor"] = executor
+        frames = load_updates(net, **options)
     document = document_of(net, frames, time.monotonic() - began)
     call.tell(document, text_of(document, workers=executor is not None))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -50,9 +51,9 @@ class BulkLoader(Loader[BulkTask]):
         self.failures: dict[str, str] = {}
         self._consecutive_failures = 0
 
+    @abstractmethod
     def tasks(self) -> list[BulkTask]:
         """Return the objects to load, as the network or the disk lists them."""
-        raise NotImplementedError
 
     def plan(self) -> list[Mapping[str, object]]:
         """Return a row per object."""
@@ -130,10 +131,14 @@ class _FolderLoader(BulkLoader):
 
     by_key = False
 
+    @abstractmethod
+    def list_folders(self) -> list[BulkFolder]:
+        """Return the folders, as the network lists them."""
+
     @functools.cached_property
     def folders(self) -> list[BulkFolder]:
-        """The folders, as the network lists them."""
-        raise NotImplementedError
+        """The folders to load."""
+        return self.list_folders()
 
     def tasks(self) -> list[BulkTask]:
         """Return the objects of the folders."""
@@ -156,10 +161,14 @@ class BulkWindowLoader(_FolderLoader):
         super().__init__(net, "updates", download_dir, allow_partial)
         self.window = window
 
+    def list_folders(self) -> list[BulkFolder]:
+        """Return the folders that overlap the window."""
+        return bulk_listing.folders_of_updates(self.net, self.window, self.download_dir)
+
     @functools.cached_property
     def folders(self) -> list[BulkFolder]:
         """The folders that overlap the window, unless the store contains them all."""
-        return bulk_listing.folders_of_updates(self.net, self.window, self.download_dir) if self._missing() else []
+        return self.list_folders() if self._missing() else []
 
     def _missing(self) -> list[Window]:
         complete = [MigrationWindow(0, extent.start, extent.stop) for extent in self.stored_objects() if extent.is_folder]
@@ -187,9 +196,8 @@ class BulkSnapshotLoader(_FolderLoader):
         super().__init__(net, "acs", download_dir, allow_partial)
         self.at = at
 
-    @functools.cached_property
-    def folders(self) -> list[BulkFolder]:
-        """The folder of the snapshot."""
+    def list_folders(self) -> list[BulkFolder]:
+        """Return the folder of the snapshot."""
         return [bulk_listing.snapshot_folder(self.net, self.at, self.download_dir)]
 
     def plan(self) -> list[Mapping[str, object]]:

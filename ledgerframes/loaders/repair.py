@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow.parquet as pq
 
 from ledgerframes.api.update_format import SHAPES, UpdateFormat
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.errors import CoverageError, LedgerframesError
-from ledgerframes.loaders import bulk_listing
-from ledgerframes.loaders.bulk import load_bulk
+from ledgerframes.loaders.bulk_loader import BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader
 from ledgerframes.loaders.bulk_object import FILE, BulkKind
 from ledgerframes.loaders.event_ids import EventIdLoader
 from ledgerframes.loaders.event_windows import EventLoader
 from ledgerframes.loaders.ledger import LedgerLoader
 from ledgerframes.loaders.ledger_pages import LedgerFilter, open_ledger, pruned_through
-from ledgerframes.loaders.sync import sync
+from ledgerframes.loaders.sync import Loader, sync
 from ledgerframes.network import Network
 from ledgerframes.store import (
     BULK,
@@ -77,8 +77,8 @@ class _UnrecoverableError(Exception):
     """A segment cannot be fetched again; the text is the reason. Never leaves this module."""
 
 
-Refetch = Callable[[], str]  # fetches a segment again, and returns a note
-Recovery = Refetch | _UnrecoverableError | LedgerframesError  # or the reason why that is impossible or unknown
+# The loaders that fetch a segment again, or the reason why that is impossible or unknown.
+Recovery = list[Loader[Any]] | _UnrecoverableError | LedgerframesError
 
 
 def repair(
@@ -134,13 +134,15 @@ def repair(
     recoveries: dict[str, Recovery] = {}
     for segment_id, segment in damaged.items():
         try:
-            recoveries[segment_id] = _find_recovery(net, segment, tables[segment_id], update_formats)
+            recoveries[segment_id] = _loaders(net, segment, tables[segment_id], update_formats)
         except (_UnrecoverableError, LedgerframesError) as reason:
             recoveries[segment_id] = reason
     removals = [segment for segment in damaged.values() if _is_removed(recoveries[segment.segment_id], forget)]
     folders = _complete_folders(net, removals)
     _quarantine(net, removals, folders)
-    repairs = [_recover(segment, recoveries[segment.segment_id], forget) for segment in damaged.values()]
+    repairs = [
+        _recover(net, segment, recoveries[segment_id], forget, tables[segment_id]) for segment_id, segment in damaged.items()
+    ]
     _restore_folders(net, folders, repairs)
     return repairs
 
@@ -188,53 +190,53 @@ def _is_removed(recovery: Recovery, forget: bool) -> bool:
     return forget if isinstance(recovery, _UnrecoverableError) else not isinstance(recovery, LedgerframesError)
 
 
-def _recover(segment: Segment, recovery: Recovery, forget: bool) -> Repair:
+def _recover(net: Network, segment: Segment, recovery: Recovery, forget: bool, damaged: set[str]) -> Repair:
     if isinstance(recovery, _UnrecoverableError):
         return Repair(segment, DROPPED if forget else UNRECOVERABLE, str(recovery))
     if isinstance(recovery, LedgerframesError):
         logger.warning("repair_skipped dataset=%s extent=%s error=%s", segment.dataset, segment.extent, recovery)
         return Repair(segment, FAILED, f"left where it was: {recovery}")
     try:
-        note = recovery()
+        for loader in recovery:
+            sync(loader, progress=False)
+            loader.frames()  # raises the error of a bulk object
     except LedgerframesError as error:
         # The other segments may still be repaired. This one is no longer covered, so the next load fetches it.
         logger.warning("repair_failed dataset=%s extent=%s error=%s", segment.dataset, segment.extent, error)
         return Repair(segment, FAILED, str(error))
-    return Repair(segment, FETCHED, note)
+    rows = _count_rows(net, segment)
+    notes = [
+        f"{segment.rows:,} rows before, {rows:,} now" if rows != segment.rows else "",
+        "the origin of the ids is lost: id_source is user now"
+        if segment.dataset == EVENTS_BY_ID.name and VERDICTS in damaged
+        else "",
+    ]
+    return Repair(segment, FETCHED, "; ".join(filter(None, notes)))
 
 
 # -- how each dataset is fetched again -------------------------------------------------------------------------------
 
 
-def _find_recovery(net: Network, segment: Segment, damaged: set[str], update_formats: Sequence[UpdateFormat]) -> Refetch:
-    """Return how to fetch a segment again, after reading what is needed of it."""
+def _loaders(net: Network, segment: Segment, damaged: set[str], update_formats: Sequence[UpdateFormat]) -> list[Loader[Any]]:
+    """Return the loaders that fetch a segment again, after reading what they need of it."""
     extent = segment.extent
     if isinstance(extent, MigrationWindow) and segment.dataset == EVENTS.name:
-        return _comparing(net, segment, lambda: sync(EventLoader(net, extent.window), progress=False))
+        return [EventLoader(net, extent.window)]
     if isinstance(extent, IdSet) and segment.dataset == EVENTS_BY_ID.name:
-        return _recover_ids(net, segment, extent, damaged)
+        return _id_loaders(net, segment, extent, damaged)
     if isinstance(extent, OffsetRange) and segment.dataset == LEDGER.name:
-        return _comparing(net, segment, _recover_offsets(net, extent, update_formats))
+        return [_offset_loader(net, extent, update_formats)]
     if isinstance(extent, ObjectSet):
-        return _comparing(net, segment, _recover_objects(net, segment, extent))
+        return [_object_loader(net, segment, extent)]
     raise _UnrecoverableError("only the latest state is served")
 
 
-def _recover_ids(net: Network, segment: Segment, ids: IdSet, damaged: set[str]) -> Refetch:
+def _id_loaders(net: Network, segment: Segment, ids: IdSet, damaged: set[str]) -> list[Loader[Any]]:
     sources = {} if VERDICTS in damaged else _id_sources(net, segment)
-    note = "the origin of the ids is lost: id_source is user now" if VERDICTS in damaged else ""
-
-    def refetch() -> str:
-        unknown_ids: set[str] = set()
-        for source in sorted(set(sources.values()) | {"user"}):
-            same_source = sorted(update_id for update_id in ids.update_ids if sources.get(update_id, "user") == source)
-            loader = EventIdLoader(net, same_source, source)
-            sync(loader, progress=False)
-            unknown_ids |= loader.unknown_ids
-        unknown = f"{len(unknown_ids)} ids are no longer known to the service" if unknown_ids else ""
-        return "; ".join(text for text in (unknown, note) if text)
-
-    return refetch
+    by_source: dict[str, list[str]] = {}
+    for update_id in sorted(ids.update_ids):
+        by_source.setdefault(sources.get(update_id, "user"), []).append(update_id)
+    return [EventIdLoader(net, update_ids, source) for source, update_ids in sorted(by_source.items())]
 
 
 def _id_sources(net: Network, segment: Segment) -> dict[str, str]:
@@ -246,7 +248,7 @@ def _id_sources(net: Network, segment: Segment) -> dict[str, str]:
     return dict(zip(rows["update_id"].to_pylist(), rows["id_source"].to_pylist(), strict=True))
 
 
-def _recover_offsets(net: Network, offsets: OffsetRange, update_formats: Sequence[UpdateFormat]) -> Callable[[], object]:
+def _offset_loader(net: Network, offsets: OffsetRange, update_formats: Sequence[UpdateFormat]) -> LedgerLoader:
     known = [*update_formats, *(UpdateFormat(shape=shape) for shape in SHAPES)]  # type: ignore[arg-type]
     participant_id = net.store.participant() or ""
     matches = [each for each in known if LedgerFilter(participant_id, each).partition == offsets.partition]
@@ -256,42 +258,27 @@ def _recover_offsets(net: Network, offsets: OffsetRange, update_formats: Sequenc
     pruned = pruned_through(net)
     if offsets.start < pruned:
         raise _UnrecoverableError(f"the ledger is pruned through offset {pruned}")
-    return lambda: sync(LedgerLoader(net, ledger_filter, offsets, explicit=True), progress=False)
+    return LedgerLoader(net, ledger_filter, offsets, explicit=True)
 
 
-def _recover_objects(net: Network, segment: Segment, objects: ObjectSet) -> Callable[[], object]:
+def _object_loader(net: Network, segment: Segment, objects: ObjectSet) -> BulkLoader:
+    """Return a loader of the objects, or of the folder that contains them; a segment has objects of one folder only."""
     if segment.source == FILE:
         raise _UnrecoverableError("it was read from a file: forget it, and load the file again")
+    kind: BulkKind = "updates" if segment.dataset in (BULK.name, BULK_BY_KEY.name) else "acs"
     if segment.dataset in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name):
-        kind: BulkKind = "updates" if segment.dataset == BULK_BY_KEY.name else "acs"
-        return lambda: load_bulk(net, object_keys=sorted(objects.object_keys), kind=kind, progress=False)
-    return _recover_folder(net, segment.dataset, objects)
-
-
-def _recover_folder(net: Network, dataset: str, objects: ObjectSet) -> Callable[[], object]:
-    """Return a load of the folder that contains the objects, since a segment has objects of one folder only."""
+        return BulkKeyLoader(net, objects.object_keys, kind, None, False)
     key = ObjectKey.parse(min(objects.object_keys))
-    if dataset == BULK.name:
-        folders = bulk_listing.folders_of_updates(net, Window(key.since, key.until), None)
-    else:
-        folders = [bulk_listing.snapshot_folder(net, key.since, None)]
-    unlisted = objects.object_keys - {task.object_key for folder in folders for task in folder.tasks}
+    loader: BulkWindowLoader | BulkSnapshotLoader = (
+        BulkWindowLoader(net, Window(key.since, key.until), None, False)
+        if kind == "updates"
+        else BulkSnapshotLoader(net, key.since, None, False)
+    )
+    loader.folders = loader.list_folders()  # now, because the store still covers them
+    unlisted = objects.object_keys - {task.object_key for task in loader.tasks()}
     if unlisted:
         raise _UnrecoverableError(f"{min(unlisted)} is not listed any more")
-    if dataset == BULK.name:
-        return lambda: load_bulk(net, since=key.since, until=key.until, progress=False)
-    return lambda: load_bulk(net, kind="acs", at=key.since, progress=False)
-
-
-def _comparing(net: Network, segment: Segment, fetch: Callable[[], object]) -> Refetch:
-    """Return a refetch that notes a different number of rows."""
-
-    def refetch() -> str:
-        fetch()
-        rows = _count_rows(net, segment)
-        return "" if rows == segment.rows else f"{segment.rows:,} rows before, {rows:,} now"
-
-    return refetch
+    return loader
 
 
 def _count_rows(net: Network, segment: Segment) -> int:

@@ -25,7 +25,7 @@ from ledgerframes.datasets.state.schema import (
     party_table,
     synchronizer_table,
 )
-from ledgerframes.datasets.state.wire import Completion
+from ledgerframes.datasets.state.wire import Completion, Synchronizer
 from ledgerframes.errors import UnsupportedOperationError
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.progress import Progress
@@ -42,12 +42,21 @@ T = TypeVar("T")
 
 
 def _load_state(
-    net: Network, table: Table, noun: str, items: Iterable[T], build: Callable[[list[T], str], pa.Table], progress: bool | None
+    net: Network,
+    table: Table,
+    items: Callable[[], Iterable[T]],
+    build: Callable[[list[T], str], pa.Table],
+    *,
+    plan: bool,
+    progress: bool | None,
+    **extent: int | None,
 ) -> pd.DataFrame:
-    """Fetch the items of a state one by one, and return their table."""
+    """Return the plan of a state, or fetch its items and return their table."""
+    if plan:
+        return plan_frame(table.name, [extent])
     fetched: list[T] = []
-    with Progress(f"Fetching {noun} ({net.name})", None, "rows", progress) as bar:
-        for item in items:
+    with Progress(f"Fetching {table.name.replace('_', ' ')} ({net.name})", None, "rows", progress) as bar:
+        for item in items():
             fetched.append(item)
             bar.advance(1)
         return table.to_pandas(build(fetched, net.ledger.participant_id()))
@@ -102,28 +111,33 @@ def load_active_contracts(
     True
     """
     contract_format = event_format(parties, templates, interfaces, blobs=include_blobs)
-    if plan:
-        return plan_frame(LEDGER_ACTIVE_CONTRACTS.name, [{"through": active_at_offset}])
-    offset = net.ledger.ledger_end() if active_at_offset is None else active_at_offset
+    offset = active_at_offset if plan or active_at_offset is not None else net.ledger.ledger_end()
 
     def build(items: list[ActiveContractItem], participant_id: str) -> pa.Table:
-        return active_contract_table(items, participant_id, offset)
+        return active_contract_table(items, participant_id, offset or 0)
 
-    try:
-        contracts = _iter_contracts(net, contract_format, offset)
-        return _load_state(net, LEDGER_ACTIVE_CONTRACTS, "active contracts", contracts, build, progress)
-    except UnsupportedOperationError:
-        response = net.ledger.active_contracts(contract_format, active_at_offset=offset)
-        items = decode(response.body, list[ActiveContractItem], "POST /v2/state/active-contracts")
-        return LEDGER_ACTIVE_CONTRACTS.to_pandas(build(items, net.ledger.participant_id()))
+    return _load_state(
+        net,
+        LEDGER_ACTIVE_CONTRACTS,
+        lambda: _iter_contracts(net, contract_format, offset or 0),
+        build,
+        plan=plan,
+        progress=progress,
+        through=offset,
+    )
 
 
 def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
     token: str | None = None
     while True:
-        response = net.ledger.active_contracts_page(
-            contract_format, active_at_offset=offset, max_page_size=PAGE_SIZE, page_token=token
-        )
+        try:
+            response = net.ledger.active_contracts_page(
+                contract_format, active_at_offset=offset, max_page_size=PAGE_SIZE, page_token=token
+            )
+        except UnsupportedOperationError:
+            response = net.ledger.active_contracts(contract_format, active_at_offset=offset)
+            yield from decode(response.body, list[ActiveContractItem], "POST /v2/state/active-contracts")
+            return
         page = net.ledger.decode_active_contracts(response)
         contracts = msgspec.Raw(b"[]") if bytes(page.active_contracts) in (b"", b"null") else page.active_contracts
         yield from decode(contracts, list[ActiveContractItem], CONTRACTS)
@@ -170,10 +184,15 @@ def load_completions(
     >>> bool(completions["offset"].is_monotonic_increasing)
     True
     """
-    if plan:
-        return plan_frame(COMPLETIONS.name, [{"after": after}])
-    completions = _iter_completions(net, parties, after, limit)
-    return _load_state(net, COMPLETIONS, "completions", completions, completion_table, progress)
+    return _load_state(
+        net,
+        COMPLETIONS,
+        lambda: _iter_completions(net, parties, after, limit),
+        completion_table,
+        plan=plan,
+        progress=progress,
+        after=after,
+    )
 
 
 def _iter_completions(net: Network, parties: Sequence[str], after: int, limit: int | None) -> Iterator[Completion]:
@@ -213,9 +232,7 @@ def load_parties(net: Network, *, plan: bool = False, progress: bool | None = No
     >>> bool(parties["is_local"].any())
     True
     """
-    if plan:
-        return plan_frame(PARTIES.name, [{}])
-    return _load_state(net, PARTIES, "parties", net.ledger.parties(), party_table, progress)
+    return _load_state(net, PARTIES, lambda: net.ledger.parties(), party_table, plan=plan, progress=progress)
 
 
 @loader()
@@ -242,14 +259,11 @@ def load_packages(net: Network, *, plan: bool = False, progress: bool | None = N
     >>> list(packages.columns)[:3]
     ['participant_id', 'package_id', 'synchronizer_id']
     """
-    if plan:
-        return plan_frame(PACKAGES.name, [{}])
-    vettings = list(net.ledger.vetted_packages())
 
     def build(package_ids: list[str], participant_id: str) -> pa.Table:
-        return package_table(package_ids, vettings, participant_id)
+        return package_table(package_ids, list(net.ledger.vetted_packages()), participant_id)
 
-    return _load_state(net, PACKAGES, "packages", net.ledger.packages(), build, progress)
+    return _load_state(net, PACKAGES, lambda: net.ledger.packages(), build, plan=plan, progress=progress)
 
 
 @loader()
@@ -280,7 +294,8 @@ def load_synchronizers(
     >>> len(synchronizers) > 0
     True
     """
-    if plan:
-        return plan_frame(SYNCHRONIZERS.name, [{}])
-    connected = net.ledger.connected_synchronizers(party=party)
-    return _load_state(net, SYNCHRONIZERS, "synchronizers", connected, synchronizer_table, progress)
+
+    def connected() -> list[Synchronizer]:
+        return net.ledger.connected_synchronizers(party=party)
+
+    return _load_state(net, SYNCHRONIZERS, connected, synchronizer_table, plan=plan, progress=progress)

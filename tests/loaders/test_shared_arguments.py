@@ -26,7 +26,7 @@ from ledgerframes.store import EVENTS_BY_ID, LEDGER
 
 WORLD = {"events": 400, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
-KEY = next(key for day in (bulk := Sandbox(**WORLD).bulk).folders() for key in bulk.keys(day) if "updates" in key)
+KEY = "0001-01-01T00:00:00Z~2026-11-09T00:00:00Z/updates_0.zstd"
 Load = Callable[..., Any]
 
 
