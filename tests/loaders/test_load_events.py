@@ -271,6 +271,6 @@ def test_single_tables_take_what_load_events_takes(tmp_path: Path, whole: dict[s
 
 
 def test_recorded_json_is_not_what_the_sandbox_sends(fixtures: Path) -> None:
-    """The sandbox invents its own ids: nothing recorded is in the project."""
+    """The sandbox invents its own ids and shares none with tests/data."""
     recorded = json.loads((fixtures / "v0_event_accepted_with_subviews.json").read_text())["update"]["update_id"]
     assert recorded not in json.dumps(json_events(Sandbox(seed=1, events=400, days=1)))

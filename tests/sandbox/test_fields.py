@@ -1,8 +1,7 @@
-"""What is served is what the order describes, field by field, read from the order itself."""
+"""The sandbox serves what the specification describes, field by field."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
@@ -15,10 +14,9 @@ from ledgerframes.sandbox.participant import formats, paging
 from ledgerframes.sandbox.wallet.offers import OfferRequest
 
 from .conftest import DAYS, EVENTS, PAGE, client_of, events_of, ledger_of, update_format, wallet_of
-from .order import check, fields_of_prose, fields_of_table, needs_order, paragraph, section, table
+from .fields import check, content, fields_of, names_of, operations_of
 from .test_wallet import OFFERS, offer
 
-pytestmark = needs_order
 Json = dict[str, Any]
 
 
@@ -27,7 +25,7 @@ def members(structure: type[msgspec.Struct]) -> set[str]:
 
 
 def test_page_request(ledger: httpx.Client) -> None:
-    fields = fields_of_table(section("Page request (GetUpdatesPageRequest)"))
+    fields = fields_of("GetUpdatesPageRequest")
     assert members(paging.PageRequest) == {field.name for field in fields}
     full: Json = {
         "updateFormat": update_format(), "beginOffsetExclusive": 0, "endOffsetInclusive": 500, "maxPageSize": 5,
@@ -41,28 +39,35 @@ def test_page_request(ledger: httpx.Client) -> None:
 
 
 def test_page_response(ledger: httpx.Client) -> None:
-    fields = fields_of_table(section("Page response (JsGetUpdatesPageResponse)"))
+    fields = fields_of("JsGetUpdatesPageResponse")
     for body in ({}, {"endOffsetInclusive": 100}, {"descendingOrder": True}):
         check(ledger.post(PAGE, json={"updateFormat": update_format(), **body}).json(), fields)
-    kinds = re.search(r"exactly one key among ([\w, ]+),", section("Page response (JsGetUpdatesPageResponse)"))
-    assert kinds
-    assert set(kinds[1].split(", ")) == {"OffsetCheckpoint", "Reassignment", "TopologyTransaction", "Transaction"}
+    kinds = set(content("fields")["one_ofs"]["Update"])
+    assert kinds == {"OffsetCheckpoint", "Reassignment", "TopologyTransaction", "Transaction"}
 
 
-def test_formats() -> None:
-    named: dict[str, set[str]] = {}
-    for row in table(section("Formats and filters")):
-        named.setdefault(row["Type"], set()).add(row["Field"])
-    known = {"ParticipantAuthorizationTopologyFormat": "AuthorizationFormat"}
-    for name, fields in named.items():
-        assert members(getattr(formats, known.get(name, name))) == fields
-    shapes = re.search(r"Values: ([\w, ]+)\.", section("Formats and filters"))
-    assert shapes
-    assert set(shapes[1].split(", ")) == set(formats.Shape.__args__)
+@pytest.mark.parametrize(
+    ("name", "structure"),
+    [
+        ("UpdateFormat", formats.UpdateFormat),
+        ("TransactionFormat", formats.TransactionFormat),
+        ("EventFormat", formats.EventFormat),
+        ("Filters", formats.Filters),
+        ("CumulativeFilter", formats.CumulativeFilter),
+        ("TopologyFormat", formats.TopologyFormat),
+        ("ParticipantAuthorizationTopologyFormat", formats.AuthorizationFormat),
+    ],
+)
+def test_formats(name: str, structure: type[msgspec.Struct]) -> None:
+    assert members(structure) == names_of(name)
+
+
+def test_shapes() -> None:
+    assert set(content("fields")["enums"]["TransactionShape"]) == set(formats.Shape.__args__)
 
 
 def test_transactions(effects: Any, deltas: Any) -> None:
-    fields = fields_of_table(section("Update variants"))
+    fields = fields_of("JsTransaction")
     for updates, kinds in ((deltas, {"CreatedEvent", "ArchivedEvent"}), (effects, {"CreatedEvent", "ExercisedEvent"})):
         for kind, value in updates:
             if kind == "Transaction":
@@ -72,41 +77,35 @@ def test_transactions(effects: Any, deltas: Any) -> None:
                 assert {name for name, _ in events_of(value)} <= kinds
                 trace = value["traceContext"]
                 if trace:
-                    check(trace, fields_of_prose(paragraph("TraceContext:")))
+                    check(trace, fields_of("TraceContext"))
 
 
 def test_reassignments_and_topology(effects: Any) -> None:
-    prose = {
-        "Reassignment": paragraph("Reassignment (JsReassignment):"),
-        "TopologyTransaction": paragraph("TopologyTransaction (JsTopologyTransaction):"),
-    }
+    specified = {"Reassignment": "JsReassignment", "TopologyTransaction": "JsTopologyTransaction"}
     seen: Counter[str] = Counter()
     for kind, value in effects:
-        if kind in prose:
+        if kind in specified:
             seen[kind] += 1
-            fields = [field for field in fields_of_prose(prose[kind].partition(": ")[2]) if field.name[0].islower()]
-            check(value, fields)
-            assert set(value) == {field.name for field in fields}
+            check(value, fields_of(specified[kind]))
+            assert set(value) == names_of(specified[kind])
             assert value["events"]
-    assert set(seen) == set(prose)
+    assert set(seen) == set(specified)
     names = {name for kind, value in effects if kind == "Reassignment" for name, _ in events_of(value)}
-    assert all(name in prose["Reassignment"] for name in names)
+    assert names <= set(content("fields")["one_ofs"]["JsReassignmentEvent"])
 
 
 def test_offset_checkpoints(ledger: httpx.Client) -> None:
-    described = fields_of_prose(paragraph("OffsetCheckpoint:"))
-    outer = [field for field in described if field.name in ("offset", "synchronizerTimes")]
-    inner = [field for field in described if field.name in ("synchronizerId", "recordTime")]
+    inner = fields_of("SynchronizerTime")
     body = {"beginExclusive": 0, "endInclusive": 3000, "updateFormat": update_format()}
     found = ledger.post("/v2/updates", json=body).json()[-1]["update"]["OffsetCheckpoint"]["value"]
-    check(found, outer)
+    check(found, fields_of("OffsetCheckpoint"))
     for time in found["synchronizerTimes"]:
         check(time, inner)
         assert len(time) == len(inner) == 2
 
 
 def test_errors_of_the_ledger(ledger: httpx.Client) -> None:
-    fields = fields_of_prose(paragraph("JsCantonError fields:").partition(": ")[2])
+    fields = fields_of("JsCantonError")
     error = ledger.post(PAGE, json={}).json()
     check(error, fields)
     assert set(error) == {field.name for field in fields}
@@ -116,8 +115,7 @@ def test_errors_of_the_ledger(ledger: httpx.Client) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH"])
 def test_every_row_of_the_inventory_answers(box: Sandbox, method: str) -> None:
-    rows = [*table(section("Other ledger operations (inventory)")), {"Method": "POST", "Path": PAGE}]
-    paths = [row["Path"] for row in rows if method in row["Method"].split(", ")]
+    paths = [row["path"] for row in operations_of("ledger") if row["method"] == method]
     assert paths
     client = ledger_of(Sandbox(1, EVENTS, DAYS))
     for path in paths:
@@ -130,15 +128,14 @@ def test_every_row_of_the_inventory_answers(box: Sandbox, method: str) -> None:
 
 def test_operations_newer_than_the_ledger() -> None:
     client = ledger_of(Sandbox(1, EVENTS, DAYS, ledger_version="3.4.2"))
-    for row in table(section("Other ledger operations (inventory)")):
-        if "Since 3.5" in row["Purpose / status"]:
-            for method in row["Method"].split(", "):
-                assert client.request(method, row["Path"], json={}).status_code == 404
+    newer = [row for row in operations_of("ledger") if row.get("since") == "3.5"]
+    assert len(newer) == 4
+    for row in newer:
+        assert client.request(row["method"], row["path"], json={}).status_code == 404
 
 
 def test_transfer_offers() -> None:
-    described = section("Transfer offer request and response (wallet)")
-    fields = fields_of_table(described)
+    fields = fields_of("CreateTransferOfferRequest")
     assert members(OfferRequest) == {field.name for field in fields}
     box = Sandbox(1, EVENTS, DAYS)
     client, body = wallet_of(box), offer(box)
@@ -146,11 +143,11 @@ def test_transfer_offers() -> None:
     for field in fields:
         short = {name: value for name, value in body.items() if name != field.name}
         assert client.post(OFFERS, json=short).status_code == 400
-    check(client.post(OFFERS, json=body).json(), fields_of_prose(described.partition("Response 200: ")[2]))
+    check(client.post(OFFERS, json=body).json(), fields_of("CreateTransferOfferResponse"))
 
 
 def test_errors_of_the_wallet() -> None:
-    statuses = {int(row["Status"]) for row in table(section("Errors")) if row["Where"] == "transfer-offers"}
+    statuses = set(content("fields")["error_statuses"]["POST /v0/wallet/transfer-offers"])
     found = set()
     for faults, fields in (
         (Faults(), {"amount": "x"}),
@@ -171,31 +168,29 @@ def test_errors_of_the_wallet() -> None:
 
 
 def test_history_transactions(updates: Any, client: httpx.Client) -> None:
-    described = paragraph("Transaction item fields (both versions):").partition("The V1 item")[0]
-    fields = fields_of_prose(described.partition(": ")[2])
+    fields = fields_of("UpdateHistoryTransaction")
     for update in updates[::30]:
         check(update, fields)
         for root in update["root_event_ids"]:
             assert root in update["events_by_id"]
     first = client.get(f"/v0/updates/{updates[5]['update_id']}").json()
-    check(first, [*fields, *fields_of_prose("offset (string, required)")])
+    check(first, [*fields, *fields_of("UpdateHistoryTransactionV1")])
     assert "offset" in first
     created = [node for update in updates[::30] for node in update["events_by_id"].values() if "created_at" in node]
     for node in created:
-        check(node, fields_of_prose(paragraph("CreatedEvent (history form)").partition(": ")[2], all_required=True))
+        check(node, fields_of("CreatedEvent"))
 
 
 def test_history_reassignments(items: Any) -> None:
-    outer = fields_of_prose(paragraph("Reassignment item (UpdateHistoryReassignment):").partition(": ")[2])
     halves = {
-        "created_event": fields_of_prose(paragraph("UpdateHistoryAssignment:").partition(": ")[2], all_required=True),
-        "contract_id": fields_of_prose(paragraph("UpdateHistoryUnassignment:").partition(": ")[2], all_required=True),
+        "created_event": fields_of("UpdateHistoryAssignment"),
+        "contract_id": fields_of("UpdateHistoryUnassignment"),
     }
     seen = set()
     for item in items:
         update = item["update"]
         if update and "event" in update:
-            check(update, outer)
+            check(update, fields_of("UpdateHistoryReassignment"))
             kind = next(kind for kind in halves if kind in update["event"])
             seen.add(kind)
             check(update["event"], halves[kind])
@@ -203,36 +198,41 @@ def test_history_reassignments(items: Any) -> None:
 
 
 def test_history_events(items: Any) -> None:
-    names = {row["Field"] for row in table(section("Event lookup result (history, V2)"))}
-    verdict = fields_of_prose(paragraph("EventHistoryVerdict").partition(": ")[2], all_required=True)
-    traffic = fields_of_prose(paragraph("EventHistoryTrafficSummary:").partition(". EnvelopeTraffic")[0])
-    activity = fields_of_prose(paragraph("EventHistoryAppActivityRecords:").partition(". AppActivityRecord")[0])
+    parts = {
+        "verdict": fields_of("EventHistoryVerdict"),
+        "traffic_summary": fields_of("EventHistoryTrafficSummary"),
+        "app_activity_records": fields_of("EventHistoryAppActivityRecords"),
+    }
     for item in items[::20]:
-        assert set(item) == names
-        for part, fields in (("verdict", verdict), ("traffic_summary", traffic), ("app_activity_records", activity)):
+        assert set(item) == names_of("EventHistoryItem")
+        for part, fields in parts.items():
             if item[part]:
                 check(item[part], fields)
+        if item["verdict"]:
+            views = item["verdict"]["transaction_views"]
+            check(views, fields_of("TransactionViews"))
+            for view in views["views"]:
+                check(view, fields_of("TransactionView"))
+                for quorum in view["confirming_parties"]:
+                    check(quorum, fields_of("Quorum"))
 
 
 def test_reference_data(client: httpx.Client) -> None:
-    names = re.search(r"required strings except payload: ([\w, ]+) \(object\), (\w+), (\w+)\.", section("Contract object"))
-    assert names
-    contract = {*names[1].split(", "), names[2], names[3]}
     rules = client.post("/v0/ans-rules", json={}).json()
-    row = next(row for row in table(section("History API ({base_url})")) if row["Path"] == "/v0/ans-rules")
-    assert set(rules) == set(re.findall(r"200: (\w+)", row["Shape"]))
-    assert set(rules["ans_rules_update"]) == set(re.findall(r"`(\w+)` \(Contract", row["Shape"])) | {"domain_id"}
+    assert set(rules) == names_of("AnsRulesResponse")
+    assert set(rules["ans_rules_update"]) == names_of("MaybeCachedContractWithState")
     votes = client.get("/v0/coin-price/votes").json()
-    row = next(row for row in table(section("History API ({base_url})")) if row["Path"].endswith("votes"))
-    assert set(votes) == set(re.findall(r"`(\w+)` \(array of Contract", row["Shape"]))
-    for found in (rules["ans_rules_update"]["contract"], *votes["coin_price_votes"]):
-        assert set(found) == contract
-        assert all(isinstance(value, str) for name, value in found.items() if name != "payload")
+    assert set(votes) == names_of("PriceVotesResponse")
+    for contract in (rules["ans_rules_update"]["contract"], *votes["coin_price_votes"]):
+        check(contract, fields_of("Contract"))
+        assert set(contract) == names_of("Contract")
 
 
 def test_every_path_of_the_history_answers(box: Sandbox, updates: Any) -> None:
     client = client_of(box)
-    for row in table(section("History API ({base_url})")):
-        path = row["Path"].replace("{update_id}", updates[9]["update_id"]).replace("{object_key}", "x")
-        answer = client.request(row["Method"], path, json={} if row["Method"] == "POST" else None)
+    rows = operations_of("history")
+    assert rows
+    for row in rows:
+        path = row["path"].replace("{update_id}", updates[9]["update_id"]).replace("{object_key}", "x")
+        answer = client.request(row["method"], path, json={} if row["method"] == "POST" else None)
         assert answer.status_code == (404 if "bulk" in path else 200), path
