@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import inspect
 import io
@@ -55,8 +56,8 @@ the dtypes, the empty frame and `ledgerframes tables`.
 - A column that *may be missing* has a missing value where the service gives none. Missing is never 0.
 - No column has the dtype `object`, and no integer is ever turned into a float.
 - `extra` keeps what the service sent and this version does not know, as JSON text.
-- *Source* says where the fact comes from: *order* is the specification of the APIs, a *wire fact* is something that live networks
-  were seen to do, *design* is a decision of this library.
+- *Source* links the [fact about the APIs](facts.md) or the part of the [architecture](architecture.md) that a column rests on.
+  `ledgerframes` stands for a value that this library adds.
 """
 
 
@@ -75,7 +76,7 @@ def tables_page() -> str:
                 column.unit,
                 "yes" if column.nullable else "",
                 _meaning(column),
-                column.source,
+                linked(column.source),
             )
             for column in table.columns
         ]
@@ -85,6 +86,11 @@ def tables_page() -> str:
 
 def _meaning(column: Any) -> str:
     return f"{column.meaning} One of {_names(column.values)}." if column.values else column.meaning
+
+
+def linked(text: str) -> str:
+    """Return a text with its citations, such as ``docs/facts.md#versions``, as links between the pages."""
+    return re.sub(r"(?<!\]\()\bdocs/([\w-]+\.md)#([\w-]+)", r"[\2](\1#\2)", text)
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -245,7 +251,7 @@ def first_sentence(value: Any) -> str:
     paragraph = " ".join(doc.split("\n\n")[0].split())
     # Roles such as :class:`Frames` are for tools; here the name alone is enough.
     paragraph = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", paragraph).replace("``", "`")
-    return re.split(r"(?<=[.])\s", paragraph)[0]
+    return linked(re.split(r"(?<=[.])\s", paragraph)[0])
 
 
 def described(value: Any) -> str:
@@ -254,6 +260,8 @@ def described(value: Any) -> str:
         return f"Dictionary: {', '.join(f'`{key}`' for key in value)}."
     if isinstance(value, tuple):
         return f"Tuple of {len(value)}."
+    if dataclasses.is_dataclass(value):
+        return f"`{type(value).__name__}`."
     return f"`{value!r}`." if isinstance(value, str | int | float) else f"`{str(value).replace('typing.', '')}`."
 
 
@@ -268,8 +276,8 @@ OPERATIONS_INTRODUCTION = """\
 Every operation of the three APIs, the method that speaks it, and the test that proves it on a whole network.
 `lf.operations()` is this table as a DataFrame. `{coin}` stands for the network's own word.
 
-Operations below the second heading are in neither the order nor the sandbox: they are sent as the wire facts describe them, and
-how they are sent is what the test shows.
+The sandbox serves the operations below the first heading. The [published API descriptions](facts.md#ledger-operations) have those
+below the second heading as well; the sandbox does not, and the tests check the request.
 """
 PROOF = "tests/acceptance/test_every_operation.py"
 SENT = "tests/api/test_ledger.py"
@@ -297,8 +305,8 @@ def operations_page() -> str:
         row = (each.api, f"{each.method} `{each.path}`", method, each.purpose, remarks, test)
         (spoken if is_proved else only_sent).append(row)
     titles = ("API", "operation", "method", "what it does", "remarks", "test")
-    parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Of the order, and of the wire facts", grid(titles, spoken)]
-    parts += ["## Sent only", grid(titles, only_sent)]
+    parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Served by the sandbox", grid(titles, spoken)]
+    parts += ["## Not served by the sandbox", grid(titles, only_sent)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -324,7 +332,7 @@ def settings_grid() -> str:
         for name, field in model.model_fields.items():
             if name not in GROUPS:
                 default = "" if field.is_required() else _default(name, field)
-                meaning = meanings.get(name) or first_sentence(field.annotation)
+                meaning = linked(meanings.get(name) or first_sentence(field.annotation))
                 rows.append((f"`{name}`", f"`{ENVIRONMENT}{name.upper()}`", default, meaning))
     return grid(("setting", "environment variable", "default", "meaning"), rows)
 
