@@ -27,12 +27,12 @@ from rounds import busy, middle, ratio
 from table_building import segments
 
 import ledgerframes as lf
-from ledgerframes.collector import collector_paused
+from ledgerframes.datasets.bulk.expand import line_blocks
+from ledgerframes.datasets.bulk.lines import decode_lines
+from ledgerframes.datasets.events.build import UPDATE_TABLES
+from ledgerframes.datasets.events.wire import Event, Update
+from ledgerframes.gc_pause import pause_gc
 from ledgerframes.store import BULK
-from ledgerframes.tables.events import UPDATE_SIDE
-from ledgerframes.wire.expand import line_blocks
-from ledgerframes.wire.history import Event, Update
-from ledgerframes.wire.lines import decode_lines
 
 SHARES = (1 / 8, 1 / 4, 1 / 2, 1)  # of a day's frames, for memory
 LARGEST = 2e9  # bytes of lines
@@ -47,8 +47,8 @@ def one_process(path: Path, rounds: int) -> Row:
     megabytes = sum(map(len, blocks)) / 1e6
 
     def tables_alone() -> None:
-        with collector_paused():
-            for _ in segments((_events(block, path.name) for block in blocks), UPDATE_SIDE):
+        with pause_gc():
+            for _ in segments((_events(block, path.name) for block in blocks), UPDATE_TABLES):
                 pass
 
     threads = pa.cpu_count()
@@ -103,7 +103,7 @@ def two_processes(paths: list[Path], rounds: int) -> Row:
 
 
 def memory(history: Path, folder: Path) -> Row:
-    """Objects of four sizes, each read by a fresh process."""
+    """ObjectSet of four sizes, each read by a fresh process."""
     pieces = max((frames_of(day) for day in days_of(history)), key=len)
     most = min(len(pieces), round(LARGEST / _frame_bytes(pieces[0], folder)))
     facts = []
@@ -135,7 +135,7 @@ def read(path: str) -> None:
     with empty_store() as net:
         bare = peak_megabytes()
         facts = lf.load_bulk(net, paths=path, progress=False).bulk_objects
-        print(json.dumps({"bare": bare, "peak": peak_megabytes(), "bytes": int(facts["expanded_bytes"].sum())}))
+        print(json.dumps({"bare": bare, "peak": peak_megabytes(), "bytes": int(facts["uncompressed_bytes"].sum())}))
 
 
 if __name__ == "__main__":

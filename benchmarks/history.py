@@ -250,7 +250,7 @@ def _day(name: str) -> Folder:
 def history_app(folder: Path) -> Flask:
     """Return a WSGI app with the listing, the checksums and the downloads of a history on disk.
 
-    Objects are streamed from their files: memory does not grow with them.
+    ObjectSet are streamed from their files: memory does not grow with them.
 
     Parameters
     ----------

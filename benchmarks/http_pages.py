@@ -20,12 +20,12 @@ from page_server import DAYS, SERVER_SECONDS
 from rounds import busy, middle, ratio
 
 import ledgerframes as lf
-from ledgerframes.collector import collector_paused
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.events.build import event_tables
+from ledgerframes.datasets.events.wire import EventsPage
+from ledgerframes.gc_pause import pause_gc
 from ledgerframes.network import Network
-from ledgerframes.tables.events import event_tables
-from ledgerframes.times import instant
-from ledgerframes.wire.decode import decode
-from ledgerframes.wire.history import EventsPage
+from ledgerframes.windows import instant
 
 UNTIL = instant("2026-11-09")
 SINCE = UNTIL - timedelta(days=DAYS)
@@ -61,7 +61,7 @@ def synced(url: str, since: datetime = SINCE, until: datetime = UNTIL, **overrid
     """Load a range into an empty store; how many requests it took."""
     with empty_store(history_url=url, requests_per_second=0, **overrides) as made, _settled(made) as net:
         lf.load_events(net, since=since, until=until, progress=False)
-        return net.requests
+        return net.request_count
 
 
 def _settled(net: Network) -> Network:
@@ -75,7 +75,7 @@ def _settled(net: Network) -> Network:
 def committed_pages(url: str, rounds: int) -> Row:
     """One range, against the larger of transfer alone and building alone, of the same pages."""
     httpx.get(f"{url}/asked")
-    requests = synced(url, parallel=1)
+    requests = synced(url, max_concurrency=1)
     asked = httpx.get(f"{url}/asked").json()
     assert len(asked) == requests
     bodies = [httpx.post(f"{url}/v0/events", json=body).content for body in asked]
@@ -90,10 +90,10 @@ def committed_pages(url: str, rounds: int) -> Row:
 
     def build() -> None:
         for body in bodies:
-            with collector_paused():
+            with pause_gc():
                 event_tables(decode(body, EventsPage, "benchmark").events, "listing")
 
-    loads = {"committed": lambda: synced(url, parallel=1), "four": lambda: synced(url, parallel=RANGES)}
+    loads = {"committed": lambda: synced(url, max_concurrency=1), "four": lambda: synced(url, max_concurrency=RANGES)}
     taken = interleaved(rounds, {**loads, "transfer": transfer, "build": build})
     larger = "transfer" if middle(taken, "transfer") > middle(taken, "build") else "build"
     note = f"{len(asked)} pages, {megabytes:,.0f} MB at {megabytes / middle(taken, 'committed'):.0f} MB/s; "
@@ -108,10 +108,10 @@ def committed_pages(url: str, rounds: int) -> Row:
             higher_is_better=False,
             note=note,
         ),
-        "`load_events` with `parallel=1`, into an empty store, from a server that answers at once: ranges side by side are for "
-        "those that take their time. Against the larger of reading the same pages raw with httpx, one after the other, and "
-        "decoding and building them from memory on one core.",
-        lambda: sampled(lambda: synced(url, parallel=1)),
+        "`load_events` with `max_concurrency=1`, into an empty store, from a server that answers at once: ranges side by side "
+        "are for those that take their time. Against the larger of reading the same pages raw with httpx, one after the other, "
+        "and decoding and building them from memory on one core.",
+        lambda: sampled(lambda: synced(url, max_concurrency=1)),
     )
 
 
@@ -122,7 +122,7 @@ def ranges_at_once(url: str, rounds: int) -> Row:
     """The same range read as four and as one, from a server that takes its time."""
 
     def at_once(ranges: int) -> int:
-        return synced(f"{url}/slow", **WORKING_DAYS, parallel=ranges, page_size=SMALL_PAGE)
+        return synced(f"{url}/slow", **WORKING_DAYS, max_concurrency=ranges, page_size=SMALL_PAGE)
 
     requests = at_once(RANGES)
     taken = interleaved(rounds, {"one": lambda: at_once(1), "four": lambda: at_once(RANGES)}, warm=False)
@@ -130,7 +130,7 @@ def ranges_at_once(url: str, rounds: int) -> Row:
     note += f"{middle(taken, 'one'):.1f} s and {middle(taken, 'four'):.1f} s; {busy(taken)}"
     return Row.of(
         Figure("four ranges at once at 150 ms a request, to one", ratio(taken, "one", "four"), 3.6, 2.8, note=note),
-        "`load_events` with `parallel=4` and `parallel=1`, and pages of 60 events, from a server that waits 150 ms before "
-        "each answer. The next page of each range is under way while one is built, in both.",
+        "`load_events` with `max_concurrency=4` and `max_concurrency=1`, and pages of 60 events, from a server that waits 150 ms "
+        "before each answer. The next page of each range is under way while one is built, in both.",
         lambda: sampled(lambda: at_once(RANGES)),
     )

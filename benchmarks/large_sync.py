@@ -60,7 +60,7 @@ def load(paths: list[str]) -> None:
             seconds = time.perf_counter() - began
         peaks = [peak_megabytes(), *workers.megabytes.values()]
         rows = sum(segment.rows for segment in net.store.segments(BULK_BY_KEY))
-    size = int(facts["expanded_bytes"].sum())
+    size = int(facts["uncompressed_bytes"].sum())
     print(json.dumps({"seconds": seconds, "bytes": size, "rows": rows, "over": max(peaks) - bare}))
 
 
@@ -87,8 +87,8 @@ def draw(facts: list[Facts], picture: Path) -> float:
         axes.set(xscale="log", yscale="log", xlabel="lines, expanded [GB]", ylabel="objects to committed segments [s]")
         axes.set_title("Syncing bulk objects from disk", loc="left")
         axes.set_xticks(sorted(set(sizes.round(4))))
-        low, high = np.floor(np.log2(seconds.min())), np.ceil(np.log2(seconds.max()))
-        axes.set_yticks(2 ** np.arange(low, high + 1))
+        start, stop = np.floor(np.log2(seconds.min())), np.ceil(np.log2(seconds.max()))
+        axes.set_yticks(2 ** np.arange(start, stop + 1))
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:.3g}"))
             axis.set_minor_formatter(NullFormatter())

@@ -23,7 +23,7 @@ from figures import Figure
 from rounds import Round, on_all_cores, seconds_of
 
 import ledgerframes as lf
-from ledgerframes.wire.expand import _after_frame
+from ledgerframes.datasets.bulk.expand import _after_frame
 
 ROOT = Path(__file__).parents[1]
 KEPT = Path(os.environ.get("BENCH_FOLDER", ROOT / ".ledgerframes" / "bench"))

@@ -23,13 +23,13 @@ Lists = dict[str, list[Any]]
 HEAD = ("migration_id", "record_time", "update_id")
 INTEGERS = {"migration_id", "total_traffic_cost", "traffic_cost", "round_number", "weight", "reassignment_counter"}
 SMALL = {"node_count", "node_index", "depth", "mediator_group", "view_count", "view_id", "parent_view_id", "quorum_count"}
-SMALL |= {"quorum", "threshold", "envelope_count", "envelope"}
+SMALL |= {"quorum_index", "threshold", "envelope_count", "envelope_index"}
 TIMES = {"record_time", "effective_at", "created_at", "finalization_time"}
 TEXT_LISTS = {"root_event_ids", "acting_parties", "signatories", "observers", "submitting_parties", "informees", "parties"}
 SMALL_LISTS = {"root_views", "sub_views", "view_ids"}
-FLAGS = {"consuming", "body_visible"}
+FLAGS = {"consuming", "update_visible"}
 
-UPDATES = "kind synchronizer_id workflow_id effective_at root_event_ids node_count node_offset external_transaction_hash"
+UPDATES = "kind synchronizer_id workflow_id effective_at root_event_ids node_count host_offset external_transaction_hash"
 CONTRACT = "contract_id template_id package_id template_name package_name created_at signatories observers create_arguments"
 NODE = f"event_id node_index parent_event_id depth event_type {CONTRACT} choice consuming acting_parties interface_id"
 REASSIGNMENT = "kind unassign_id submitter source_synchronizer target_synchronizer reassignment_counter"
@@ -38,7 +38,7 @@ COLUMNS = {
     "updates": UPDATES,
     "tree_events": f"{NODE} choice_argument exercise_result",
     "reassignments": f"{REASSIGNMENT} {CONTRACT}",
-    "verdicts": f"{VERDICT} view_count root_views body_visible",
+    "verdicts": f"{VERDICT} view_count root_views update_visible",
     "views": "view_id parent_view_id informees quorum_count sub_views view_hash",
     "quorums": "view_id quorum threshold parties",
     "traffic": "total_traffic_cost envelope_count",
@@ -158,11 +158,11 @@ def _text(payload: Any) -> str | None:
     return None if payload is None else orjson.dumps(payload).decode()
 
 
-def _walk_verdict(tables: dict[str, Lists], head: tuple[Any, ...], verdict: Rows, body_visible: bool) -> None:
+def _walk_verdict(tables: dict[str, Lists], head: tuple[Any, ...], verdict: Rows, update_visible: bool) -> None:
     views = verdict["transaction_views"]["views"]
     names = "finalization_time", "verdict_result", "submitting_participant_uid", "submitting_parties", "mediator_group"
     root_views = verdict["transaction_views"]["root_views"]
-    values = *map(verdict.get, names), len(views), root_views, body_visible
+    values = *map(verdict.get, names), len(views), root_views, update_visible
     _add(tables["verdicts"], *head, verdict["domain_id"], *values)
     parents = {child: view["view_id"] for view in views for child in view["sub_views"]}
     for view in views:
@@ -192,7 +192,7 @@ def normalized(lines: Iterable[bytes]) -> dict[str, pd.DataFrame]:
     trees = [{**_head(item), "nodes": [*item["update"].get("events_by_id", {}).values()]} for item in updates]
     moved = [{**_head(item), **item["update"]["event"]} for item in updates if "event" in item["update"]]
     views = [{**_head(item), "view": view} for item in verdicts for view in item["verdict"]["transaction_views"]["views"]]
-    plain_verdicts = [{**item["verdict"], "body_visible": item["update"] is not None} for item in verdicts]
+    plain_verdicts = [{**item["verdict"], "update_visible": item["update"] is not None} for item in verdicts]
     plain_updates = [{**item["update"], "events_by_id": len(item["update"].get("events_by_id", ()))} for item in updates]
     frames = {
         "updates": pd.json_normalize(plain_updates, max_level=0).rename(columns={"events_by_id": "node_count"}),
@@ -213,9 +213,9 @@ def normalized(lines: Iterable[bytes]) -> dict[str, pd.DataFrame]:
     frames["verdicts"]["root_views"] = [item["verdict"]["transaction_views"]["root_views"] for item in verdicts]
     frames["views"]["parent_view_id"] = _parents_of_views(frames["views"])
     frames["views"]["quorum_count"] = frames["views"]["view.confirming_parties"].str.len()
-    frames["quorums"]["quorum"] = frames["quorums"].groupby([*HEAD, "view.view_id"]).cumcount()
+    frames["quorums"]["quorum_index"] = frames["quorums"].groupby([*HEAD, "view.view_id"]).cumcount()
     frames["traffic"]["envelope_count"] = frames["traffic"]["envelope_traffic_summaries"].str.len()
-    frames["envelopes"]["envelope"] = frames["envelopes"].groupby([*HEAD]).cumcount()
+    frames["envelopes"]["envelope_index"] = frames["envelopes"].groupby([*HEAD]).cumcount()
     for payload in ("create_arguments", "choice_argument", "exercise_result"):
         frames["tree_events"][payload] = frames["tree_events"][payload].map(json.dumps, na_action="ignore")
     for frame in frames.values():
@@ -280,7 +280,7 @@ WALK_SQL = """with recursive walk(event_id, parent_event_id, depth) as (
 SQL = {
     "updates": f"""select {HEAD_SQL}, if(update.event is null, 'transaction', 'reassignment') as kind, update.synchronizer_id,
         update.workflow_id, update.effective_at, update.root_event_ids, coalesce(cardinality(update.events_by_id), 0)
-        as node_count, update."offset" as node_offset, update.external_transaction_hash from items where update is not null""",
+        as node_count, update."offset" as host_offset, update.external_transaction_hash from items where update is not null""",
     "tree_events": f"""select {HEAD_SQL}, node.event_id, split_part(node.event_id, ':', -1)::int as node_index,
         parent_event_id, depth, node.event_type, node.contract_id, {CONTRACT_SQL}, node.choice, node.consuming,
         node.acting_parties, node.interface_id, node.choice_argument, node.exercise_result
@@ -294,7 +294,7 @@ SQL = {
     "verdicts": f"""select {HEAD_SQL}, verdict.domain_id as synchronizer_id, verdict.finalization_time, verdict.verdict_result,
         verdict.submitting_participant_uid, verdict.submitting_parties, verdict.mediator_group,
         len(verdict.transaction_views.views) as view_count, verdict.transaction_views.root_views,
-        update is not null as body_visible from items where verdict is not null""",
+        update is not null as update_visible from items where verdict is not null""",
     "views": f"""select {HEAD_SQL}, view.view_id,
         list_extract(list_filter(views, lambda one: list_contains(one.sub_views, view.view_id)), 1).view_id as parent_view_id,
         view.informees, len(view.confirming_parties) as quorum_count, view.sub_views, view.view_hash

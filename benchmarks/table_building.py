@@ -30,15 +30,15 @@ import rivals
 from figures import Figure, as_table
 from rounds import Pace, Run, busy, contest, middle, ratio, seconds_of
 
-from ledgerframes.collector import collector_paused
+from ledgerframes.datasets import TABLES
+from ledgerframes.datasets._schema import TEXT
+from ledgerframes.datasets.bulk.expand import BLOCK
+from ledgerframes.datasets.bulk.lines import decode_lines
+from ledgerframes.datasets.events.build import UPDATE_TABLES, VERDICT_TABLES, EventTableBuilder
+from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody
+from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.gathering import SEGMENT_BYTES
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.tables import TABLES
-from ledgerframes.tables.events import UPDATE_SIDE, VERDICT_SIDE, EventRows
-from ledgerframes.tables.spec import TEXT
-from ledgerframes.wire.expand import BLOCK
-from ledgerframes.wire.history import Event, VerdictSide
-from ledgerframes.wire.lines import decode_lines
 
 EVERY = 2  # half of the sandbox's default world, evenly: 12,000 event items, 126 MB
 PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
@@ -70,34 +70,34 @@ def blocks(path: Path) -> Iterator[memoryview]:
 
 def decoded_only(path: Path) -> None:
     """Structs, dropped as soon as they are there."""
-    with collector_paused():
+    with pause_gc():
         for block in blocks(path):
             decode_lines(block, Event, path.name)
 
 
 def all_tables(path: Path) -> list[dict[str, pa.Table]]:
     """What `load_events` does with what it read."""
-    return _segments(path, Event, (*UPDATE_SIDE, *VERDICT_SIDE))
+    return _segments(path, Event, (*UPDATE_TABLES, *VERDICT_TABLES))
 
 
 def verdict_side(path: Path) -> list[dict[str, pa.Table]]:
     """Traffic, verdicts and activity, without the trees."""
-    return _segments(path, VerdictSide, VERDICT_SIDE)
+    return _segments(path, EventWithoutUpdateBody, VERDICT_TABLES)
 
 
 def _segments(path: Path, kind: type[Any], tables: tuple[str, ...]) -> list[dict[str, pa.Table]]:
-    with collector_paused():
+    with pause_gc():
         return list(segments((decode_lines(block, kind, path.name) for block in blocks(path)), tables))
 
 
 def segments(blocks: Iterable[Sequence[Any]], tables: tuple[str, ...]) -> Iterator[dict[str, pa.Table]]:
     """Tables of blocks of items, as often as loaders make them."""
-    rows = EventRows("listing", tables)
+    rows = EventTableBuilder("listing", tables)
     for items in blocks:
         rows.add(items)
         if rows.bytes >= SEGMENT_BYTES:
             yield rows.tables()
-            rows = EventRows("listing", tables)
+            rows = EventTableBuilder("listing", tables)
     yield rows.tables()
 
 
@@ -129,7 +129,7 @@ PACE = Pace()  # of this process
 def beside_decoding(path: Path) -> float:
     """Seconds of decoding alone, to those of all tables: each block is decoded alone, and decoded and built."""
     seconds = {"alone": 0.0, "built": 0.0}
-    rows = EventRows("listing")
+    rows = EventTableBuilder("listing")
 
     def decode(block: memoryview) -> list[Event]:
         return decode_lines(block, Event, path.name)
@@ -139,10 +139,10 @@ def beside_decoding(path: Path) -> float:
         rows.add(decode(block))
         if rows.bytes >= SEGMENT_BYTES:
             rows.tables()
-            rows = EventRows("listing")
+            rows = EventTableBuilder("listing")
 
     turns: list[tuple[str, Callable[[memoryview], object]]] = [("alone", decode), ("built", build)]
-    with collector_paused():
+    with pause_gc():
         for block in blocks(path):
             for name, work in turns:
                 began = time.process_time()
@@ -212,9 +212,9 @@ def _shares(path: Path) -> dict[str, float]:
         seconds[name] += time.process_time() - began
         return done
 
-    sides = {"updates and their trees": UPDATE_SIDE, "verdicts, traffic and activity": VERDICT_SIDE}
-    rows = {name: EventRows("listing", tables) for name, tables in sides.items()}
-    with collector_paused():
+    sides = {"updates and their trees": UPDATE_TABLES, "verdicts, traffic and activity": VERDICT_TABLES}
+    rows = {name: EventTableBuilder("listing", tables) for name, tables in sides.items()}
+    with pause_gc():
         for block in blocks(path):
             events = timed("decoding", functools.partial(decode_lines, block, Event, path.name))
             for name in sides:
@@ -222,7 +222,7 @@ def _shares(path: Path) -> dict[str, float]:
             timed("letting the structs go", events.clear)
             if sum(side.bytes for side in rows.values()) >= SEGMENT_BYTES:
                 kept += [timed("columns into tables", side.tables) for side in rows.values()]
-                rows = {name: EventRows("listing", tables) for name, tables in sides.items()}
+                rows = {name: EventTableBuilder("listing", tables) for name, tables in sides.items()}
     return seconds
 
 

@@ -23,16 +23,16 @@ from measuring import KEPT, Row, interleaved, sampled, say
 from rounds import busy, middle, ratio
 
 import ledgerframes as lf
+from ledgerframes.datasets.events.build import event_tables
+from ledgerframes.datasets.events.wire import Event
 from ledgerframes.loaders.gathering import SEGMENT_BYTES
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import EVENTS, Migration, Segment, Span
+from ledgerframes.store import EVENTS, Migration, MigrationWindow, Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import compact
 from ledgerframes.store.extent import microseconds
-from ledgerframes.tables.events import event_tables
-from ledgerframes.times import Window, instant
-from ledgerframes.wire.history import Event
+from ledgerframes.windows import Window, instant
 
 Asked = dict[str, datetime]
 
@@ -125,7 +125,7 @@ def _made(folder: Path, rows: int) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     say(f"making a store with {rows:,} rows of traffic")
     net, (traffic, others) = _network(folder / "scattered"), _sample()
-    net.store.remember([Migration(MIGRATION, microseconds(SINCE))])
+    net.store.save_migrations([Migration(MIGRATION, microseconds(SINCE))])
     segments = list(_segments(net, traffic, rows))
     _add(net, segments)
     shutil.copytree(folder / "scattered", folder / "compacted")
@@ -168,7 +168,9 @@ def _segments(net: Network, traffic: pa.Table, rows: int) -> Iterator[Segment]:
         high = microseconds(UNTIL) if number == count - 1 else low + step
         drawn = traffic.take(random.integers(0, traffic.num_rows, min(traffic.num_rows, rows - number * traffic.num_rows)))
         table = _moved(drawn, np.sort(random.integers(low, high, drawn.num_rows)), random.bytes(32 * drawn.num_rows).hex())
-        yield net.store.written(EVENTS, Span(MIGRATION, low, high), {"traffic": table}, final=True, source="benchmark")
+        yield net.store.write_segment(
+            EVENTS, MigrationWindow(MIGRATION, low, high), {"traffic": table}, final=True, source="benchmark"
+        )
 
 
 def _moved(traffic: pa.Table, times: np.ndarray, digits: str) -> pa.Table:

@@ -48,7 +48,7 @@ def grid(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 TABLES_INTRODUCTION = """\
 # Tables
 
-Each table is declared once, in `ledgerframes/tables/`. This page is made from that declaration, as are the Parquet schema,
+Each table is declared once, in `ledgerframes/datasets/`. This page is made from that declaration, as are the Parquet schema,
 the dtypes, the empty frame and `ledgerframes tables`.
 
 - The same fact has the same name and the same type in every table.
@@ -56,19 +56,21 @@ the dtypes, the empty frame and `ledgerframes tables`.
 - A column that *may be missing* has a missing value where the service gives none. Missing is never 0.
 - No column has the dtype `object`, and no integer is ever turned into a float.
 - `extra` keeps what the service sent and this version does not know, as JSON text.
-- *Source* links the [fact about the APIs](facts.md) or the part of the [architecture](architecture.md) that a column rests on.
+- *Reference* links the [fact about the APIs](facts.md) or the part of the [architecture](architecture.md) that a column rests on.
   `ledgerframes` stands for a value that this library adds.
 """
 
 
 def tables_page() -> str:
     """The table dictionary."""
-    from ledgerframes.tables import TABLES
+    from ledgerframes.datasets import TABLES
 
-    rows = [(f"[`{table.name}`](#{table.name})", table.row, _names(table.key)) for table in TABLES.values()]
+    rows = [(f"[`{table.name}`](#{table.name})", table.row_description, _names(table.key)) for table in TABLES.values()]
     parts = [GENERATED, TABLES_INTRODUCTION.rstrip(), grid(("table", "one row per", "key"), rows)]
     for table in TABLES.values():
-        head = f"## {table.name}\n\nOne row per {table.row}. Key: {_names(table.key)}. Sorted by {_names(table.sort)}."
+        head = (
+            f"## {table.name}\n\nOne row per {table.row_description}. Key: {_names(table.key)}. Sorted by {_names(table.sort)}."
+        )
         columns = [
             (
                 f"`{column.name}`",
@@ -76,16 +78,16 @@ def tables_page() -> str:
                 column.unit,
                 "yes" if column.nullable else "",
                 _meaning(column),
-                linked(column.source),
+                linked(column.reference),
             )
             for column in table.columns
         ]
-        parts += [head, grid(("column", "dtype", "unit", "may be missing", "meaning", "source"), columns)]
+        parts += [head, grid(("column", "dtype", "unit", "may be missing", "description", "reference"), columns)]
     return "\n\n".join(parts) + "\n"
 
 
 def _meaning(column: Any) -> str:
-    return f"{column.meaning} One of {_names(column.values)}." if column.values else column.meaning
+    return f"{column.description} One of {_names(column.values)}." if column.values else column.description
 
 
 def linked(text: str) -> str:
@@ -113,7 +115,7 @@ def results_page() -> str:
     for module in (lf.cost, lf.verdict):
         room = module.__name__.rpartition(".")[2]
         for name, columns in module.COLUMNS.items():
-            rows = [(f"`{column.name}`", f"`{column.dtype}`", column.unit, column.meaning) for column in columns]
+            rows = [(f"`{column.name}`", f"`{column.dtype}`", column.unit, column.description) for column in columns]
             meaning = first_sentence(getattr(module, name))
             parts += [f"## {room}.{name}\n\n{meaning}", grid(("column", "dtype", "unit", "meaning"), rows)]
     return "\n\n".join(parts) + "\n"

@@ -5,9 +5,10 @@ import logging
 from ledgerframes import plot
 from ledgerframes.analysis import cost, reconcile, verdict, votes
 from ledgerframes.analysis.contracts import active_contracts_at
+from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import LedgerframesError
-from ledgerframes.folders import open_frames, save_frames
 from ledgerframes.frames import Frames
+from ledgerframes.frames_io import open_frames, save_frames
 from ledgerframes.loaders.bulk import load_bulk
 from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
 from ledgerframes.loaders.ledger_state import (
@@ -23,7 +24,6 @@ from ledgerframes.loaders.transfer_offers import load_transfer_offers
 from ledgerframes.loaders.updates import load_updates
 from ledgerframes.network import Network, connect
 from ledgerframes.sql import sql
-from ledgerframes.tables import TABLES, table
 
 __all__ = [
     "TABLES",

@@ -18,10 +18,10 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from ledgerframes.api.transport import Probe, Transport, host_of
-from ledgerframes.errors import LedgerframesError, NotFound, StoreError, TransportError, UsageError
+from ledgerframes.errors import LedgerframesError, NotFoundError, StoreError, TransportError, UsageError
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, GROUPS, SANDBOX, Settings, load_settings, profiles
-from ledgerframes.store import Place
+from ledgerframes.store import Location
 
 __all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "check_software", "check_store", "settings_in_use"]
 
@@ -102,7 +102,7 @@ def settings_in_use(settings: Settings, overrides: Mapping[str, Any]) -> list[Se
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
     for name in Settings.model_fields:
         if name in GROUPS:
-            if name != "world" or settings.profile == SANDBOX:
+            if name != "sandbox" or settings.profile == SANDBOX:
                 yield from getattr(settings, name)
         else:
             yield name, getattr(settings, name)
@@ -144,8 +144,8 @@ def check_software() -> list[Check]:
 
 def check_store(net: Network) -> list[Check]:
     """Whether the store can be read and written, and how much room it has. Creates nothing that stays."""
-    folder = net.store.place.local
-    return [_catalog(net), _object_store(net.store.place) if folder is None else _writable(folder)]
+    folder = net.store.location.local
+    return [_catalog(net), _object_store(net.store.location) if folder is None else _writable(folder)]
 
 
 def _catalog(net: Network) -> Check:
@@ -156,7 +156,7 @@ def _catalog(net: Network) -> Check:
     return Check("store", "catalog", "ok", "Readable." if stored else "Nothing is stored yet.")
 
 
-def _object_store(place: Place) -> Check:
+def _object_store(place: Location) -> Check:
     """Whether a small object can be written; it is deleted again."""
     try:
         with place.write(PROBE) as file:
@@ -294,7 +294,7 @@ def _listing(host: str, net: Network) -> Check:
     subject = f"{host} events"
     try:
         events = net.history.events(page_size=1)
-    except NotFound:
+    except NotFoundError:
         return Check(
             "service", subject, "warning", "It does not list events by range.", "Load events by id: update_ids=, or --update-ids."
         )

@@ -2,37 +2,37 @@
 
 LedgerframesError
 ├─ TransportError        no usable answer came
-│   ├─ Timeout
-│   └─ Unreachable
+│   ├─ RequestTimeoutError
+│   └─ HostUnreachableError
 ├─ ServiceError          an answer came, with a bad status
-│   ├─ BadRequest            400
-│   ├─ NotAuthenticated      401
-│   ├─ NotPermitted          403
-│   ├─ NotFound              404
-│   ├─ Conflict              409
-│   ├─ Busy                  429
-│   ├─ Unavailable           502, 503, 504
-│   ├─ Internal              any other 5xx
+│   ├─ BadRequestError            400
+│   ├─ AuthenticationError      401
+│   ├─ PermissionDeniedError          403
+│   ├─ NotFoundError              404
+│   ├─ ConflictError              409
+│   ├─ BusyError                  429
+│   ├─ ServiceUnavailableError           502, 503, 504
+│   ├─ InternalServerError              any other 5xx
 │   └─ LedgerError           the ledger API says why; each is also the general error of its status, in brackets
-│       ├─ InvalidRequest        the request is wrong whatever the ledger holds (BadRequest)
-│       │   ├─ InvalidOffset         an offset below zero, or zero where none may be
-│       │   └─ InvalidPageToken      the token belongs to another request or participant
-│       ├─ WrongState            the ledger's present state does not allow it (BadRequest)
-│       │   ├─ PrunedOffset          the range begins before what the participant still has
-│       │   └─ OffsetAfterEnd        the range ends after the ledger's end
-│       ├─ TooManyElements       a list endpoint has more than it may answer (BadRequest)
-│       ├─ NotVisible            missing, or not visible to the caller (NotFound)
-│       │   ├─ UpdateNotFound, ContractNotFound
-│       │   └─ UnknownTemplate       a filter names a template, interface or package that is not there
-│       ├─ NotOffered            this participant does not have the operation (NotFound)
-│       ├─ AlreadyExists         the thing is there already (Conflict)
-│       ├─ Overloaded            too much at once, 409 on the wire (Busy)
-│       └─ LedgerNotAuthenticated, LedgerNotPermitted, LedgerUnavailable, LedgerInternal
+│       ├─ InvalidRequestError        the request is wrong whatever the ledger holds (BadRequestError)
+│       │   ├─ InvalidOffsetError         an offset below zero, or zero where none may be
+│       │   └─ InvalidPageTokenError      the token belongs to another request or participant
+│       ├─ InvalidLedgerStateError            the ledger's present state does not allow it (BadRequestError)
+│       │   ├─ PrunedOffsetError          the range begins before what the participant still has
+│       │   └─ OffsetAfterEndError        the range ends after the ledger's end
+│       ├─ TooManyElementsError       a list endpoint has more than it may answer (BadRequestError)
+│       ├─ LedgerNotFoundError            missing, or not visible to the caller (NotFoundError)
+│       │   ├─ UpdateNotFoundError, ContractNotFoundError
+│       │   └─ UnknownTemplateError       a filter names a template, interface or package that is not there
+│       ├─ UnsupportedOperationError            this participant does not have the operation (NotFoundError)
+│       ├─ AlreadyExistsError         the thing is there already (ConflictError)
+│       ├─ OverloadedError            too much at once, 409 on the wire (BusyError)
+│       └─ LedgerAuthenticationError, LedgerPermissionDeniedError, LedgerUnavailableError, LedgerInternalError
 ├─ DecodeError           an answer came that is not what the API promises
 ├─ StoreError            the store cannot be read or written as it is
 ├─ IntegrityError        a digest or a row count differs from what was promised
 ├─ CoverageError         the data at hand do not cover what was asked
-├─ OfferUnresolved       a transfer offer was not made, or it is not known whether it was
+├─ OfferUnresolvedError       a transfer offer was not made, or it is not known whether it was
 ├─ WorkerError           a worker process died
 ├─ ReportError           a report's notebook failed
 └─ UsageError            the call itself makes no sense
@@ -47,46 +47,46 @@ from types import MappingProxyType
 from typing import Any
 
 __all__ = [
-    "AlreadyExists",
-    "BadRequest",
-    "Busy",
-    "Conflict",
-    "ContractNotFound",
+    "AlreadyExistsError",
+    "AuthenticationError",
+    "BadRequestError",
+    "BusyError",
+    "ConflictError",
+    "ContractNotFoundError",
     "CoverageError",
     "DecodeError",
+    "HostUnreachableError",
     "IntegrityError",
-    "Internal",
-    "InvalidOffset",
-    "InvalidPageToken",
-    "InvalidRequest",
+    "InternalServerError",
+    "InvalidLedgerStateError",
+    "InvalidOffsetError",
+    "InvalidPageTokenError",
+    "InvalidRequestError",
+    "LedgerAuthenticationError",
     "LedgerError",
-    "LedgerInternal",
-    "LedgerNotAuthenticated",
-    "LedgerNotPermitted",
-    "LedgerUnavailable",
+    "LedgerInternalError",
+    "LedgerNotFoundError",
+    "LedgerPermissionDeniedError",
+    "LedgerUnavailableError",
     "LedgerframesError",
-    "NotAuthenticated",
-    "NotFound",
-    "NotOffered",
-    "NotPermitted",
-    "NotVisible",
-    "OfferUnresolved",
-    "OffsetAfterEnd",
-    "Overloaded",
-    "PrunedOffset",
+    "NotFoundError",
+    "OfferUnresolvedError",
+    "OffsetAfterEndError",
+    "OverloadedError",
+    "PermissionDeniedError",
+    "PrunedOffsetError",
     "ReportError",
+    "RequestTimeoutError",
     "ServiceError",
+    "ServiceUnavailableError",
     "StoreError",
-    "Timeout",
-    "TooManyElements",
+    "TooManyElementsError",
     "TransportError",
-    "Unavailable",
-    "UnknownTemplate",
-    "Unreachable",
-    "UpdateNotFound",
+    "UnknownTemplateError",
+    "UnsupportedOperationError",
+    "UpdateNotFoundError",
     "UsageError",
     "WorkerError",
-    "WrongState",
 ]
 
 
@@ -112,11 +112,11 @@ class TransportError(LedgerframesError):
         self.host = host
 
 
-class Timeout(TransportError):
+class RequestTimeoutError(TransportError):
     """A host did not answer in time."""
 
 
-class Unreachable(TransportError):
+class HostUnreachableError(TransportError):
     """A host could not be reached, or broke off in the middle of its answer."""
 
 
@@ -136,12 +136,12 @@ class ServiceError(LedgerframesError):
         What the service said, shortened.
     retry_after : float or None
         Seconds after which the service wants to be asked again, if it says so.
-    may_pass : bool
+    retryable : bool
         Whether the same request may succeed a little later.
     """
 
     retry_after: float | None = None
-    may_pass: bool = False
+    retryable: bool = False
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "", status: int = 0, detail: str = "") -> None:
         super().__init__(message)
@@ -151,42 +151,42 @@ class ServiceError(LedgerframesError):
         self.detail = detail
 
 
-class BadRequest(ServiceError):
+class BadRequestError(ServiceError):
     """400: the service does not accept the request."""
 
 
-class NotAuthenticated(ServiceError):
+class AuthenticationError(ServiceError):
     """401: the token is missing, wrong or expired."""
 
 
-class NotPermitted(ServiceError):
+class PermissionDeniedError(ServiceError):
     """403: the token does not allow this."""
 
 
-class NotFound(ServiceError):
+class NotFoundError(ServiceError):
     """404: no such thing, or not visible to the caller."""
 
 
-class Conflict(ServiceError):
+class ConflictError(ServiceError):
     """409: the state of the service does not allow this."""
 
 
-class Busy(ServiceError):
+class BusyError(ServiceError):
     """429: the service asks for fewer requests."""
 
-    may_pass = True
+    retryable = True
 
 
-class Unavailable(ServiceError):
+class ServiceUnavailableError(ServiceError):
     """502, 503, 504: the service cannot answer now."""
 
-    may_pass = True
+    retryable = True
 
 
-class Internal(ServiceError):
+class InternalServerError(ServiceError):
     """Any other 5xx: the service failed."""
 
-    may_pass = True
+    retryable = True
 
 
 # -- what the ledger says of itself -------------------------------------------------------------------------------
@@ -220,23 +220,23 @@ class LedgerError(ServiceError):
     definite_answer: bool | None = None
 
 
-class InvalidRequest(LedgerError, BadRequest):
+class InvalidRequestError(LedgerError, BadRequestError):
     """The request is wrong, whatever the ledger holds."""
 
 
-class InvalidOffset(InvalidRequest):
+class InvalidOffsetError(InvalidRequestError):
     """An offset below zero, or zero where none may be."""
 
 
-class InvalidPageToken(InvalidRequest):
+class InvalidPageTokenError(InvalidRequestError):
     """The page token belongs to another request, page size, participant or version."""
 
 
-class WrongState(LedgerError, BadRequest):
+class InvalidLedgerStateError(LedgerError, BadRequestError):
     """The ledger's present state does not allow the request."""
 
 
-class PrunedOffset(WrongState):
+class PrunedOffsetError(InvalidLedgerStateError):
     """The range begins before what the participant still has: it can be read after `earliest_offset`, 0 if not known."""
 
     def __init__(self, message: str, *, earliest_offset: int = 0, **facts: Any) -> None:
@@ -244,58 +244,58 @@ class PrunedOffset(WrongState):
         self.earliest_offset = earliest_offset
 
 
-class OffsetAfterEnd(WrongState):
+class OffsetAfterEndError(InvalidLedgerStateError):
     """The range ends after the ledger's end."""
 
 
-class TooManyElements(LedgerError, BadRequest):
+class TooManyElementsError(LedgerError, BadRequestError):
     """413: a list endpoint has more elements than it may answer with, 200 unless the operator raised it."""
 
 
-class NotVisible(LedgerError, NotFound):
+class LedgerNotFoundError(LedgerError, NotFoundError):
     """No such thing, or not visible to the parties that the token may read as."""
 
 
-class UpdateNotFound(NotVisible):
+class UpdateNotFoundError(LedgerNotFoundError):
     """No update has this id or offset, or none that may be seen."""
 
 
-class ContractNotFound(NotVisible):
+class ContractNotFoundError(LedgerNotFoundError):
     """No contract has this id, or none that may be seen; after archival it may have been pruned."""
 
 
-class UnknownTemplate(NotVisible):
+class UnknownTemplateError(LedgerNotFoundError):
     """A filter names a template, an interface or a package that the participant does not have."""
 
 
-class NotOffered(LedgerError, NotFound):
+class UnsupportedOperationError(LedgerError, NotFoundError):
     """The participant does not have this operation: it runs one version and needs another, each empty where not known."""
 
     needs: str = ""
     runs: str = ""
 
 
-class AlreadyExists(LedgerError, Conflict):
+class AlreadyExistsError(LedgerError, ConflictError):
     """The thing that was to be made is there already."""
 
 
-class Overloaded(LedgerError, Busy):
+class OverloadedError(LedgerError, BusyError):
     """Too much at once: contention on what the participant shares. 409 on the wire, not 429 (docs/facts.md#overload-is-409)."""
 
 
-class LedgerNotAuthenticated(LedgerError, NotAuthenticated):
+class LedgerAuthenticationError(LedgerError, AuthenticationError):
     """The ledger does not accept the token, and tells no more (docs/facts.md#redacted-errors)."""
 
 
-class LedgerNotPermitted(LedgerError, NotPermitted):
+class LedgerPermissionDeniedError(LedgerError, PermissionDeniedError):
     """The token's user lacks a right; the ledger does not tell which (docs/facts.md#redacted-errors)."""
 
 
-class LedgerUnavailable(LedgerError, Unavailable):
+class LedgerUnavailableError(LedgerError, ServiceUnavailableError):
     """The participant cannot answer now, or not in time."""
 
 
-class LedgerInternal(LedgerError, Internal):
+class LedgerInternalError(LedgerError, InternalServerError):
     """The participant failed, or does not support this."""
 
 
@@ -357,7 +357,7 @@ class CoverageError(LedgerframesError):
 # -- transfer offers -----------------------------------------------------------------------------------------------
 
 
-class OfferUnresolved(LedgerframesError):
+class OfferUnresolvedError(LedgerframesError):
     """A transfer offer was not made, or it is not known whether it was; the cause says why.
 
     Attributes

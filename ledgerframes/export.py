@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
+from ledgerframes.datasets import Column, Table
+from ledgerframes.datasets import table as table_spec
+from ledgerframes.datasets._schema import TEXT
 from ledgerframes.errors import CoverageError, StoreError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.store import BULK, EVENTS, Objects, Snapshot, Span, Store, missing_spans
-from ledgerframes.store.precedence import Reading, reading_of, snapshots_of, split_name
-from ledgerframes.tables import Column, Table
-from ledgerframes.tables import table as table_spec
-from ledgerframes.tables.spec import TEXT
-from ledgerframes.times import Time, Window, window
+from ledgerframes.store import BULK, EVENTS, MigrationWindow, ObjectSet, Store, StoreSnapshot, plan_missing
+from ledgerframes.store.table_source import Reading, reading_of, snapshots_of, split_name
+from ledgerframes.windows import Time, Window, window
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
@@ -103,31 +103,31 @@ def _held(store: Store, reading: Reading, asked: Window | None, partial: bool) -
 def _require_held(store: Store, reading: Reading, asked: Window | None) -> None:
     if not reading.held:
         raise CoverageError(reading.nothing_held, missing=(str(asked) if asked else reading.name,))
-    missing = _missing(store, reading.snapshot, reading.stream.name, asked) if asked else ()
+    missing = _missing(store, reading.snapshot, reading.dataset.name, asked) if asked else ()
     if missing == ():
         return
     step = f"{_elsewhere(store, reading, asked)}Take what there is with partial (--partial)"
     if missing is None:
         raise CoverageError(
-            f"Table {reading.name} was read as {reading.stream.name}, not by record time: it is not known whether all of {asked} "
-            f"is there. {step}, or leave the range out.",
+            f"Table {reading.name} was read as {reading.dataset.name}, not by record time: it is not known whether all of "
+            f"{asked} is there. {step}, or leave the range out.",
             missing=(str(asked),),
         )
     raise CoverageError(
-        f"The store lacks {'; '.join(missing)}. {step}, or fetch it with `ledgerframes sync {reading.stream.name}`.",
+        f"The store lacks {'; '.join(missing)}. {step}, or fetch it with `ledgerframes sync {reading.dataset.name}`.",
         missing=missing,
     )
 
 
-def _missing(store: Store, snapshot: Snapshot, stream: str, asked: Window) -> tuple[str, ...] | None:
-    """The parts of a range that a stream lacks; None where nobody can know, because it was not read by record time."""
+def _missing(store: Store, snapshot: StoreSnapshot, dataset: str, asked: Window) -> tuple[str, ...] | None:
+    """The parts of a range that a dataset lacks; None where nobody can know, because it was not read by record time."""
     extents = [segment.extent for segment in snapshot.segments]
-    if stream == EVENTS.name:
+    if dataset == EVENTS.name:
         known = store.migrations()
-        return tuple(str(span) for span in missing_spans(asked, known, extents)) if known else (str(asked),)
-    if stream == BULK.name:
-        whole = [Span(0, each.low, each.high) for each in extents if isinstance(each, Objects) and each.is_folder]
-        return tuple(str(span.window) for span in Span.of(0, asked).minus(whole))
+        return tuple(str(span) for span in plan_missing(asked, known, extents)) if known else (str(asked),)
+    if dataset == BULK.name:
+        whole = [MigrationWindow(0, each.start, each.stop) for each in extents if isinstance(each, ObjectSet) and each.is_folder]
+        return tuple(str(span.window) for span in MigrationWindow.of(0, asked).difference(whole))
     return None
 
 
@@ -137,7 +137,7 @@ def _elsewhere(store: Store, reading: Reading, asked: Window | None) -> str:
     covering = [
         f"{name}.{reading.table.name}"
         for name, snapshot in snapshots.items()
-        if asked and name != reading.stream.name and snapshot.segments and _missing(store, snapshot, name, asked) == ()
+        if asked and name != reading.dataset.name and snapshot.segments and _missing(store, snapshot, name, asked) == ()
     ]
     return f"All of it is in {' and in '.join(covering)}: ask for that. " if covering else ""
 
@@ -193,14 +193,14 @@ def write(frames: Frames, table: str, target: str | Path, *, columns: Sequence[s
     if path.exists() and not force:
         raise UsageError(f"{path} is there already. Give another name, or replace it with force (--force).")
     frames.scan(table)  # refuses what is not there before a file is made
-    batches = _Counted(frames.batches(table, [column.name for column in chosen]))
+    batches = _Counted(frames.iter_batches(table, [column.name for column in chosen]))
     with _put_in_place(path) as file:
         WRITERS[path.suffix.lower()](batches, chosen, file)
     return batches.rows
 
 
 def _chosen(spec: Table, columns: Sequence[str] | None) -> list[Column]:
-    names = spec.chosen(columns)
+    names = spec.select(columns)
     if not names:
         raise UsageError(f"No column was asked for. Columns: {', '.join(spec.column_names)}.")
     return [spec[name] for name in names]
@@ -304,7 +304,7 @@ def _members(values: pa.Array, column: Column) -> list[Any]:
         return list(values.to_pylist())
     texts = list(_as_text(values).to_pylist())
     # That a column holds JSON is said by its meaning only: to Arrow it is text.
-    return [text and _embedded(text) for text in texts] if "JSON text" in column.meaning else texts
+    return [text and _embedded(text) for text in texts] if "JSON text" in column.description else texts
 
 
 def _embedded(text: str) -> Any:

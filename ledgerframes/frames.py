@@ -15,17 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from ledgerframes.datasets import Table
+from ledgerframes.datasets import table as table_spec
+from ledgerframes.datasets._schema import TIME
+from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.errors import UsageError
-from ledgerframes.store.extent import recorded
+from ledgerframes.store.extent import record_time_filter
 from ledgerframes.store.reading import batches, damage_named
-from ledgerframes.store.sources import MemorySource, Source
-from ledgerframes.tables import Table
-from ledgerframes.tables import table as table_spec
-from ledgerframes.tables.bulk import BULK_OBJECTS
-from ledgerframes.tables.spec import TIME
-from ledgerframes.times import Time, Window, instant
+from ledgerframes.store.sources import FrameSource, MemoryFrameSource
+from ledgerframes.windows import Time, Window, instant
 
-__all__ = ["Frames", "MemorySource", "Source"]
+__all__ = ["FrameSource", "Frames", "MemoryFrameSource"]
 
 Offsets = tuple[int, int]
 Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
@@ -43,7 +43,7 @@ class _Filter:
         """The filter of one table as an Arrow expression, or None when everything passes."""
         parts: list[pc.Expression] = []
         if self.window and "record_time" in table.column_names:
-            parts.append(recorded(self.window.since, self.window.until))
+            parts.append(record_time_filter(self.window.since, self.window.until))
         if self.window and table is BULK_OBJECTS:
             parts.append(_objects_overlapping(self.window))
         if self.update_ids is not None and "update_id" in table.column_names:
@@ -89,7 +89,7 @@ class Frames:
 
     def __init__(
         self,
-        source: Source,
+        source: FrameSource,
         tables: Sequence[str],
         *,
         window: Window | None = None,
@@ -123,12 +123,12 @@ class Frames:
         return self._filter.window
 
     @property
-    def offsets(self) -> Offsets | None:
+    def offset_range(self) -> Offsets | None:
         """The offsets asked for, ``after < offset <= through``, or None when not of a participant's ledger."""
         return self._filter.offsets
 
     @property
-    def narrowed(self) -> bool:
+    def is_filtered(self) -> bool:
         """Whether :meth:`where` has taken updates away, so that what is left is not all of the range."""
         return self._filter.window is not None and self._filter.update_ids is not None
 
@@ -138,7 +138,7 @@ class Frames:
         return self._unknown_ids
 
     @property
-    def failed(self) -> dict[str, str]:
+    def failed_objects(self) -> dict[str, str]:
         """Bulk objects asked for that could not be read, and why; only when told that a part is enough."""
         return dict(self._failed)
 
@@ -202,12 +202,12 @@ class Frames:
             If there is no such table or column, or a column is named twice.
         """
         spec = self._required(table)
-        chosen = spec.chosen(columns)
+        chosen = spec.select(columns)
         if columns is None and table in self._read:
             return self._read[table].copy(deep=False)
         return spec.to_pandas(self._rows(spec, chosen))
 
-    def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def iter_batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read one table as Arrow record batches, one row group of the files after the other: memory stays bounded.
 
         Parameters
@@ -232,9 +232,9 @@ class Frames:
         spec = self._required(table)
         with damage_named(table, self._source.place):
             for rows, expression in self._parts(spec):
-                yield from batches(rows, spec.chosen(columns), expression)
+                yield from batches(rows, spec.select(columns), expression)
 
-    def count(self, table: str) -> int:
+    def count_rows(self, table: str) -> int:
         """How many rows a table has, without reading them.
 
         Parameters
@@ -350,14 +350,14 @@ class Frames:
     # -- saying what it is ------------------------------------------------------------------------------------------
 
     def _range(self) -> str:
-        if self.offsets:
-            return f"offsets after {self.offsets[0]} through {self.offsets[1]}"
+        if self.offset_range:
+            return f"offsets after {self.offset_range[0]} through {self.offset_range[1]}"
         return str(self.window) if self.window else "by id"
 
     def _facts(self) -> list[tuple[str, str]]:
         covered = self.coverage
         provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
-        rows = {table: self.count(table) for table in self._tables}
+        rows = {table: self.count_rows(table) for table in self._tables}
         facts = [("network", self.network), ("range", self._range())]
         facts += [(table, f"{count:,} rows") for table, count in rows.items()]
         if provisional:

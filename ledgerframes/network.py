@@ -142,17 +142,17 @@ class Network:
             )
         token = token_source(settings)
         transport = Transport(settings.wallet_url, settings.limits, self._transport, token=token, refusal=wallet_refusal)
-        return OffersWallet(transport, settings.limits, Journal(self.local_folder), self.now, token)
+        return OffersWallet(transport, settings.limits, Journal(self.local_dir), self.now, token)
 
     @property
-    def local_folder(self) -> Path:
+    def local_dir(self) -> Path:
         """Where this network's files lie that must be on this machine: the store's folder, unless that is an object store."""
-        from ledgerframes.settings import local_folder
+        from ledgerframes.settings import local_dir
 
-        return self.store.place.local or local_folder() / "local" / self.name
+        return self.store.location.local or local_dir() / "local" / self.name
 
     @property
-    def requests(self) -> int:
+    def request_count(self) -> int:
         """Requests made so far by this object."""
         clients = [self.__dict__[api] for api in ("history", "ledger", "wallet") if api in self.__dict__]
         return sum(client.transport.requests for client in clients)
@@ -176,7 +176,7 @@ class Network:
         return [
             ("history", ", ".join(host_of(url) for url in self.settings.history_url) or "not configured"),
             ("mode", "offline" if self.offline else "online"),
-            ("store", f"{self.store.place} ({size / 1e6:,.1f} MB)"),
+            ("store", f"{self.store.location} ({size / 1e6:,.1f} MB)"),
             ("rows", f"{sum(segment.rows for segment in segments):,} ({provisional:,} provisional)"),
         ]
 
@@ -233,7 +233,7 @@ def connect(
     'sandbox-v1-seed7-events100000-days30'
     """
     # Only now: pydantic makes the models of the settings when it is imported.
-    from ledgerframes.settings import SANDBOX, World, load_settings
+    from ledgerframes.settings import SANDBOX, SandboxShape, load_settings
 
     settings = load_settings(profile, overrides)
     frozen = snapshot or os.environ.get("LEDGERFRAMES_SNAPSHOT") or None
@@ -242,7 +242,7 @@ def connect(
     without_requests = bool(frozen) or (_flag("LEDGERFRAMES_OFFLINE") if offline is None else offline)
     if settings.profile == SANDBOX and not (settings.history_url or settings.ledger_url or settings.wallet_url):
         return _embedded(settings, overrides, faults, without_requests, frozen)
-    if faults or not World.model_fields.keys().isdisjoint(overrides):
+    if faults or not SandboxShape.model_fields.keys().isdisjoint(overrides):
         raise UsageError(f"seed, events, days and faults shape the sandbox; profile {settings.profile} is a network of its own.")
     return Network(settings, transport=transport, offline=without_requests, catalog=Path(frozen) if frozen else None)
 
@@ -262,7 +262,7 @@ def _embedded(
 
     vocabulary = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
     try:
-        box = Sandbox(**settings.world.model_dump(), vocabulary=vocabulary, faults=faults)
+        box = Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=faults)
     except ValueError as error:
         raise UsageError(f"The sandbox cannot be made: {error}.") from None
     # The sandbox needs no gentle pace, unless one is asked for to see it.

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from ledgerframes.errors import UsageError
 
-__all__ = ["Limits", "Settings", "Vocabulary", "World", "load_settings", "profiles"]
+__all__ = ["Limits", "SandboxShape", "Settings", "Vocabulary", "load_settings", "profiles"]
 
 ENVIRONMENT = "LEDGERFRAMES_"
 FILE_NAME = "ledgerframes.toml"
@@ -60,13 +60,13 @@ class Limits(BaseModel):
         Tries after the first, on each host.
     requests_per_second : float
         Over all threads; 0 for no limit.
-    parallel : int
+    max_concurrency : int
         Requests under way at once, and ranges read at once.
     page_size : int
         Items a page; 1000 at most (docs/facts.md#history-paging).
-    settle_minutes : float
+    provisional_minutes : float
         Newer events than this stay provisional: their traffic and activity may still come (docs/facts.md#traffic-arrives-later).
-    max_expansion : float
+    max_decompression_ratio : float
         How many times its size a bulk object may expand to; real ones stay below 40 times.
     """
 
@@ -74,13 +74,13 @@ class Limits(BaseModel):
     timeout: float = Field(default=60.0, gt=0)
     retries: int = Field(default=5, ge=0, le=20)
     requests_per_second: float = Field(default=5.0, ge=0)
-    parallel: int = Field(default=4, ge=1, le=32)
+    max_concurrency: int = Field(default=4, ge=1, le=32)
     page_size: int = Field(default=500, ge=1, le=1000)
-    settle_minutes: float = Field(default=60.0, ge=0, le=525_600)
-    max_expansion: float = Field(default=200.0, ge=1)
+    provisional_minutes: float = Field(default=60.0, ge=0, le=525_600)
+    max_decompression_ratio: float = Field(default=200.0, ge=1)
 
 
-class World(BaseModel):
+class SandboxShape(BaseModel):
     """The shape of the sandbox's world.
 
     Attributes
@@ -119,7 +119,7 @@ class Settings(BaseModel):
     store : str or Path
         Root of the Parquet store: a folder, or ``s3://bucket/prefix``, whose keys are read from the AWS environment variables.
     limits : Limits
-    world : World
+    sandbox : SandboxShape
         For the sandbox only.
     """
 
@@ -133,9 +133,9 @@ class Settings(BaseModel):
     token_file: Path | None = None
     token_env: str | None = None
     vocabulary: Vocabulary = Vocabulary()
-    store: str | Path = Field(default_factory=lambda: local_folder() / "store")
+    store: str | Path = Field(default_factory=lambda: local_dir() / "store")
     limits: Limits = Limits()
-    world: World = World()
+    sandbox: SandboxShape = SandboxShape()
 
     @field_validator("history_url", "ledger_url", "wallet_url", mode="before")
     @classmethod
@@ -183,7 +183,7 @@ class Settings(BaseModel):
 
 
 # Groups of settings that people write beside the others, without naming the group.
-GROUPS: dict[str, type[Limits] | type[World]] = {"limits": Limits, "world": World}
+GROUPS: dict[str, type[Limits] | type[SandboxShape]] = {"limits": Limits, "sandbox": SandboxShape}
 
 
 def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
@@ -194,7 +194,7 @@ def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | Non
     profile : str, optional
         Name of a section of ``ledgerframes.toml``; by default ``LEDGERFRAMES_PROFILE``, or the sandbox.
     overrides : mapping, optional
-        Fields of :class:`Settings`, of :class:`Limits` and of :class:`World`.
+        Fields of :class:`Settings`, of :class:`Limits` and of :class:`SandboxShape`.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | Non
         raise UsageError(f"Profile {name}: {_in_words(error)}") from None
 
 
-def local_folder() -> Path:
+def local_dir() -> Path:
     """The folder of this user's own data: the store, unless it is elsewhere, and what never leaves this machine."""
     return Path(platformdirs.user_data_path("ledgerframes"))
 
@@ -268,7 +268,9 @@ def _environment() -> dict[str, Any]:
 
 def _field_names() -> list[str]:
     """What can be set, by any of the ways."""
-    return [field for model in (Settings, Limits, World) for field in model.model_fields if field not in ("profile", *GROUPS)]
+    return [
+        field for model in (Settings, Limits, SandboxShape) for field in model.model_fields if field not in ("profile", *GROUPS)
+    ]
 
 
 def _in_words(error: ValidationError) -> str:

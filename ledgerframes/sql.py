@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.datasets import Column, Table
+from ledgerframes.datasets._schema import INTEGER, SMALL, TEXT, TIME
 from ledgerframes.errors import UsageError
-from ledgerframes.store import STREAMS, Segment, Snapshot, Span, Store
-from ledgerframes.store.precedence import KEPT, Reading, reading_of, snapshots_of, stream_of
+from ledgerframes.store import DATASETS, MigrationWindow, Segment, Store, StoreSnapshot
 from ledgerframes.store.reading import damaged
-from ledgerframes.tables import Column, Table
-from ledgerframes.tables.spec import INTEGER, SMALL, TEXT, TIME
-from ledgerframes.times import Time, Window, iso, window
+from ledgerframes.store.table_source import KEPT, Reading, reading_of, snapshots_of, stream_of
+from ledgerframes.windows import Time, Window, iso, window
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation, Statement
@@ -132,8 +132,8 @@ def _connection(folder: str) -> DuckDBPyConnection:
 def _named(query: str) -> list[str]:
     """The tables that a query names, such as ``updates`` or ``bulk.updates``: no other file is looked at."""
     found = [match.groups() for match in NAME.finditer(NO_NAMES.sub(" ", query.lower()))]
-    names = [table if stream in (None, "main") else f"{stream}.{table}" for stream, table in found]
-    kept = {*KEPT, *(f"{stream.name}.{table.name}" for stream in STREAMS.values() for table in stream.tables)}
+    names = [table if dataset in (None, "main") else f"{dataset}.{table}" for dataset, table in found]
+    kept = {*KEPT, *(f"{dataset.name}.{table.name}" for dataset in DATASETS.values() for table in dataset.tables)}
     return [name for name in dict.fromkeys(names) if name in kept]
 
 
@@ -151,18 +151,18 @@ class _Views:
             reading.require_one_view()
         self._create(snapshots)
 
-    def _create(self, snapshots: dict[str, Snapshot]) -> None:
+    def _create(self, snapshots: dict[str, StoreSnapshot]) -> None:
         for name, snapshot in snapshots.items():
             self._connection.execute(f'CREATE SCHEMA "{name}"; SET schema = \'"{name}"\'')
-            for table in STREAMS[name].tables:
+            for table in DATASETS[name].tables:
                 if table in self._wanted:
                     self._view(snapshot, table).create_view(table.name)
         self._connection.execute("SET schema = 'main'; SET lock_configuration = true")
         for table in self._wanted:
-            stream = stream_of(table, snapshots)
-            self._connection.execute(f'CREATE VIEW "{table.name}" AS FROM "{stream.name}"."{table.name}"')
+            dataset = stream_of(table, snapshots)
+            self._connection.execute(f'CREATE VIEW "{table.name}" AS FROM "{dataset.name}"."{table.name}"')
 
-    def _view(self, snapshot: Snapshot, table: Table) -> DuckDBPyRelation:
+    def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
         rows = self._connection.from_arrow(snapshot.scan(table.name))
         return rows.filter(_inside(self._asked)) if self._asked and "record_time" in table.column_names else rows
 
@@ -217,7 +217,7 @@ def _may_change(segment: Segment, reading: Reading, asked: Window | None) -> boo
     if segment.final or reading.table.name not in segment.files:
         return False
     span = segment.extent
-    return asked is None or not isinstance(span, Span) or span.overlaps(Span.of(span.migration_id, asked))
+    return asked is None or not isinstance(span, MigrationWindow) or span.overlaps(MigrationWindow.of(span.migration_id, asked))
 
 
 def _inside(asked: Window) -> str:
@@ -230,7 +230,7 @@ def _declared(tables: Sequence[Table]) -> dict[str, Column]:
     found: dict[str, set[Column]] = {}
     for table in tables:
         for column in table.columns:
-            found.setdefault(column.name, set()).add(replace(column, meaning="", source="", unit=""))
+            found.setdefault(column.name, set()).add(replace(column, description="", reference="", unit=""))
     return {name: columns.pop() for name, columns in found.items() if len(columns) == 1}
 
 

@@ -14,11 +14,11 @@ import pyarrow.fs as fs
 import pytest
 from moto.server import ThreadedMotoServer
 
+from ledgerframes.datasets.events.schema import ENVELOPES, TRAFFIC
 from ledgerframes.frames import Frames
-from ledgerframes.store import EVENTS, Span, Store
+from ledgerframes.store import EVENTS, MigrationWindow, Store
 from ledgerframes.store.extent import from_microseconds
-from ledgerframes.tables.history import ENVELOPES, TRAFFIC
-from ledgerframes.times import Window
+from ledgerframes.windows import Window
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTINGTESTING", "AWS_SECRET_ACCESS_KEY": "neverShownNeverShown"}
 BUCKET = "bucket"
@@ -87,13 +87,13 @@ def rows(low: int, high: int, cost: int) -> dict[str, pa.Table]:
     costs, ones = pa.array([cost] * count, pa.int64()), pa.array([1] * count, pa.int32())
     view_ids = pa.array([[]] * count, ENVELOPES.schema.field("view_ids").type)
     return {
-        "traffic": TRAFFIC.from_columns({**both, "total_traffic_cost": costs, "envelope_count": ones}),
-        "envelopes": ENVELOPES.from_columns({**both, "envelope": ones, "traffic_cost": costs, "view_ids": view_ids}),
+        "traffic": TRAFFIC.from_arrays({**both, "total_traffic_cost": costs, "envelope_count": ones}),
+        "envelopes": ENVELOPES.from_arrays({**both, "envelope_index": ones, "traffic_cost": costs, "view_ids": view_ids}),
     }
 
 
 def commit(store: Store, low: int, high: int, cost: int, *, final: bool = True) -> None:
-    store.commit(EVENTS, Span(4, low, high), rows(low, high, cost), final=final, source="test")
+    store.commit(EVENTS, MigrationWindow(4, low, high), rows(low, high, cost), final=final, source="test")
 
 
 def seen(store: Store) -> dict[int, int]:
@@ -111,9 +111,9 @@ def of_table(frame: pd.DataFrame, column: str) -> dict[int, int]:
 
 def left_in(store: Store) -> list[str]:
     """What lies beside the catalog and the tables."""
-    return sorted(stored.path for stored in store.place.files() if not stored.path.endswith(".parquet"))
+    return sorted(stored.path for stored in store.location.files() if not stored.path.endswith(".parquet"))
 
 
 def replace_catalog(store: Store, content: bytes) -> None:
-    with store.place.write(CATALOG) as file:
+    with store.location.write(CATALOG) as file:
         file.write(content)

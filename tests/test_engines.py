@@ -13,10 +13,10 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes import export
+from ledgerframes.datasets import TABLES
+from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.store import reading
-from ledgerframes.tables import TABLES
-from ledgerframes.tables.history import TRAFFIC
 
 MORNING = datetime(2026, 11, 8, 6, tzinfo=UTC), datetime(2026, 11, 8, 12, tzinfo=UTC)
 
@@ -113,28 +113,28 @@ def test_frames_travel_to_workers(narrowed: lf.Frames) -> None:
 def test_batches(narrowed: lf.Frames, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "BATCH_ROWS", 10)
     for table in narrowed.tables:
-        batches = list(narrowed.batches(table))
+        batches = list(narrowed.iter_batches(table))
         assert all(batch.num_rows <= 10 for batch in batches)
         rows = pa.Table.from_batches(batches, TABLES[table].schema)
         pd.testing.assert_frame_equal(TABLES[table].to_pandas(rows), narrowed.read(table), obj=table)
     columns = ["total_traffic_cost", "update_id"]
-    assert {tuple(batch.schema.names) for batch in narrowed.batches("traffic", columns)} == {tuple(columns)}
+    assert {tuple(batch.schema.names) for batch in narrowed.iter_batches("traffic", columns)} == {tuple(columns)}
 
 
 def test_batches_of_frames_in_a_folder_and_by_id(net: lf.Network, frames: lf.Frames, tmp_path: Path) -> None:
     lf.save_frames(frames, tmp_path)
     by_id = lf.load_events(net, update_ids=frames.verdicts["update_id"].head(5))
     for each in (lf.open_frames(tmp_path), by_id, frames.where("verdicts", verdict_result="VERDICT_RESULT_REJECTED")):
-        rows = pa.Table.from_batches(each.batches("verdicts"))
+        rows = pa.Table.from_batches(each.iter_batches("verdicts"))
         assert 0 < rows.num_rows == len(each.verdicts)
         assert set(rows["update_id"].to_pylist()) == set(each.verdicts["update_id"])
 
 
 def test_batches_of_what_is_not_there(frames: lf.Frames) -> None:
     with pytest.raises(UsageError, match="no table 'trafic'"):
-        next(frames.batches("trafic"))
+        next(frames.iter_batches("trafic"))
     with pytest.raises(UsageError, match="no column 'cost'"):
-        next(frames.batches("traffic", ["cost"]))
+        next(frames.iter_batches("traffic", ["cost"]))
 
 
 def test_parquet_for_engines_that_read_files(narrowed: lf.Frames, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_dask_opens_only_what_it_needs(damaged: lf.Network, late: int) -> None:
 
 def test_batches_open_only_what_they_need(damaged: lf.Network, late: int) -> None:
     frames = lf.load_events(damaged, since="2026-11-08", until="2026-11-09")
-    costs = [pc.sum(batch["total_traffic_cost"]).as_py() or 0 for batch in frames.between(*LATE).batches("traffic")]
+    costs = [pc.sum(batch["total_traffic_cost"]).as_py() or 0 for batch in frames.between(*LATE).iter_batches("traffic")]
     assert sum(costs) == late
     with pytest.raises(StoreError, match="traffic is damaged"):
-        list(frames.batches("traffic"))
+        list(frames.iter_batches("traffic"))

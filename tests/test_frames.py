@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
+from ledgerframes.datasets import TABLES
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
-from ledgerframes.frames import MemorySource
+from ledgerframes.frames import MemoryFrameSource
 from ledgerframes.sandbox import Faults
 from ledgerframes.store import EVENTS
-from ledgerframes.tables import TABLES
-from ledgerframes.times import Window, instant
+from ledgerframes.windows import Window, instant
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -70,8 +70,8 @@ def test_any_window_over_any_segments_gives_its_rows(in_pieces: lf.Frames, since
         expected = rows[(rows["record_time"] >= low) & (rows["record_time"] < high)].reset_index(drop=True)
         pd.testing.assert_frame_equal(narrowed.read(name), expected, obj=name)
         assert narrowed.read(name, ["update_id"])["update_id"].tolist() == expected["update_id"].tolist()
-        assert narrowed.count(name) == narrowed.scan(name).count_rows() == len(expected)
-        assert sum(batch.num_rows for batch in narrowed.batches(name)) == len(expected)
+        assert narrowed.count_rows(name) == narrowed.scan(name).count_rows() == len(expected)
+        assert sum(batch.num_rows for batch in narrowed.iter_batches(name)) == len(expected)
 
 
 def test_only_segments_astride_the_edges_are_filtered(tmp_path: Path) -> None:
@@ -111,12 +111,14 @@ def test_objects_are_those_with_lines_in_the_window() -> None:
     declared = TABLES["bulk_objects"].schema
     required = {field.name: 0 if pa.types.is_integer(field.type) else "matched" for field in declared if not field.nullable}
     rows = pa.Table.from_pylist(
-        [{**required, "kind": "updates", "read_at": datetime.now(UTC), **each} for each in objects], schema=declared
+        [{**required, "kind": "updates", "fetched_at": datetime.now(UTC), **each} for each in objects], schema=declared
     )
-    frames = lf.Frames(MemorySource({"bulk_objects": rows}), ["bulk_objects"]).between("2026-11-08T06:00Z", "2026-11-08T07:00Z")
+    frames = lf.Frames(MemoryFrameSource({"bulk_objects": rows}), ["bulk_objects"]).between(
+        "2026-11-08T06:00Z", "2026-11-08T07:00Z"
+    )
     shown = set(frames.bulk_objects["object_key"])
     assert shown == {"ends as it begins", "around", "of two migrations", "without lines", "a file"}
-    assert frames.count("bulk_objects") == len(shown)
+    assert frames.count_rows("bulk_objects") == len(shown)
 
 
 def test_narrowing_twice_is_the_same_as_once(frames: lf.Frames) -> None:
@@ -151,7 +153,7 @@ def test_some_columns_in_the_order_asked(frames: lf.Frames) -> None:
 
 def test_no_columns_still_have_their_rows(in_pieces: lf.Frames) -> None:
     for narrowed in (in_pieces, in_pieces.between("2026-11-08T01:00:00Z", "2026-11-08T20:00:00Z")):
-        assert narrowed.read("traffic", []).shape == (narrowed.count("traffic"), 0)
+        assert narrowed.read("traffic", []).shape == (narrowed.count_rows("traffic"), 0)
 
 
 def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
@@ -199,7 +201,7 @@ def test_repr_says_what_it_is(frames: lf.Frames) -> None:
 
 
 def test_html_is_escaped() -> None:
-    html = lf.Frames(MemorySource({}, network="<script>"), ["traffic"])._repr_html_()
+    html = lf.Frames(MemoryFrameSource({}, network="<script>"), ["traffic"])._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
 
@@ -227,7 +229,7 @@ def test_what_could_not_be_read_is_still_known_in_a_folder(tmp_path: Path) -> No
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store", faults=Faults(truncated_object=0.3))
     frames = lf.load_bulk(net, since="2026-11-08", until="2026-11-09", partial=True)
     lf.save_frames(frames, tmp_path / "folder")
-    assert lf.open_frames(tmp_path / "folder").failed == frames.failed != {}
+    assert lf.open_frames(tmp_path / "folder").failed_objects == frames.failed_objects != {}
 
 
 def test_a_changed_file_is_noticed(frames: lf.Frames, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ history_url = ["http://one.invalid/api/scan/", "http://two.invalid"]
 page_size = 250
 token = "very-secret"
 vocabulary = "canton"
-limits = { parallel = 2 }
+limits = { max_concurrency = 2 }
 """
 
 
@@ -33,7 +33,7 @@ def test_default_is_the_sandbox() -> None:
 def test_profile_is_read_with_limits_beside_the_rest() -> None:
     settings = load_settings("local")
     assert settings.history_url == ("http://one.invalid/api/scan", "http://two.invalid")
-    assert (settings.limits.page_size, settings.limits.parallel) == (250, 2)
+    assert (settings.limits.page_size, settings.limits.max_concurrency) == (250, 2)
     assert settings.vocabulary.lang == "daml"
     assert settings.network == "local"
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._columns import LABEL, RATE, TEXT, ResultColumn, cost, shaped
+from ledgerframes.datasets import table
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.tables import table
 
 ANATOMY = (
     ResultColumn("part", LABEL, "What the row is: node of the tree, view, envelope, or activity record."),
@@ -114,7 +114,7 @@ def _views(frames: Frames, update_id: str) -> dict[str, pd.Series]:
     views = _rows(frames, "views", update_id, ["view_id", "parent_view_id", "informees"]).sort_values(
         "view_id", ignore_index=True
     )
-    quorums = _rows(frames, "quorums", update_id, ["view_id", "quorum", "parties"])
+    quorums = _rows(frames, "quorums", update_id, ["view_id", "quorum_index", "parties"])
     informees = views["informees"].list.len().astype("str")
     return _part(
         "view",
@@ -127,11 +127,11 @@ def _views(frames: Frames, update_id: str) -> dict[str, pd.Series]:
 
 
 def _envelopes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
-    envelopes = _rows(frames, "envelopes", update_id, ["envelope", "traffic_cost", "view_ids"])
-    envelopes = envelopes.sort_values("envelope", ignore_index=True)
+    envelopes = _rows(frames, "envelopes", update_id, ["envelope_index", "traffic_cost", "view_ids"])
+    envelopes = envelopes.sort_values("envelope_index", ignore_index=True)
     numbers = pd.Series([BETWEEN.join(map(str, ids)) for ids in envelopes["view_ids"]], dtype="str")
     label = ("views: " + numbers).where(numbers != "", "no views (mediator or root hash)")
-    return _part("envelope", envelopes["envelope"], label=label, traffic_cost=envelopes["traffic_cost"])
+    return _part("envelope", envelopes["envelope_index"], label=label, traffic_cost=envelopes["traffic_cost"])
 
 
 def _activity(frames: Frames, update_id: str) -> dict[str, pd.Series]:

@@ -28,7 +28,7 @@ class ResultColumn:
     name : str
     dtype : str
         Its pandas dtype, the same for every input, also for an empty one.
-    meaning : str
+    description : str
         One sentence.
     unit : str
         Empty if it has none.
@@ -36,23 +36,23 @@ class ResultColumn:
 
     name: str
     dtype: str
-    meaning: str
+    description: str
     unit: str = ""
 
 
-def count(name: str, meaning: str, unit: str = "requests") -> ResultColumn:
+def count(name: str, description: str, unit: str = "requests") -> ResultColumn:
     """A column that counts; never missing."""
-    return ResultColumn(name, COUNT, meaning, unit)
+    return ResultColumn(name, COUNT, description, unit)
 
 
-def cost(name: str, meaning: str) -> ResultColumn:
+def cost(name: str, description: str) -> ResultColumn:
     """A column of bytes; missing where nothing is known."""
-    return ResultColumn(name, COST, meaning, "bytes")
+    return ResultColumn(name, COST, description, "bytes")
 
 
-def share(meaning: str, name: str = "share") -> ResultColumn:
+def share(description: str, name: str = "share") -> ResultColumn:
     """A column of shares from 0 to 1; missing where there is nothing to share."""
-    return ResultColumn(name, RATE, meaning, "share of 1")
+    return ResultColumn(name, RATE, description, "share of 1")
 
 
 def coverage(fact: str, of: str = "requests of this row") -> ResultColumn:

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.analysis._groups import Flags, Integers, distinct
+from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
-from ledgerframes.tables import table
 
 HEAD = ["migration_id", "record_time", "update_id"]
 ACCEPTED = "VERDICT_RESULT_ACCEPTED"

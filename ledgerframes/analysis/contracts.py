@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.store.extent import recorded
-from ledgerframes.tables.bulk import ACTIVE_CONTRACTS
-from ledgerframes.times import Time, Window, instant, iso
-from ledgerframes.wire.bulk_keys import ObjectKey
+from ledgerframes.store.extent import record_time_filter
+from ledgerframes.windows import Time, Window, instant, iso
 
 __all__ = ["active_contracts_at"]
 
@@ -82,12 +82,12 @@ def active_contracts_at(frames: Frames, time: Time, base: pd.DataFrame | None = 
     True
     """
     until = instant(time)
-    if frames.narrowed:
+    if frames.is_filtered:
         raise UsageError("These frames were narrowed by where: a contract whose archival was left out would seem active.")
     nodes = frames.scan("tree_events")
     since = BEGINNING if base is None else _time_of(base, until)
     _require_history(frames, Window(since, until))
-    nodes = nodes.filter(recorded(since, until)).filter(CREATES | CONSUMES)
+    nodes = nodes.filter(record_time_filter(since, until)).filter(CREATES | CONSUMES)
     contract_ids, is_archival = _lives(nodes)
     consumed = contract_ids.filter(is_archival)
     is_left_out = pc.or_(is_archival, _is_in(contract_ids, consumed))
@@ -160,7 +160,7 @@ def _held(frames: Frames) -> list[Window]:
     if frames.window is None or covered.empty:
         return []
     if "bulk_objects" in frames.tables:  # folders lie side by side, so a hole is something that was not read
-        unread = _folders(frames.failed)
+        unread = _folders(frames.failed_objects)
         return [part for window in _windows(covered) for part in window.minus(unread)]
     return [Window(frames.window.since, covered["until"].max().to_pydatetime())]
 

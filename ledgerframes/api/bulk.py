@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ledgerframes.api.transport import Transport, host_of, path_segment, pause_before_retry, tries
-from ledgerframes.errors import ServiceError, StoreError, TransportError, Unreachable
-from ledgerframes.times import iso
-from ledgerframes.wire.bulk_listing import ActiveContractsListing, Checksums, UpdatesListing
-from ledgerframes.wire.decode import decode
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.bulk.listing import ActiveContractsListing, Checksums, UpdatesListing
+from ledgerframes.errors import HostUnreachableError, ServiceError, StoreError, TransportError
+from ledgerframes.windows import iso
 
 __all__ = ["BulkReads", "Download"]
 
@@ -66,7 +66,7 @@ class BulkReads:
 
         Raises
         ------
-        NotFound
+        NotFoundError
             If there is none.
 
         Notes
@@ -81,7 +81,7 @@ class BulkReads:
 
         Raises
         ------
-        NotFound
+        NotFoundError
             If one of them does not exist.
 
         Notes
@@ -101,7 +101,7 @@ class BulkReads:
 
         Raises
         ------
-        NotFound
+        NotFoundError
             If there is no such object.
 
         Notes
@@ -122,7 +122,7 @@ class BulkReads:
 
         Raises
         ------
-        NotFound
+        NotFoundError
             If there is no such object.
         TransportError, ServiceError
             If no host gives all of it.
@@ -180,7 +180,7 @@ class _Downloading:
             promised = response.headers.get("Content-Length", "")
             came = self._append(response)
             if promised.isdecimal() and came < int(promised):
-                raise Unreachable(
+                raise HostUnreachableError(
                     f"{host_of(self._url)} broke off after {came:,} of {int(promised):,} bytes of GET {self._path}. Try again.",
                     endpoint=f"GET {self._path}",
                     host=host_of(self._url),

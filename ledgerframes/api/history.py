@@ -10,10 +10,10 @@ import msgspec
 
 from ledgerframes.api.bulk import BulkReads
 from ledgerframes.api.transport import Answer, Transport, path_segment
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.events.wire import Event, EventsPage, Update, UpdatesPage
+from ledgerframes.datasets.reference.wire import Contract, NameRules, NameRulesAnswer
 from ledgerframes.errors import DecodeError, UsageError
-from ledgerframes.wire.decode import decode
-from ledgerframes.wire.history import Event, EventsPage, Update, UpdatesPage
-from ledgerframes.wire.reference import Contract, NameRules, NameRulesAnswer
 
 if TYPE_CHECKING:
     from ledgerframes.settings import Vocabulary
@@ -76,7 +76,7 @@ class History(BulkReads):
 
         Raises
         ------
-        NotFound
+        NotFoundError
             If the service does not know the id.
 
         Notes
@@ -129,7 +129,7 @@ class History(BulkReads):
 
         Raises
         ------
-        NotFound
+        NotFoundError
             If the id is unknown, or belongs to a request that was rejected or is private (docs/facts.md#updates-not-visible).
 
         Notes

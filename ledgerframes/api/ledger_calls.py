@@ -11,9 +11,9 @@ from ledgerframes.api.deprecation import warn_deprecated
 from ledgerframes.api.operations import Operation, operation
 from ledgerframes.api.transport import Answer, Transport
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
-from ledgerframes.errors import DecodeError, LedgerError, LedgerframesError, NotOffered, ServiceError, UsageError
-from ledgerframes.wire.decode import decode
-from ledgerframes.wire.ledger_state import LedgerVersion, release_of
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.state.wire import LedgerVersion, release_of
+from ledgerframes.errors import DecodeError, LedgerError, LedgerframesError, ServiceError, UnsupportedOperationError, UsageError
 
 T = TypeVar("T")
 Body = Mapping[str, Any] | bytes | None
@@ -57,7 +57,7 @@ class LedgerCalls:
         ------
         UsageError
             If there is no such operation, or the path's names are not all given; before anything is sent.
-        NotOffered
+        UnsupportedOperationError
             If this participant's version does not have the operation.
 
         Notes
@@ -122,7 +122,7 @@ class LedgerCalls:
                 return None
         return self._version
 
-    def _not_offered(self, entry: Operation, error: ServiceError) -> NotOffered:
+    def _not_offered(self, entry: Operation, error: ServiceError) -> UnsupportedOperationError:
         found = self._known_version()
         runs, named = found.version if found else "", f"{entry.name} ({entry.method} {entry.path})"
         if found is None:
@@ -137,7 +137,9 @@ class LedgerCalls:
             )
         else:
             message = f"{error.host} does not have {named}, though it runs {runs}. Ask the operator what stands before it."
-        said = NotOffered(message, endpoint=error.endpoint, host=error.host, status=error.status, detail=error.detail)
+        said = UnsupportedOperationError(
+            message, endpoint=error.endpoint, host=error.host, status=error.status, detail=error.detail
+        )
         said.needs, said.runs = entry.since, runs
         return said
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from ledgerframes.api.ledger_calls import LedgerCalls
 from ledgerframes.api.ledger_checks import checked_page_size
-from ledgerframes.errors import DecodeError
-from ledgerframes.wire.ledger_state import (
+from ledgerframes.datasets.state.wire import (
     ConnectedSynchronizers,
     LedgerEnd,
     LedgerVersion,
@@ -24,6 +23,7 @@ from ledgerframes.wire.ledger_state import (
     VettedPackages,
     VettedPackagesPage,
 )
+from ledgerframes.errors import DecodeError
 
 __all__ = ["LedgerInventory"]
 
@@ -154,7 +154,7 @@ class LedgerInventory(LedgerCalls):
 
         Raises
         ------
-        NotVisible
+        LedgerNotFoundError
             If there is no such user.
 
         Notes

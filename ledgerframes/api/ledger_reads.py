@@ -9,10 +9,10 @@ from ledgerframes.api.ledger_calls import LedgerCalls
 from ledgerframes.api.ledger_checks import checked_filter, checked_offset, checked_page_request, checked_page_size, checked_text
 from ledgerframes.api.transport import Answer
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
-from ledgerframes.errors import NotOffered
-from ledgerframes.wire.decode import decode
-from ledgerframes.wire.ledger import OffsetCheckpoint
-from ledgerframes.wire.ledger_state import ActiveContractsPage, Completion, CompletionItem, ContractEvents
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
+from ledgerframes.datasets.state.wire import ActiveContractsPage, Completion, CompletionItem, ContractEvents
+from ledgerframes.errors import UnsupportedOperationError
 
 Filter = EventFormat | Mapping[str, Any]
 UpdateFilter = UpdateFormat | Mapping[str, Any]
@@ -38,9 +38,9 @@ class LedgerReads(LedgerCalls):
         ------
         UsageError
             If the request has unknown members, no filter, or offsets that make no sense; before anything is sent.
-        InvalidPageToken
+        InvalidPageTokenError
             If anything but the token changed since the page before, the page size included (docs/facts.md#page-token-binding).
-        PrunedOffset, OffsetAfterEnd
+        PrunedOffsetError, OffsetAfterEndError
             If the range lies outside what the participant has.
 
         Notes
@@ -75,7 +75,7 @@ class LedgerReads(LedgerCalls):
 
         Raises
         ------
-        TooManyElements
+        TooManyElementsError
             If there are more than the participant's list limit, 200 by default (docs/facts.md#list-limit).
 
         Notes
@@ -97,7 +97,7 @@ class LedgerReads(LedgerCalls):
 
         Raises
         ------
-        UpdateNotFound
+        UpdateNotFoundError
             If there is no such update, or none that the filter's parties see.
 
         Notes
@@ -184,7 +184,7 @@ class LedgerReads(LedgerCalls):
         """
         try:
             return self.command_completions(parties, after=after, limit=limit, idle_ms=idle_ms)
-        except NotOffered:
+        except UnsupportedOperationError:
             self._warned.add("user_completions")  # the caller asked for no deprecated operation
             return self.user_completions(parties, user_id=user_id, after=after, limit=limit, idle_ms=idle_ms)
 
@@ -243,7 +243,7 @@ class LedgerReads(LedgerCalls):
 
         Raises
         ------
-        TooManyElements
+        TooManyElementsError
             If there are more than the participant's list limit, 200 by default. The list cannot be continued: use
             :meth:`active_contracts_page`, or a narrower filter.
 
@@ -262,7 +262,7 @@ class LedgerReads(LedgerCalls):
 
         Raises
         ------
-        ContractNotFound
+        ContractNotFoundError
             If there is no such contract, none that the filter's parties see, or it was pruned after its archival.
 
         Notes

@@ -15,112 +15,112 @@ from ledgerframes.api.refusals import retry_after, service_error
 from ledgerframes.api.tokens import TokenSource, hide_tokens, token_expiry
 from ledgerframes.api.transport import Refusal
 from ledgerframes.errors import (
-    AlreadyExists,
-    ContractNotFound,
-    InvalidOffset,
-    InvalidPageToken,
-    InvalidRequest,
+    AlreadyExistsError,
+    ContractNotFoundError,
+    InvalidLedgerStateError,
+    InvalidOffsetError,
+    InvalidPageTokenError,
+    InvalidRequestError,
+    LedgerAuthenticationError,
     LedgerError,
-    LedgerInternal,
-    LedgerNotAuthenticated,
-    LedgerNotPermitted,
-    LedgerUnavailable,
-    NotVisible,
-    OffsetAfterEnd,
-    Overloaded,
-    PrunedOffset,
+    LedgerInternalError,
+    LedgerNotFoundError,
+    LedgerPermissionDeniedError,
+    LedgerUnavailableError,
+    OffsetAfterEndError,
+    OverloadedError,
+    PrunedOffsetError,
     ServiceError,
-    TooManyElements,
-    UnknownTemplate,
-    UpdateNotFound,
+    TooManyElementsError,
+    UnknownTemplateError,
+    UpdateNotFoundError,
     UsageError,
-    WrongState,
 )
 
 __all__ = ["ledger_refusal"]
 
 BY_CODE: dict[str, type[LedgerError]] = {
-    "PARTICIPANT_PRUNED_DATA_ACCESSED": PrunedOffset,
-    "PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END": OffsetAfterEnd,
-    "OFFSET_AFTER_LEDGER_END": OffsetAfterEnd,
-    "INVALID_UPDATES_PAGE_TOKEN": InvalidPageToken,
-    "INVALID_ACS_PAGE_TOKEN": InvalidPageToken,
-    "INVALID_CONTINUATION_TOKEN": InvalidPageToken,
-    "NEGATIVE_OFFSET": InvalidOffset,
-    "NON_POSITIVE_OFFSET": InvalidOffset,
-    "UPDATE_NOT_FOUND": UpdateNotFound,
-    "TRANSACTION_NOT_FOUND": UpdateNotFound,  # its name up to 3.4
-    "CONTRACT_EVENTS_NOT_FOUND": ContractNotFound,
-    "CONTRACT_PAYLOAD_NOT_FOUND": ContractNotFound,
-    "TEMPLATES_OR_INTERFACES_NOT_FOUND": UnknownTemplate,
-    "PACKAGE_NAMES_NOT_FOUND": UnknownTemplate,
-    "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED": TooManyElements,
-    "ACCESS_TOKEN_EXPIRED": LedgerNotAuthenticated,
-    "STALE_STREAM_AUTHORIZATION": LedgerNotAuthenticated,
+    "PARTICIPANT_PRUNED_DATA_ACCESSED": PrunedOffsetError,
+    "PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END": OffsetAfterEndError,
+    "OFFSET_AFTER_LEDGER_END": OffsetAfterEndError,
+    "INVALID_UPDATES_PAGE_TOKEN": InvalidPageTokenError,
+    "INVALID_ACS_PAGE_TOKEN": InvalidPageTokenError,
+    "INVALID_CONTINUATION_TOKEN": InvalidPageTokenError,
+    "NEGATIVE_OFFSET": InvalidOffsetError,
+    "NON_POSITIVE_OFFSET": InvalidOffsetError,
+    "UPDATE_NOT_FOUND": UpdateNotFoundError,
+    "TRANSACTION_NOT_FOUND": UpdateNotFoundError,  # its name up to 3.4
+    "CONTRACT_EVENTS_NOT_FOUND": ContractNotFoundError,
+    "CONTRACT_PAYLOAD_NOT_FOUND": ContractNotFoundError,
+    "TEMPLATES_OR_INTERFACES_NOT_FOUND": UnknownTemplateError,
+    "PACKAGE_NAMES_NOT_FOUND": UnknownTemplateError,
+    "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED": TooManyElementsError,
+    "ACCESS_TOKEN_EXPIRED": LedgerAuthenticationError,
+    "STALE_STREAM_AUTHORIZATION": LedgerAuthenticationError,
 }
 
 BY_CATEGORY: dict[int, type[LedgerError]] = {
-    1: LedgerUnavailable,
-    2: Overloaded,
-    3: LedgerUnavailable,
-    4: LedgerInternal,
-    5: InvalidRequest,
-    6: LedgerNotAuthenticated,
-    7: LedgerNotPermitted,
-    8: InvalidRequest,
-    9: WrongState,
-    10: AlreadyExists,
-    11: NotVisible,
-    12: OffsetAfterEnd,
-    14: LedgerInternal,
+    1: LedgerUnavailableError,
+    2: OverloadedError,
+    3: LedgerUnavailableError,
+    4: LedgerInternalError,
+    5: InvalidRequestError,
+    6: LedgerAuthenticationError,
+    7: LedgerPermissionDeniedError,
+    8: InvalidRequestError,
+    9: InvalidLedgerStateError,
+    10: AlreadyExistsError,
+    11: LedgerNotFoundError,
+    12: OffsetAfterEndError,
+    14: LedgerInternalError,
 }
 
 BY_STATUS: dict[int, type[LedgerError]] = {
-    400: InvalidRequest,
-    401: LedgerNotAuthenticated,
-    403: LedgerNotPermitted,
-    404: NotVisible,
-    409: AlreadyExists,
-    413: TooManyElements,
-    429: Overloaded,
-    499: LedgerUnavailable,
-    502: LedgerUnavailable,
-    503: LedgerUnavailable,
-    504: LedgerUnavailable,
+    400: InvalidRequestError,
+    401: LedgerAuthenticationError,
+    403: LedgerPermissionDeniedError,
+    404: LedgerNotFoundError,
+    409: AlreadyExistsError,
+    413: TooManyElementsError,
+    429: OverloadedError,
+    499: LedgerUnavailableError,
+    502: LedgerUnavailableError,
+    503: LedgerUnavailableError,
+    504: LedgerUnavailableError,
 }
 
 # Deadline exceeded leaves the outcome open; only reads are asked again at all, and for them that does not matter.
 MAY_PASS = {1, 2, 3, 12}
-NEVER_PASS = (TooManyElements, LedgerNotAuthenticated)
+NEVER_PASS = (TooManyElementsError, LedgerAuthenticationError)
 ABORTED = 10
 
 NEXT_STEP: dict[type[LedgerError], str] = {
-    PrunedOffset: "Ask for a later range; latest_pruned_offsets says from where the ledger can be read.",
-    OffsetAfterEnd: "Ask up to ledger_end at most, or give no end and follow.",
-    InvalidOffset: "Offsets count from 1; after=0 is the beginning of the ledger.",
-    InvalidPageToken: (
+    PrunedOffsetError: "Ask for a later range; latest_pruned_offsets says from where the ledger can be read.",
+    OffsetAfterEndError: "Ask up to ledger_end at most, or give no end and follow.",
+    InvalidOffsetError: "Offsets count from 1; after=0 is the beginning of the ledger.",
+    InvalidPageTokenError: (
         "Begin again without a token: all requests of a chain are the same but for it, maxPageSize included, and go to the "
         "same participant."
     ),
-    InvalidRequest: "Check the arguments of the call.",
-    WrongState: "Look at the state of the ledger first.",
-    TooManyElements: (
+    InvalidRequestError: "Check the arguments of the call.",
+    InvalidLedgerStateError: "Look at the state of the ledger first.",
+    TooManyElementsError: (
         "A list endpoint answers with 200 elements at most unless the operator raised that. Use the page endpoint "
         "(get_updates_page, active_contracts_page), a narrower filter, or limit."
     ),
-    UpdateNotFound: "Check the id or offset, and that the token's user may read as a party that sees the update.",
-    ContractNotFound: "Check the id, and the parties of the filter; an archived contract may have been pruned.",
-    UnknownTemplate: "Check the template and interface names, package-name:Module:Entity, and that the package is uploaded.",
-    NotVisible: "Check the id, and that the token's user may see it.",
-    AlreadyExists: "It is there already; look at it first.",
-    Overloaded: "Lower requests_per_second or parallel, or try later.",
-    LedgerNotAuthenticated: "Check the profile's token, token_file or token_env.",
-    LedgerNotPermitted: (
+    UpdateNotFoundError: "Check the id or offset, and that the token's user may read as a party that sees the update.",
+    ContractNotFoundError: "Check the id, and the parties of the filter; an archived contract may have been pruned.",
+    UnknownTemplateError: "Check the template and interface names, package-name:Module:Entity, and that the package is uploaded.",
+    LedgerNotFoundError: "Check the id, and that the token's user may see it.",
+    AlreadyExistsError: "It is there already; look at it first.",
+    OverloadedError: "Lower requests_per_second or parallel, or try later.",
+    LedgerAuthenticationError: "Check the profile's token, token_file or token_env.",
+    LedgerPermissionDeniedError: (
         "Ask the operator for the right: CanReadAs for each party of the filter, CanReadAsAnyParty for any party and for the "
         "topology of all parties; token, token_file and token_env say whose rights count."
     ),
-    LedgerUnavailable: "Try later.",
-    LedgerInternal: "Ask the operator, or try later.",
+    LedgerUnavailableError: "Try later.",
+    LedgerInternalError: "Ask the operator, or try later.",
 }
 
 UNITS = {"m": 0.001, "s": 1.0, "min": 60.0}
@@ -176,8 +176,8 @@ def _kind(code: str, category: int, grpc: object, status: int) -> type[LedgerErr
     if category in BY_CATEGORY:
         return BY_CATEGORY[category]
     if status == 409 and grpc == ABORTED:
-        return Overloaded
-    return BY_STATUS.get(status, LedgerInternal if status >= 500 else InvalidRequest)
+        return OverloadedError
+    return BY_STATUS.get(status, LedgerInternalError if status >= 500 else InvalidRequestError)
 
 
 def _ledger_error(
@@ -193,7 +193,7 @@ def _ledger_error(
     error = kind(" ".join(parts), endpoint=endpoint, host=host, status=status, detail=cause)
     error.code, error.category, error.context = code, category, context
     error.cause = str(fault.get("cause") or "")
-    if isinstance(error, PrunedOffset) and (earliest := context.get("earliest_offset", "")).isdecimal():
+    if isinstance(error, PrunedOffsetError) and (earliest := context.get("earliest_offset", "")).isdecimal():
         error.earliest_offset = int(earliest)
     error.resources = _pairs(fault.get("resources"))
     error.correlation_id, error.trace_id = _text(fault.get("correlationId")), _text(fault.get("traceId"))
@@ -203,7 +203,7 @@ def _ledger_error(
     if error.retry_after is None:
         error.retry_after = _seconds(error.retry_info)
     if category != -1:
-        error.may_pass = category in MAY_PASS and not issubclass(kind, NEVER_PASS)
+        error.retryable = category in MAY_PASS and not issubclass(kind, NEVER_PASS)
     if (hidden or status >= 500) and error.trace_id:
         error.args = (f"{error.args[0]} The operator finds it in the participant's log by trace id {error.trace_id}.",)
     return error
@@ -211,18 +211,18 @@ def _ledger_error(
 
 def _hints(kind: type[LedgerError], context: Mapping[str, str], note: str) -> list[str]:
     said = context.get("ledger_api_error", "")
-    hint = f"It says: {said.rstrip('.')}." if said and issubclass(kind, LedgerNotAuthenticated) else ""
+    hint = f"It says: {said.rstrip('.')}." if said and issubclass(kind, LedgerAuthenticationError) else ""
     return [part for part in (hint, note) if part]
 
 
 def _next_step(kind: type[LedgerError], context: Mapping[str, str]) -> str:
     earliest = context.get("earliest_offset", "")
-    if issubclass(kind, PrunedOffset) and earliest.isdecimal():
+    if issubclass(kind, PrunedOffsetError) and earliest.isdecimal():
         return f"The ledger can be read after offset {earliest}: ask with after={earliest} or later."
     return NEXT_STEP[kind]
 
 
-def _text_error(text: str, endpoint: str, host: str) -> InvalidRequest:
+def _text_error(text: str, endpoint: str, host: str) -> InvalidRequestError:
     """A 400 as plain text: the participant could not read the body (docs/facts.md#ledger-errors).
 
     The text is kept whole as the cause.
@@ -230,7 +230,7 @@ def _text_error(text: str, endpoint: str, host: str) -> InvalidRequest:
     said = _in_one_line(text)
     shown = f": {said[:500]}" if said else ""
     message = f"{host} answered {endpoint} with 400{shown}. Check the arguments of the call, and the members of the body."
-    error = InvalidRequest(message, endpoint=endpoint, host=host, status=400, detail=said)
+    error = InvalidRequestError(message, endpoint=endpoint, host=host, status=400, detail=said)
     error.cause = text.strip()
     return error
 

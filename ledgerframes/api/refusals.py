@@ -6,39 +6,39 @@ import json
 from collections.abc import Mapping
 
 from ledgerframes.errors import (
-    BadRequest,
-    Busy,
-    Conflict,
-    Internal,
-    NotAuthenticated,
-    NotFound,
-    NotPermitted,
+    AuthenticationError,
+    BadRequestError,
+    BusyError,
+    ConflictError,
+    InternalServerError,
+    NotFoundError,
+    PermissionDeniedError,
     ServiceError,
-    Unavailable,
+    ServiceUnavailableError,
 )
 
 BY_STATUS: dict[int, type[ServiceError]] = {
-    400: BadRequest,
-    401: NotAuthenticated,
-    403: NotPermitted,
-    404: NotFound,
-    409: Conflict,
-    413: BadRequest,
-    429: Busy,
-    502: Unavailable,
-    503: Unavailable,
-    504: Unavailable,
+    400: BadRequestError,
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    409: ConflictError,
+    413: BadRequestError,
+    429: BusyError,
+    502: ServiceUnavailableError,
+    503: ServiceUnavailableError,
+    504: ServiceUnavailableError,
 }
 
 NEXT_STEP: dict[type[ServiceError], str] = {
-    BadRequest: "Check the arguments of the call.",
-    NotAuthenticated: "Check the profile's token, token_file or token_env.",
-    NotPermitted: "Ask the operator for the right that the call needs.",
-    NotFound: "Check the id, and that the network has this operation.",
-    Conflict: "Look at the state of the thing first.",
-    Busy: "Lower requests_per_second or parallel, or try later.",
-    Unavailable: "Try later, or name a second host in the profile.",
-    Internal: "Try later, or name a second host in the profile.",
+    BadRequestError: "Check the arguments of the call.",
+    AuthenticationError: "Check the profile's token, token_file or token_env.",
+    PermissionDeniedError: "Ask the operator for the right that the call needs.",
+    NotFoundError: "Check the id, and that the network has this operation.",
+    ConflictError: "Look at the state of the thing first.",
+    BusyError: "Lower requests_per_second or parallel, or try later.",
+    ServiceUnavailableError: "Try later, or name a second host in the profile.",
+    InternalServerError: "Try later, or name a second host in the profile.",
 }
 
 
@@ -54,7 +54,7 @@ def service_error(status: int, body: bytes, headers: Mapping[str, str], endpoint
 
 def kind_of(status: int) -> type[ServiceError]:
     """The class of error for a status."""
-    return BY_STATUS.get(status, Internal if status >= 500 else BadRequest)
+    return BY_STATUS.get(status, InternalServerError if status >= 500 else BadRequestError)
 
 
 def detail_of(body: bytes) -> str:

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
 from ledgerframes.api.refusals import service_error
-from ledgerframes.errors import LedgerframesError, NotPermitted, ServiceError, Timeout, TransportError, Unreachable, UsageError
+from ledgerframes.errors import (
+    HostUnreachableError,
+    LedgerframesError,
+    PermissionDeniedError,
+    RequestTimeoutError,
+    ServiceError,
+    TransportError,
+    UsageError,
+)
 from ledgerframes.version import installed_version
 
 if TYPE_CHECKING:
@@ -101,7 +109,7 @@ class Transport:
         self._token = token
         self._refusal = refusal
         self._pace = Pace(limits.requests_per_second)
-        self._places = threading.BoundedSemaphore(limits.parallel)
+        self._places = threading.BoundedSemaphore(limits.max_concurrency)
         self._client = _client(limits, transport)
         self.requests = 0
 
@@ -139,7 +147,7 @@ class Transport:
 
         Raises
         ------
-        Timeout, Unreachable, UsageError
+        RequestTimeoutError, HostUnreachableError, UsageError
             Also for what happens while the body is read.
         ServiceError
             If the status is not success.
@@ -166,7 +174,7 @@ class Transport:
             try:
                 return ask(url)
             except (TransportError, ServiceError) as error:
-                if isinstance(error, ServiceError) and not (error.may_pass or isinstance(error, NotPermitted)):
+                if isinstance(error, ServiceError) and not (error.retryable or isinstance(error, PermissionDeniedError)):
                     raise  # only another operator may permit what this one does not (docs/facts.md#authentication)
                 logger.warning("%s; %s", error, "trying the next host" if url != self.urls[-1] else "no host is left")
                 failure = error
@@ -213,14 +221,14 @@ class Transport:
         try:
             yield
         except httpx.TimeoutException as error:
-            raise Timeout(
+            raise RequestTimeoutError(
                 f"{host} did not answer {endpoint} within {self._limits.timeout:g} s. "
                 "Raise timeout, lower page_size, or try later.",
                 endpoint=endpoint,
                 host=host,
             ) from error
         except (httpx.HTTPError, OSError) as error:
-            raise Unreachable(
+            raise HostUnreachableError(
                 f"{host} gave no whole answer to {endpoint} ({_in_one_line(error)}). "
                 "Check the URL and the connection, or name a second host.",
                 endpoint=endpoint,
@@ -254,7 +262,7 @@ def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
             verify=verify,
             timeout=httpx.Timeout(limits.timeout),
             headers={"User-Agent": f"ledgerframes/{installed_version()}", "Accept": "application/json, */*;q=0.5"},
-            limits=httpx.Limits(max_connections=limits.parallel, max_keepalive_connections=limits.parallel),
+            limits=httpx.Limits(max_connections=limits.max_concurrency, max_keepalive_connections=limits.max_concurrency),
             follow_redirects=False,
         )
     except (ValueError, httpx.InvalidURL):
@@ -339,7 +347,7 @@ def _body(response: httpx.Response) -> bytes:
 def pause_before_retry(error: Exception) -> bool | float:
     """Whether to try again, or after how many seconds if the service says so."""
     if isinstance(error, ServiceError):
-        return min(error.retry_after, LONGEST_PAUSE) if error.may_pass and error.retry_after is not None else error.may_pass
+        return min(error.retry_after, LONGEST_PAUSE) if error.retryable and error.retry_after is not None else error.retryable
     return isinstance(error, TransportError)
 
 

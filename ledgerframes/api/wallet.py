@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from ledgerframes.api.refusals import service_error
 from ledgerframes.api.tokens import hide_tokens
 from ledgerframes.api.transport import LONGEST_PAUSE, Transport, path_segment, tries
-from ledgerframes.errors import ServiceError, TransportError
-from ledgerframes.wire.decode import decode
-from ledgerframes.wire.wallet import (
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.offers.wire import (
     AcceptedOffer,
     AcceptedOffersList,
     Balance,
@@ -19,11 +18,12 @@ from ledgerframes.wire.wallet import (
     OffersList,
     OfferStatus,
 )
+from ledgerframes.errors import ServiceError, TransportError
 
 if TYPE_CHECKING:
     from ledgerframes.settings import Limits
 
-__all__ = ["Wallet", "may_pass", "wallet_refusal"]
+__all__ = ["Wallet", "retryable", "wallet_refusal"]
 
 OFFERS = "/v0/wallet/transfer-offers"
 ACCEPTED = "/v0/wallet/accepted-transfer-offers"
@@ -60,7 +60,7 @@ class Wallet:
 
         Raises
         ------
-        NotFound
+        NotFoundError
             If the wallet does not know the offer, or not yet: it may say so right after the creation
             (docs/facts.md#offer-status-lag).
 
@@ -70,7 +70,7 @@ class Wallet:
         what may pass;
         it asks the host that offers are sent to, because another one may lag behind.
         """
-        for attempt in tries(self.limits.retries + 1, may_pass):
+        for attempt in tries(self.limits.retries + 1, retryable):
             with attempt:
                 return self.offer_status_once(tracking_id)
         raise AssertionError("retry_context returns or raises")
@@ -126,11 +126,11 @@ class Wallet:
 
         Raises
         ------
-        Busy
+        BusyError
             429: an offer with this tracking id is being processed, or there are too many requests.
-        Conflict
+        ConflictError
             409: an offer with this tracking id has been made.
-        TransportError, Internal, Unavailable, DecodeError
+        TransportError, InternalServerError, ServiceUnavailableError, DecodeError
             It is not known whether the offer was made.
 
         Notes
@@ -152,9 +152,9 @@ def wallet_refusal(status: int, body: bytes, headers: Mapping[str, str], endpoin
     return service_error(status, hide_tokens(body.decode("utf-8", "replace")).encode(), headers, endpoint, host)
 
 
-def may_pass(error: Exception) -> bool | float:
+def retryable(error: Exception) -> bool | float:
     """Whether the same request may succeed a little later, or after how many seconds if the service says so."""
-    if isinstance(error, ServiceError) and error.may_pass:
+    if isinstance(error, ServiceError) and error.retryable:
         return True if error.retry_after is None else min(error.retry_after, LONGEST_PAUSE)
     return isinstance(error, TransportError)
 

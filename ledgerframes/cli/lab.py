@@ -102,7 +102,11 @@ def _start(call: Call, folder: Path, options: list[str]) -> NoReturn:
 
 def _environment(call: Call) -> dict[str, str]:
     """The options of this call as the notebooks see them."""
-    from ledgerframes.store import Place
+    from ledgerframes.store import Location
 
-    chosen = {"PROFILE": call.profile, "STORE": call.store and Place.at(call.store).uri, "OFFLINE": "1" if call.offline else None}
+    chosen = {
+        "PROFILE": call.profile,
+        "STORE": call.store and Location.at(call.store).uri,
+        "OFFLINE": "1" if call.offline else None,
+    }
     return {f"LEDGERFRAMES_{name}": str(value) for name, value in chosen.items() if value}

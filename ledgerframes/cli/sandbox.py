@@ -72,7 +72,7 @@ def _box(shape: dict[str, Any], faults: list[str], speed: float | None) -> Sandb
     words = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
     growth: dict[str, Any] = {} if speed is None else {"grows": True, "speed": speed}
     try:
-        return Sandbox(**settings.world.model_dump(), vocabulary=words, faults=_faults(faults), **growth)
+        return Sandbox(**settings.sandbox.model_dump(), vocabulary=words, faults=_faults(faults), **growth)
     except ValueError as error:
         raise UsageError(f"The sandbox cannot be made: {error}.") from None
 

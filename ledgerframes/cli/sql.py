@@ -10,7 +10,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.options import Call, During, SinceStored, Until, command
-from ledgerframes.times import iso
+from ledgerframes.windows import iso
 
 if TYPE_CHECKING:
     import pandas as pd

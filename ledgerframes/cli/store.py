@@ -46,34 +46,34 @@ def describe(net: Network) -> dict[str, Any]:
         BULK_ACS,
         BULK_ACS_BY_KEY,
         BULK_BY_KEY,
+        DATASETS,
         EVENTS,
         EVENTS_BY_ID,
         LEDGER,
-        STREAMS,
     )
 
-    by_stream = {name: net.store.segments(stream) for name, stream in STREAMS.items()}
-    listed, looked_up = by_stream[EVENTS.name], by_stream[EVENTS_BY_ID.name]
-    every = [segment for segments in by_stream.values() for segment in segments]
-    tables = {f"{name}.{table.name}": {"rows": 0, "bytes": 0} for name, stream in STREAMS.items() for table in stream.tables}
+    by_dataset = {name: net.store.segments(dataset) for name, dataset in DATASETS.items()}
+    listed, looked_up = by_dataset[EVENTS.name], by_dataset[EVENTS_BY_ID.name]
+    every = [segment for segments in by_dataset.values() for segment in segments]
+    tables = {f"{name}.{table.name}": {"rows": 0, "bytes": 0} for name, dataset in DATASETS.items() for table in dataset.tables}
     for segment in every:
         for file in segment.files.values():
-            counts = tables[f"{segment.stream}.{file.table}"]
+            counts = tables[f"{segment.dataset}.{file.table}"]
             counts["rows"] += file.rows
             counts["bytes"] += file.bytes
     return {
         "network": net.name,
-        "folder": str(net.store.place),
+        "folder": str(net.store.location),
         "exists": net.store.exists(),
         "bytes": sum(counts["bytes"] for counts in tables.values()),
         "segments": len(every),
         "migrations": [migration.migration_id for migration in net.store.migrations()],
         "ranges": _ranges(listed),
         "ids": _ids(looked_up),
-        "bulk_objects": _object_count(by_stream[BULK.name] + by_stream[BULK_BY_KEY.name]),
-        "bulk_acs_objects": _object_count(by_stream[BULK_ACS.name] + by_stream[BULK_ACS_BY_KEY.name]),
+        "bulk_objects": _object_count(by_dataset[BULK.name] + by_dataset[BULK_BY_KEY.name]),
+        "bulk_acs_objects": _object_count(by_dataset[BULK_ACS.name] + by_dataset[BULK_ACS_BY_KEY.name]),
         "participant_id": net.store.participant(),
-        "highest_offset": net.store.highest(LEDGER) or None,
+        "highest_offset": net.store.max_position(LEDGER) or None,
         "tables": {name: counts for name, counts in tables.items() if counts["rows"]},
         "other_networks": net.store.other_networks(),
     }
@@ -81,11 +81,11 @@ def describe(net: Network) -> dict[str, Any]:
 
 def _ranges(segments: list[Segment]) -> list[dict[str, Any]]:
     """Coverage, with neighbours of one migration and status put together; segments come in order."""
-    from ledgerframes.store import Span
+    from ledgerframes.store import MigrationWindow
 
     ranges: list[dict[str, Any]] = []
     for segment in segments:
-        assert isinstance(segment.extent, Span)
+        assert isinstance(segment.extent, MigrationWindow)
         window, status = segment.extent.window, "final" if segment.final else "provisional"
         last = ranges[-1] if ranges else {}
         if (last.get("migration_id"), last.get("status"), last.get("until")) == (
@@ -110,18 +110,18 @@ def _ranges(segments: list[Segment]) -> list[dict[str, Any]]:
 
 def _object_count(segments: list[Segment]) -> int:
     """How many objects were read."""
-    from ledgerframes.store import Objects
+    from ledgerframes.store import ObjectSet
 
-    extents = [segment.extent for segment in segments if isinstance(segment.extent, Objects)]
+    extents = [segment.extent for segment in segments if isinstance(segment.extent, ObjectSet)]
     return len({key for extent in extents if not extent.is_folder for key in extent.object_keys})
 
 
 def _ids(segments: list[Segment]) -> dict[str, int]:
-    from ledgerframes.store import Ids
+    from ledgerframes.store import IdSet
 
     counts = {"final": 0, "provisional": 0}
     for segment in segments:
-        assert isinstance(segment.extent, Ids)
+        assert isinstance(segment.extent, IdSet)
         counts["final" if segment.final else "provisional"] += len(segment.extent.update_ids)
     return counts
 

@@ -142,7 +142,7 @@ def _tell_snapshots(call: Call, net: Network, kept: pd.DataFrame) -> None:
         "snapshots": len(moments),
         "latest": None if moments.empty else moments.iloc[-1].to_pydatetime(),
         "rows": len(kept),
-        "requests": net.requests,
+        "requests": net.request_count,
     }
     latest = "none" if moments.empty else f"{output.time(document['latest'])} UTC"
     facts = [("network", net.name), ("snapshots", f"{len(moments):,}"), ("latest", latest), ("rows", f"{len(kept):,}")]
@@ -214,15 +214,15 @@ def document_of(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
         "network": net.name,
         "since": frames.window.since if frames.window else None,
         "until": frames.window.until if frames.window else None,
-        "after": frames.offsets[0] if frames.offsets else None,
-        "through": frames.offsets[1] if frames.offsets else None,
-        "rows": {table: frames.count(table) for table in frames.tables},
+        "after": frames.offset_range[0] if frames.offset_range else None,
+        "through": frames.offset_range[1] if frames.offset_range else None,
+        "rows": {table: frames.count_rows(table) for table in frames.tables},
         "provisional_rows": int(covered.loc[covered["status"] == "provisional", "rows"].sum()),
         "unknown_ids": frames.unknown_ids,
-        "failed": list(frames.failed),
-        "requests": net.requests,
+        "failed": list(frames.failed_objects),
+        "requests": net.request_count,
         "seconds": round(seconds, 2),
-        "store": str(net.store.place),
+        "store": str(net.store.location),
     }
 
 

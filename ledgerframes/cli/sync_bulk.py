@@ -39,7 +39,9 @@ def bulk(
     keep: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Keep the downloaded objects here; by default they go.")
     ] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Objects that cannot be read are a warning, not an error.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="ObjectSet that cannot be read are a warning, not an error.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read nothing; show which objects would be read.")] = False,
     workers: WORKERS = None,
     dask: DASK = None,
@@ -74,7 +76,7 @@ def bulk(
             partial=partial,
             progress=call.progress,
         )
-    for name, reason in frames.failed.items():
+    for name, reason in frames.failed_objects.items():
         output.write_error(f"{output.plain(name)}: {reason}")
     document = {**document_of(net, frames, time.monotonic() - began), **_of_objects(frames, kind)}
     call.tell(document, text_of(document, files=bool(path), workers=not net.in_process or executor is not None))
@@ -85,7 +87,7 @@ def _of_objects(frames: Frames, kind: str) -> dict[str, datetime | None]:
     if kind == "acs":
         days = frames.read("bulk_objects", ["since"])["since"]
         return {"snapshot": None if days.empty else days.max().to_pydatetime()}
-    if frames.window is None or frames.failed:
+    if frames.window is None or frames.failed_objects:
         return {}
     covered = frames.coverage["until"]  # also by days without updates
     return {"objects_until": frames.window.since if covered.empty else covered.max().to_pydatetime()}

@@ -10,7 +10,7 @@ from ledgerframes.cli import output
 from ledgerframes.cli.options import Call, command
 
 if TYPE_CHECKING:
-    from ledgerframes.tables import Column, Table
+    from ledgerframes.datasets import Column, Table
 
 
 @command
@@ -21,7 +21,7 @@ def tables(
 
     Each column has a type, a unit, a meaning, and a source: where in the specification the fact comes from.
     """
-    from ledgerframes.tables import TABLES, table
+    from ledgerframes.datasets import TABLES, table
 
     if name is None:
         everything = list(TABLES.values())
@@ -32,14 +32,14 @@ def tables(
 
 
 def _listed(everything: list[Table]) -> str:
-    rows = [(each.name, len(each.columns), each.row) for each in everything]
+    rows = [(each.name, len(each.columns), each.row_description) for each in everything]
     return output.columns(("table", "columns", "one row per"), rows, right=("columns",))
 
 
 def _described(table: Table) -> str:
     head = [
         ("table", table.name),
-        ("one row per", table.row),
+        ("one row per", table.row_description),
         ("key", ", ".join(table.key)),
         ("sorted by", ", ".join(table.sort)),
     ]
@@ -50,13 +50,13 @@ def _described(table: Table) -> str:
 
 def _meaning(column: Column) -> str:
     unit = f" [{column.unit}]" if column.unit else ""
-    return f"{column.meaning}{unit} ({column.source})"
+    return f"{column.description}{unit} ({column.reference})"
 
 
 def _document(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,
-        "row": table.row,
+        "row": table.row_description,
         "family": table.family,
         "key": table.key,
         "sort": table.sort,
@@ -67,8 +67,8 @@ def _document(table: Table) -> dict[str, Any]:
                 "arrow_type": str(column.type),
                 "unit": column.unit,
                 "nullable": column.nullable,
-                "meaning": column.meaning,
-                "source": column.source,
+                "meaning": column.description,
+                "source": column.reference,
                 "values": column.values,
             }
             for column in table.columns

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ledgerframes.loaders.repair import Repair
     from ledgerframes.network import Network
     from ledgerframes.store.compact import Compacted
-    from ledgerframes.store.place import Stored
+    from ledgerframes.store.location import Stored
     from ledgerframes.store.prune import Pruned
     from ledgerframes.store.verify import Finding
 
@@ -27,7 +27,7 @@ SHOWN = 20  # rows of what may be thousands
 LONGEST_HOURS = 87_600  # ten years
 
 Streams = Annotated[
-    list[str] | None, typer.Option("--stream", metavar="NAME", help="Only this stream, such as ledger; may be repeated.")
+    list[str] | None, typer.Option("--dataset", metavar="NAME", help="Only this dataset, such as ledger; may be repeated.")
 ]
 
 
@@ -40,19 +40,19 @@ def compact(
     target_bytes: Annotated[
         int, typer.Option(min=1, metavar="BYTES", help="Size that the largest file of a merged segment stays below.")
     ] = 128_000_000,
-    streams: Streams = None,
+    datasets: Streams = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; show what would be merged.")] = False,
 ) -> None:
     """Merge small segments into larger ones; every reader sees the same rows as before.
 
-    Segments of one day, one source and one stream are merged where they touch, and bulk objects where they are neighbours in a
+    Segments of one day, one source and one dataset are merged where they touch, and bulk objects where they are neighbours in a
     folder. The old files stay on the disk, for readers that hold an older snapshot, until `ledgerframes store prune`.
     """
     from ledgerframes.store.compact import compact as compacted
 
     net = call.connect()
-    done = compacted(net.store, target_bytes=target_bytes, streams=streams, dry_run=dry_run)
-    document = {"network": net.name, "dry_run": dry_run, "streams": [vars(each) for each in done]}
+    done = compacted(net.store, target_bytes=target_bytes, datasets=datasets, dry_run=dry_run)
+    document = {"network": net.name, "dry_run": dry_run, "datasets": [vars(each) for each in done]}
     show = call.show if dry_run else call.tell
     show(document, _compact_text(net, done, dry_run))
 
@@ -60,17 +60,17 @@ def compact(
 def _compact_text(net: Network, done: Sequence[Compacted], dry_run: bool) -> str:
     merged = [each for each in done if each.segments_after < each.segments_before]
     if not merged:
-        return f"Nothing to merge: no segments of {net.name} belong together. Objects named by key or file stay apart."
+        return f"Nothing to merge: no segments of {net.name} belong together. ObjectSet named by key or file stay apart."
     rows = [
         (
-            each.stream,
+            each.dataset,
             f"{each.segments_before:,} → {each.segments_after:,}",
             f"{each.files_before:,} → {each.files_after:,}",
             output.size(each.bytes_before) + ("" if each.bytes_after is None else f" → {output.size(each.bytes_after)}"),
         )
         for each in merged
     ]
-    table = output.columns(("stream", "segments", "files", "size"), rows)
+    table = output.columns(("dataset", "segments", "files", "size"), rows)
     after = "Nothing was written." if dry_run else "The old files stay until `ledgerframes store prune`."
     return f"{table}\n\n{after}"
 
@@ -161,7 +161,7 @@ def _say_more(count: int) -> None:
 def _as_row(finding: Finding) -> dict[str, Any]:
     return {
         "segment": finding.segment.segment_id,
-        "stream": finding.segment.stream,
+        "dataset": finding.segment.dataset,
         "table": finding.table,
         "path": finding.path,
         "problem": finding.problem,
@@ -169,11 +169,11 @@ def _as_row(finding: Finding) -> dict[str, Any]:
 
 
 def _as_document(each: Repair) -> dict[str, Any]:
-    return {"stream": each.segment.stream, "extent": str(each.segment.extent), "outcome": each.outcome, "note": each.note}
+    return {"dataset": each.segment.dataset, "extent": str(each.segment.extent), "outcome": each.outcome, "note": each.note}
 
 
 def _reason(each: Repair) -> str:
-    return f"{each.segment.stream}, {each.segment.extent}: {each.outcome}" + (f" ({each.note.rstrip('.')})" if each.note else "")
+    return f"{each.segment.dataset}, {each.segment.extent}: {each.outcome}" + (f" ({each.note.rstrip('.')})" if each.note else "")
 
 
 def _verify_text(document: dict[str, Any], loose: Sequence[Stored]) -> str:
@@ -183,8 +183,8 @@ def _verify_text(document: dict[str, Any], loose: Sequence[Stored]) -> str:
         lines.append(("left over", f"{output.counted(len(loose), 'file')}, {size}: `ledgerframes store prune` deletes them"))
     text = output.facts(lines)
     if document["repairs"]:
-        rows = [(each["stream"], each["extent"], each["outcome"], each["note"]) for each in document["repairs"]]
-        text += "\n\n" + output.columns(("stream", "range", "outcome", "note"), rows)
+        rows = [(each["dataset"], each["extent"], each["outcome"], each["note"]) for each in document["repairs"]]
+        text += "\n\n" + output.columns(("dataset", "range", "outcome", "note"), rows)
     return text
 
 
@@ -197,7 +197,7 @@ def prune(
     before: Annotated[
         str | None, typer.Option(metavar="TIME", help="Drop ranges that end at this time or earlier, such as 2026-10-01.")
     ] = None,
-    streams: Streams = None,
+    datasets: Streams = None,
     older_than: Annotated[
         float, typer.Option("--older-than", metavar="HOURS", help="Delete only files that were written before that.")
     ] = 1.0,
@@ -213,9 +213,14 @@ def prune(
     from ledgerframes.store.prune import prune as pruned
 
     if not 0 <= older_than <= LONGEST_HOURS:
-        raise UsageError(f"--older-than {older_than:g} is no number of hours from 0 to {LONGEST_HOURS:,}. Give one.")
+        raise UsageError(f"--older-than {older_than:g} is no number of hours from 0 to {LONGEST_HOURS:,}.")
     net = call.connect()
-    asked: dict[str, Any] = {"before": before, "streams": streams, "grace": timedelta(hours=older_than), "quarantine": quarantine}
+    asked: dict[str, Any] = {
+        "before": before,
+        "datasets": datasets,
+        "grace": timedelta(hours=older_than),
+        "quarantine": quarantine,
+    }
     if before and not (dry_run or yes):
         _confirm(net, pruned(net.store, **asked, dry_run=True), before)
     done = pruned(net.store, **asked, dry_run=dry_run)
@@ -236,15 +241,15 @@ def _confirm(net: Network, plan: Pruned, before: str) -> None:
 
 def _dropped(plan: Pruned) -> str:
     rows = sum(segment.rows for segment in plan.dropped)
-    by_stream = Counter(segment.stream for segment in plan.dropped)
-    return f"{output.counted(rows, 'row')} in {output.counted(len(plan.dropped), 'segment')} ({', '.join(by_stream)})"
+    by_dataset = Counter(segment.dataset for segment in plan.dropped)
+    return f"{output.counted(rows, 'row')} in {output.counted(len(plan.dropped), 'segment')} ({', '.join(by_dataset)})"
 
 
 def _prune_document(net: Network, done: Pruned, dry_run: bool) -> dict[str, Any]:
     return {
         "network": net.name,
         "dry_run": dry_run,
-        "dropped": [{"stream": each.stream, "extent": str(each.extent), "rows": each.rows} for each in done.dropped],
+        "dropped": [{"dataset": each.dataset, "extent": str(each.extent), "rows": each.rows} for each in done.dropped],
         "removed": {"files": len(done.removed), "bytes": sum(stored.bytes for stored in done.removed)},
         "kept": {"files": len(done.kept), "bytes": sum(stored.bytes for stored in done.kept)},
     }

@@ -13,7 +13,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.bulk_reading import BulkKind, BulkReading
 from ledgerframes.network import Network
-from ledgerframes.times import Time, instant, window
+from ledgerframes.windows import Time, instant, window
 
 __all__ = ["load_bulk"]
 
@@ -81,7 +81,7 @@ def load_bulk(
     object_keys : iterable of str, optional
         These objects instead, listed or not; also those with ``protobuf_json`` payloads.
     paths : path or iterable of path, optional
-        Objects on this disk instead, or folders of them. No request is made.
+        ObjectSet on this disk instead, or folders of them. No request is made.
     kind : {"updates", "acs"}
         Updates, or the contracts that were active at a snapshot.
     at : str, date or datetime, optional

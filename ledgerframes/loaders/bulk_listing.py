@@ -13,12 +13,12 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote
 
-from ledgerframes.errors import BadRequest, DecodeError, NotFound, ServiceError, UsageError
+from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.datasets.bulk.listing import ObjectRef
+from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError
 from ledgerframes.loaders.bulk_object import BulkTask
 from ledgerframes.network import Network
-from ledgerframes.times import Window, instant, iso
-from ledgerframes.wire.bulk_keys import ObjectKey
-from ledgerframes.wire.bulk_listing import ObjectRef
+from ledgerframes.windows import Window, instant, iso
 
 __all__ = ["Folder", "files", "folders_of_updates", "named", "snapshot_folder"]
 
@@ -84,7 +84,7 @@ def _storage_of(net: Network, wanted: str, instead: str) -> Iterator[None]:
     try:
         yield
     except ServiceError as error:
-        if not (isinstance(error, NotFound | BadRequest) or error.status == 501):
+        if not (isinstance(error, NotFoundError | BadRequestError) or error.status == 501):
             raise
         raise UsageError(
             f"{net.name} lists no {wanted} ({error.detail or error.status}). "
@@ -183,7 +183,7 @@ def _digests(net: Network, keys: list[str]) -> dict[str, str]:
         some = keys[start : start + KEYS_AT_ONCE]
         try:
             found.update(zip(some, net.history.bulk_checksums(some), strict=True))
-        except (NotFound, BadRequest, ValueError):
+        except (NotFoundError, BadRequestError, ValueError):
             logger.warning("%s gives no digests for %d bulk objects: they are not checked", net.name, len(some))
     return found
 

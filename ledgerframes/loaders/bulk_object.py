@@ -14,24 +14,24 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from ledgerframes.collector import collector_paused
+from ledgerframes.datasets.bulk.expand import Block, check_frames, line_blocks
+from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.datasets.bulk.lines import decode_lines
+from ledgerframes.datasets.bulk.schema import BULK_OBJECTS, ActiveContractTableBuilder
+from ledgerframes.datasets.bulk.wire import ActiveContract
+from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder
+from ledgerframes.datasets.events.wire import Event, Update
 from ledgerframes.errors import DecodeError, IntegrityError
+from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory
-from ledgerframes.loaders.listing import Place, places
+from ledgerframes.loaders.listing import Position, places
 from ledgerframes.network import Network
-from ledgerframes.store import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Objects, Segment, Stream
+from ledgerframes.store import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Dataset, ObjectSet, Segment
 from ledgerframes.store.extent import ANY_MIGRATION, EPOCH, from_microseconds, microseconds
-from ledgerframes.store.place import unwritable
+from ledgerframes.store.location import unwritable
 from ledgerframes.store.segments import SegmentWriter
 from ledgerframes.store.store import described, new_segment_id
-from ledgerframes.tables.bulk import BULK_OBJECTS, ContractRows
-from ledgerframes.tables.events import UPDATE_SIDE, EventRows
-from ledgerframes.times import MICROSECOND
-from ledgerframes.wire.bulk import ActiveContract
-from ledgerframes.wire.bulk_keys import ObjectKey
-from ledgerframes.wire.expand import Block, check_frames, line_blocks
-from ledgerframes.wire.history import Event, Update
-from ledgerframes.wire.lines import decode_lines
+from ledgerframes.windows import MICROSECOND
 
 __all__ = ["BulkTask", "read_object", "stream_of"]
 
@@ -81,7 +81,7 @@ class BulkTask:
         return self.path or self.object_key
 
 
-def stream_of(kind: str, *, by_key: bool) -> Stream:
+def stream_of(kind: str, *, by_key: bool) -> Dataset:
     """Where objects of a kind are stored: those that were named are kept apart, because they may hold the same lines."""
     if kind == "updates":
         return BULK_BY_KEY if by_key else BULK
@@ -102,13 +102,13 @@ def read_object(net: Network, task: BulkTask, *, beside: bool = False) -> Segmen
     ------
     IntegrityError
         If the object is not what was listed, was cut off, is damaged, too large, or holds something else.
-    NotFound, TransportError, ServiceError
+    NotFoundError, TransportError, ServiceError
         If it cannot be downloaded.
     """
     with _on_disk(net, task) as stored, stored.path.open("rb") as file:
         check_frames(file, task.name)
         file.seek(0)
-        most = max(LEAST_LIMIT, int(stored.bytes * net.settings.limits.max_expansion))
+        most = max(LEAST_LIMIT, int(stored.bytes * net.settings.limits.max_decompression_ratio))
         return _Reading(net, task, stored, beside).segment(line_blocks(file, task.name, most))
 
 
@@ -122,7 +122,7 @@ def _sweep(net: Network) -> None:
 
 
 def _downloads(net: Network) -> Path:
-    return net.local_folder / "downloads"
+    return net.local_dir / "downloads"
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class _Stored:
     path: Path
     bytes: int
     sha256: str
-    digest_check: str
+    digest_status: str
     source: str
 
 
@@ -194,14 +194,14 @@ class _Reading:
         self._beside = beside
         self._stream = stream_of(task.kind, by_key=task.by_key)
         self._lines = self._expanded = 0
-        self._first: Place | None = None
-        self._last: Place | None = None
+        self._first: Position | None = None
+        self._last: Position | None = None
         self._times: tuple[int, int] | None = None
 
     def segment(self, blocks: Iterator[Block]) -> Segment:
         """Write the tables of all blocks, and say what was written."""
         segment_id = new_segment_id()
-        with SegmentWriter(self._net.store.place, _file_name(self._task, segment_id)) as writer:
+        with SegmentWriter(self._net.store.location, _file_name(self._task, segment_id)) as writer:
             with Beside(self._beside) as beside:
                 rows = self._no_rows()
                 for block in beside.ahead(blocks):
@@ -214,14 +214,16 @@ class _Reading:
             files = writer.close()
         return described(segment_id, self._stream, self._extent(), files, status="final", source=self._stored.source)
 
-    def _no_rows(self) -> EventRows | ContractRows:
-        return ContractRows(self._key.since) if self._task.kind == "acs" else EventRows("bulk", UPDATE_SIDE)
+    def _no_rows(self) -> EventTableBuilder | ActiveContractTableBuilder:
+        return (
+            ActiveContractTableBuilder(self._key.since) if self._task.kind == "acs" else EventTableBuilder("bulk", UPDATE_TABLES)
+        )
 
-    def _add(self, rows: EventRows | ContractRows, block: Block) -> None:
+    def _add(self, rows: EventTableBuilder | ActiveContractTableBuilder, block: Block) -> None:
         name, first_line = self._task.name, self._lines + 1
         self._expanded = block.expanded
-        with self._foreign_named(), collector_paused():
-            if isinstance(rows, ContractRows):
+        with self._foreign_named(), pause_gc():
+            if isinstance(rows, ActiveContractTableBuilder):
                 contracts = decode_lines(block.lines, ActiveContract, name, first_line)
                 self._lines += len(contracts)
                 rows.add(contracts)
@@ -232,7 +234,7 @@ class _Reading:
                 self._note(events)
                 rows.add(events)
 
-    def _tables(self, rows: EventRows | ContractRows) -> dict[str, pa.Table]:
+    def _tables(self, rows: EventTableBuilder | ActiveContractTableBuilder) -> dict[str, pa.Table]:
         return_memory()
         with self._foreign_named():
             return rows.tables()
@@ -269,14 +271,14 @@ class _Reading:
         assert self._task.key is not None
         return self._task.key
 
-    def _extent(self) -> Objects:
+    def _extent(self) -> ObjectSet:
         keys = frozenset({self._task.object_key})
         if self._task.kind == "acs":
-            return Objects(keys, (0, 0), microseconds(self._key.since), microseconds(self._key.since) + 1)
+            return ObjectSet(keys, (0, 0), microseconds(self._key.since), microseconds(self._key.since) + 1)
         if self._first is None or self._last is None or self._times is None:
-            low, high = (self._key.since, self._key.until) if self._task.key else (EPOCH, EPOCH + MICROSECOND)
-            return Objects(keys, ANY_MIGRATION, microseconds(low), microseconds(high))
-        return Objects(keys, (self._first[0], self._last[0]), self._times[0], self._times[1] + 1)
+            start, stop = (self._key.since, self._key.until) if self._task.key else (EPOCH, EPOCH + MICROSECOND)
+            return ObjectSet(keys, ANY_MIGRATION, microseconds(start), microseconds(stop))
+        return ObjectSet(keys, (self._first[0], self._last[0]), self._times[0], self._times[1] + 1)
 
     def _row(self) -> pa.Table:
         """What is known of the object now, as a row of bulk_objects."""
@@ -287,20 +289,20 @@ class _Reading:
             "encoding": key and key.encoding,
             "since": key and key.since,
             "until": key and key.until,
-            "number": key and key.number,
+            "object_index": key and key.number,
             "bytes": self._stored.bytes,
-            "expanded_bytes": self._expanded,
+            "uncompressed_bytes": self._expanded,
             "lines": self._lines,
             "sha256": self._stored.sha256,
-            "digest_check": self._stored.digest_check,
+            "digest_status": self._stored.digest_status,
             "first_record_time": first[1],
             "last_record_time": last[1],
             "first_migration_id": first[0],
             "last_migration_id": last[0],
             "source": self._stored.source,
-            "read_at": datetime.now(UTC),
+            "fetched_at": datetime.now(UTC),
         }
-        return BULK_OBJECTS.from_columns(
+        return BULK_OBJECTS.from_arrays(
             {column.name: pa.array([values[column.name]], column.type) for column in BULK_OBJECTS.columns}
         )
 

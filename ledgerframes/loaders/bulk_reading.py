@@ -14,7 +14,9 @@ from typing import Literal
 
 import pandas as pd
 
-from ledgerframes.errors import CoverageError, IntegrityError, NotFound, TransportError, UsageError
+from ledgerframes.datasets.bookkeeping import BULK_PLAN
+from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
+from ledgerframes.errors import CoverageError, IntegrityError, NotFoundError, TransportError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing
 from ledgerframes.loaders.bulk_listing import Folder
@@ -22,11 +24,9 @@ from ledgerframes.loaders.bulk_object import BulkTask, read_object, stream_of
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.workers import Done, cores, in_process, run
 from ledgerframes.network import Network
-from ledgerframes.store import Objects, Segment, Span, Stream
+from ledgerframes.store import Dataset, MigrationWindow, ObjectSet, Segment
 from ledgerframes.store.extent import ANY_MIGRATION, microseconds
-from ledgerframes.tables.bookkeeping import BULK_PLAN
-from ledgerframes.tables.bulk import BULK_OBJECTS
-from ledgerframes.times import Window, iso
+from ledgerframes.windows import Window, iso
 
 __all__ = ["BulkKind", "BulkReading"]
 
@@ -49,7 +49,7 @@ class BulkReading:
     progress: bool | None
 
     @property
-    def stream(self) -> Stream:
+    def dataset(self) -> Dataset:
         """Where these objects are stored."""
         return stream_of(self.kind, by_key=self.by_key)
 
@@ -66,7 +66,7 @@ class BulkReading:
         if plan:
             return _plan(self._unread([task for folder in folders for task in folder.tasks]))
         failed = self._read_folders(folders)
-        return self._frames(failed, self.net.store.segments(self.stream, asked), asked)
+        return self._frames(failed, self.net.store.segments(self.dataset, asked), asked)
 
     def snapshot(self, at: datetime, plan: bool) -> Frames | pd.DataFrame:
         """The objects of one snapshot of the active contracts."""
@@ -79,13 +79,13 @@ class BulkReading:
 
     def _stored_snapshot(self, at: datetime) -> Frames:
         """The newest snapshot that the store has all of; nobody can say whether the network has a newer one."""
-        whole = [extent for extent in self._extents() if extent.is_folder and extent.low <= microseconds(at)]
+        whole = [extent for extent in self._extents() if extent.is_folder and extent.start <= microseconds(at)]
         if not whole:
             raise CoverageError(
                 f"{self.net.name} is offline and the store has no snapshot of the active contracts before {iso(at)}. "
                 "Run again without offline."
             )
-        newest = max(whole, key=lambda extent: extent.low)
+        newest = max(whole, key=lambda extent: extent.start)
         return self._frames_of(
             [key for extent in self._extents() if extent.folders == newest.folders for key in extent.object_keys]
         )
@@ -95,7 +95,7 @@ class BulkReading:
         if isinstance(object_keys, str):
             raise UsageError("object_keys must be a list of keys, not one text.")
         keys = [key.text for key in bulk_listing.parsed(object_keys, self.kind)]
-        held = self.net.store.holds(self.stream)
+        held = self.net.store.committed_keys(self.dataset)
         unread = [key for key in keys if key not in held]
         if unread and self.net.offline:
             raise CoverageError(
@@ -113,25 +113,25 @@ class BulkReading:
 
     # -- what is known already --------------------------------------------------------------------------------------
 
-    def _extents(self) -> list[Objects]:
-        extents = [segment.extent for segment in self.net.store.segments(self.stream)]
-        return [extent for extent in extents if isinstance(extent, Objects)]
+    def _extents(self) -> list[ObjectSet]:
+        extents = [segment.extent for segment in self.net.store.segments(self.dataset)]
+        return [extent for extent in extents if isinstance(extent, ObjectSet)]
 
     def _missing(self, asked: Window) -> list[Window]:
         """The parts of a range of which not every object was read."""
-        whole = [Span(0, extent.low, extent.high) for extent in self._extents() if extent.is_folder]
-        return [span.window for span in Span.of(0, asked).minus(whole)]
+        whole = [MigrationWindow(0, extent.start, extent.stop) for extent in self._extents() if extent.is_folder]
+        return [span.window for span in MigrationWindow.of(0, asked).difference(whole)]
 
     def _unread(self, tasks: list[BulkTask]) -> list[BulkTask]:
         """Those that the store does not hold."""
-        held = self.net.store.holds(self.stream)
+        held = self.net.store.committed_keys(self.dataset)
         return [task for task in tasks if task.object_key not in held]
 
     def _without_twins(self, tasks: list[BulkTask]) -> list[BulkTask]:
         """Files that are not named by a key under the key that the same bytes were read by, if they were."""
         if all(task.key for task in tasks):
             return tasks
-        facts = self.net.store.snapshot(self.stream).scan(BULK_OBJECTS.name).to_table(columns=["object_key", "sha256"])
+        facts = self.net.store.snapshot(self.dataset).scan(BULK_OBJECTS.name).to_table(columns=["object_key", "sha256"])
         keys = {f"sha256:{row['sha256']}": row["object_key"] for row in facts.to_pylist()}
         return [replace(task, object_key=keys.get(task.object_key, task.object_key)) for task in tasks]
 
@@ -140,11 +140,13 @@ class BulkReading:
     def _read_folders(self, folders: list[Folder]) -> dict[str, str]:
         """Read what is not known, and note each folder of which everything is."""
         failed = self._read([task for folder in folders for task in folder.tasks])
-        held = self.net.store.holds(self.stream)
+        held = self.net.store.committed_keys(self.dataset)
         for folder in folders:
             if folder.name not in held and not failed.keys() & {task.object_key for task in folder.tasks}:
-                extent = Objects(frozenset({folder.name}), ANY_MIGRATION, microseconds(folder.since), microseconds(folder.until))
-                self.net.store.commit(self.stream, extent, {}, final=True, source=self.net.name)
+                extent = ObjectSet(
+                    frozenset({folder.name}), ANY_MIGRATION, microseconds(folder.since), microseconds(folder.until)
+                )
+                self.net.store.commit(self.dataset, extent, {}, final=True, source=self.net.name)
         return failed
 
     def _read(self, tasks: list[BulkTask]) -> dict[str, str]:
@@ -168,8 +170,8 @@ class BulkReading:
     def _settle(self, done: Done[BulkTask, Segment], failed: dict[str, str]) -> bool:
         """Commit what was read, or note why not; whether the connection was to blame."""
         try:
-            self.net.store.add(self.stream, done.result())
-        except (IntegrityError, NotFound, TransportError) as error:
+            self.net.store.add_segment(self.dataset, done.result())
+        except (IntegrityError, NotFoundError, TransportError) as error:
             logger.warning("%s was not read: %s", done.task.name, error)
             failed[done.task.object_key] = str(error)  # names the file, if it was one
             return isinstance(error, TransportError)
@@ -179,8 +181,8 @@ class BulkReading:
 
     def _frames_of(self, object_keys: list[str], failed: dict[str, str] | None = None) -> Frames:
         """Frames of some objects: those that are asked for by key, or as a snapshot, have segments of their own."""
-        asked = Objects(frozenset(object_keys), ANY_MIGRATION, 0, 1)
-        return self._frames(failed or {}, self.net.store.segments(self.stream, asked))
+        asked = ObjectSet(frozenset(object_keys), ANY_MIGRATION, 0, 1)
+        return self._frames(failed or {}, self.net.store.segments(self.dataset, asked))
 
     def _frames(self, failed: dict[str, str], segments: list[Segment], window: Window | None = None) -> Frames:
         """Frames of what was read; an error if something was not, unless a part is enough.
@@ -197,10 +199,10 @@ class BulkReading:
                 path=next(iter(failed)),
                 failed=tuple(failed.items()),
             )
-        tables = tuple(table.name for table in self.stream.tables)
+        tables = tuple(table.name for table in self.dataset.tables)
         return Frames(self.net.store.snapshot_of(segments), tables, window=window, failed=failed)
 
 
 def _plan(tasks: list[BulkTask]) -> pd.DataFrame:
     """What would be read: one row per object."""
-    return BULK_PLAN.frame([(task.object_key, task.key and task.key.since, task.key and task.key.until) for task in tasks])
+    return BULK_PLAN.from_rows([(task.object_key, task.key and task.key.since, task.key and task.key.until) for task in tasks])

@@ -10,15 +10,15 @@ from datetime import timedelta
 import pandas as pd
 
 from ledgerframes.api.transport import Answer
-from ledgerframes.errors import CoverageError, DecodeError, NotFound, UsageError
+from ledgerframes.datasets.events.build import event_tables
+from ledgerframes.datasets.events.wire import Event, head
+from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, UsageError
 from ledgerframes.loaders.gathering import UNTIL_INTERRUPTED
 from ledgerframes.loaders.listing import place
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS_BY_ID, Ids
+from ledgerframes.store import EVENTS_BY_ID, IdSet
 from ledgerframes.store.extent import microseconds
-from ledgerframes.tables.events import event_tables
-from ledgerframes.wire.history import Event, head
 
 logger = logging.getLogger("ledgerframes")
 
@@ -83,7 +83,10 @@ def sync(net: Network, update_ids: list[str], id_source: str = "user", progress:
     """
     missing = net.store.missing_ids(EVENTS_BY_ID, update_ids)
     unknown: list[str] = []
-    with Progress(f"{net.name} ids", len(missing), progress) as bar, ThreadPoolExecutor(net.settings.limits.parallel) as pool:
+    with (
+        Progress(f"{net.name} ids", len(missing), progress) as bar,
+        ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool,
+    ):
         for start in range(0, len(missing), IDS_PER_SEGMENT):
             asked = missing[start : start + IDS_PER_SEGMENT]
             lookups = {update_id: pool.submit(_look_up, net, update_id) for update_id in asked}
@@ -106,7 +109,7 @@ Found = tuple[Event, str]  # an event, and the host that answered
 def _look_up(net: Network, update_id: str) -> Found | None:
     try:
         answer: Answer = net.history.event_answer(update_id)
-    except NotFound as error:
+    except NotFoundError as error:
         if UNKNOWN_ROUTE in error.detail:
             raise
         return None
@@ -124,11 +127,11 @@ def _commit(net: Network, found: list[Found], id_source: str) -> None:
     (docs/facts.md#history-not-ready), so only an event
     with verdict and traffic is final.
     """
-    final_before = microseconds(net.now() - timedelta(minutes=net.settings.limits.settle_minutes))
+    final_before = microseconds(net.now() - timedelta(minutes=net.settings.limits.provisional_minutes))
     groups: dict[tuple[bool, str], list[Event]] = {}
     for event, host in found:
         is_whole = event.verdict is not None and event.traffic_summary is not None
         groups.setdefault((is_whole and place(event)[1] < final_before, host), []).append(event)
     for (final, host), events in groups.items():
-        ids = Ids(frozenset(head(event)[2] for event in events))
+        ids = IdSet(frozenset(head(event)[2] for event in events))
         net.store.commit(EVENTS_BY_ID, ids, event_tables(events, id_source), final=final, source=host)

@@ -15,14 +15,22 @@ import pyarrow.compute as pc
 
 from ledgerframes.api.transport import Answer
 from ledgerframes.api.update_format import UpdateFormat
-from ledgerframes.collector import collector_paused
-from ledgerframes.errors import CoverageError, DecodeError, InvalidPageToken, InvalidRequest, PrunedOffset, StoreError, UsageError
+from ledgerframes.datasets.ledger.build import ledger_tables
+from ledgerframes.datasets.ledger.wire import UpdatesPage, decode_page
+from ledgerframes.errors import (
+    CoverageError,
+    DecodeError,
+    InvalidPageTokenError,
+    InvalidRequestError,
+    PrunedOffsetError,
+    StoreError,
+    UsageError,
+)
+from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Gathered, wait_for
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
-from ledgerframes.store import LEDGER, OffsetSpan
-from ledgerframes.tables.ledger_pages import ledger_tables
-from ledgerframes.wire.ledger import UpdatesPage, decode_page
+from ledgerframes.store import LEDGER, OffsetRange
 
 logger = logging.getLogger("ledgerframes")
 
@@ -43,7 +51,7 @@ class LedgerView:
     update_format: UpdateFormat
 
     @property
-    def lane(self) -> str:
+    def partition(self) -> str:
         """Names the view in the store."""
         return f"{self.participant_id} {hashlib.sha256(str(self.update_format).encode()).hexdigest()[:16]}"
 
@@ -52,9 +60,9 @@ class LedgerView:
         """Whether the events are ledger effects."""
         return self.update_format.shape == "ledger_effects"
 
-    def span(self, after: int, through: int) -> OffsetSpan:
+    def span(self, after: int, through: int) -> OffsetRange:
         """The offsets of this view with ``after < offset <= through``."""
-        return OffsetSpan(self.lane, after, through)
+        return OffsetRange(self.partition, after, through)
 
 
 def open_view(net: Network, update_format: UpdateFormat) -> LedgerView:
@@ -75,24 +83,24 @@ def open_view(net: Network, update_format: UpdateFormat) -> LedgerView:
             )
         return LedgerView(stored, update_format)
     participant_id = net.ledger.participant_id()
-    known = net.store.belongs_to(participant_id)
+    known = net.store.bind_participant(participant_id)
     if known != participant_id:
         raise StoreError(
-            f"The store {net.store.place} holds the ledger of participant {known}, but {participant_id} answers; offsets of two "
-            "participants cannot be mixed. Check ledger_url, or give this participant a profile with a network name of its own.",
-            path=str(net.store.place),
+            f"The store {net.store.location} holds the ledger of participant {known}, but {participant_id} answers. "
+            "Offsets of two participants cannot be mixed. Check ledger_url, or use a profile with another network name.",
+            path=str(net.store.location),
         )
-    end, highest = net.ledger.ledger_end(), net.store.highest(LEDGER)
+    end, highest = net.ledger.ledger_end(), net.store.max_position(LEDGER)
     if end < highest:
         raise StoreError(
             f"The ledger of {participant_id} ends at {end}, below offset {highest} in the store: it was reset, or lags. "
-            f"Try again; if it was reset, move {net.store.place} away, or use a profile with another network name.",
-            path=str(net.store.place),
+            f"Try again; if it was reset, move {net.store.location} away, or use a profile with another network name.",
+            path=str(net.store.location),
         )
     return LedgerView(participant_id, update_format)
 
 
-def require_stored(net: Network, asked: OffsetSpan) -> None:
+def require_stored(net: Network, asked: OffsetRange) -> None:
     """Offline, offsets that the store lacks are an error.
 
     Raises
@@ -114,26 +122,26 @@ def checked_bounds(net: Network, view: LedgerView, after: int | None, through: i
     UsageError
         If they make no sense, or lie past the ledger's end.
     """
-    end = net.store.highest(LEDGER, view.lane) if net.offline else net.ledger.ledger_end()
+    end = net.store.max_position(LEDGER, view.partition) if net.offline else net.ledger.ledger_end()
     if net.offline and not end:
         lacks = f"{net.name} is offline and the store lacks the offsets of this view. Run again without offline."
         raise CoverageError(lacks, missing=("offsets",))
-    low, high = after or 0, end if through is None else through
-    if not isinstance(low, int) or not isinstance(high, int):
+    start, stop = after or 0, end if through is None else through
+    if not isinstance(start, int) or not isinstance(stop, int):
         raise UsageError(f"Offsets are whole numbers: after={after!r}, through={through!r}.")
-    if low < 0 or high < 0:
-        raise UsageError(f"Offsets are not negative: after={low}, through={high}.")
-    if high > end and not net.offline:
-        raise UsageError(f"through={high} lies past the ledger's end, which is {end}. Leave it out, or ask again later.")
-    if low > high:
-        raise UsageError(f"after={low} must not lie past through={high}.")
-    return low, high
+    if start < 0 or stop < 0:
+        raise UsageError(f"Offsets are not negative: after={start}, through={stop}.")
+    if stop > end and not net.offline:
+        raise UsageError(f"through={stop} lies past the ledger's end, which is {end}. Leave it out, or ask again later.")
+    if start > stop:
+        raise UsageError(f"after={start} must not lie past through={stop}.")
+    return start, stop
 
 
 def sync(
     net: Network,
     view: LedgerView,
-    asked: OffsetSpan,
+    asked: OffsetRange,
     page_size: int,
     *,
     explicit: bool,
@@ -146,7 +154,7 @@ def sync(
     ----------
     net : Network
     view : LedgerView
-    asked : OffsetSpan
+    asked : OffsetRange
     page_size : int
         Updates a page, at first.
     explicit : bool
@@ -157,7 +165,7 @@ def sync(
 
     Raises
     ------
-    PrunedOffset
+    PrunedOffsetError
         If the caller named a lower bound that is pruned and not in the store.
     """
     if page_size < 1:
@@ -167,31 +175,34 @@ def sync(
         return
     _record_pruned(net, view, missing, explicit)
     spans = net.store.missing_offsets(LEDGER, asked)
-    pieces = [piece for span in spans for piece in _pieces(span, page_size, net.settings.limits.parallel)]
-    total = sum(piece.high - piece.low for piece in pieces)
-    with Progress(f"{net.name} ledger", total, progress) as bar, ThreadPoolExecutor(net.settings.limits.parallel) as readers:
+    pieces = [piece for span in spans for piece in _pieces(span, page_size, net.settings.limits.max_concurrency)]
+    total = sum(piece.stop - piece.start for piece in pieces)
+    with (
+        Progress(f"{net.name} ledger", total, progress) as bar,
+        ThreadPoolExecutor(net.settings.limits.max_concurrency) as readers,
+    ):
         reading = _Reading(net, view, descending, bar, threading.Event())
         wait_for([readers.submit(reading.read, piece, page_size) for piece in pieces], reading.stop)
 
 
-def _pieces(span: OffsetSpan, page_size: int, parallel: int) -> list[OffsetSpan]:
-    return span.split(max(1, min(parallel, (span.high - span.low) // (page_size * PAGES_PER_PIECE))))
+def _pieces(span: OffsetRange, page_size: int, parallel: int) -> list[OffsetRange]:
+    return span.split(max(1, min(parallel, (span.stop - span.start) // (page_size * PAGES_PER_PIECE))))
 
 
-def _record_pruned(net: Network, view: LedgerView, missing: list[OffsetSpan], explicit: bool) -> None:
+def _record_pruned(net: Network, view: LedgerView, missing: list[OffsetRange], explicit: bool) -> None:
     """What is missing and pruned can no longer be asked: say so, or remember it as a gap."""
     pruned = net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
-    if explicit and missing[0].low < pruned:
-        raise PrunedOffset(
+    if explicit and missing[0].start < pruned:
+        raise PrunedOffsetError(
             f"The ledger of {view.participant_id} is pruned through offset {pruned}. Ask with after={pruned} or more.",
             earliest_offset=pruned,
         )
     for span in missing:
-        if span.low < pruned:
-            _commit_gap(net, replace(span, high=min(span.high, pruned)))
+        if span.start < pruned:
+            _commit_gap(net, replace(span, stop=min(span.stop, pruned)))
 
 
-def _commit_gap(net: Network, lost: OffsetSpan) -> None:
+def _commit_gap(net: Network, lost: OffsetRange) -> None:
     logger.warning("%s: %s was pruned before it could be read; it stays a gap", net.name, lost)
     net.store.commit(LEDGER, lost, {}, final=True, gap=True, source="")
 
@@ -209,96 +220,96 @@ class _Reading:
     bar: Progress
     stop: threading.Event
 
-    def read(self, piece: OffsetSpan, page_size: int) -> None:
+    def read(self, piece: OffsetRange, page_size: int) -> None:
         """Read one piece; a page size that is refused is halved, and what pruning overtakes becomes a gap."""
-        rest: list[OffsetSpan] = [piece]
+        rest: list[OffsetRange] = [piece]
         while rest and not self.stop.is_set():
             before = rest
             try:
                 self._read_chain(rest[0], page_size)
-            except InvalidPageToken:
+            except InvalidPageTokenError:
                 logger.info("%s has forgotten the page token; beginning a new chain", self.net.name)
                 if self.net.store.missing_offsets(LEDGER, piece) == before:
                     raise
-            except InvalidRequest as error:
+            except InvalidRequestError as error:
                 if page_size == 1 or "size" not in error.detail.lower():
                     raise
                 page_size = max(1, page_size // 2)
                 logger.warning("%s refused the page size (%s); trying %d", self.net.name, error.detail, page_size)
-            except PrunedOffset:
+            except PrunedOffsetError:
                 self._record_gap(self.net.store.missing_offsets(LEDGER, piece)[0])
             rest = self.net.store.missing_offsets(LEDGER, piece)
 
-    def _record_gap(self, overtaken: OffsetSpan) -> None:
+    def _record_gap(self, overtaken: OffsetRange) -> None:
         """What pruning has overtaken is a gap; asked for once more, because the error does not always say how far it went."""
         pruned = self.net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
-        if pruned <= overtaken.low:
+        if pruned <= overtaken.start:
             raise DecodeError(
-                f"{self.net.name} says that offset {overtaken.low} is pruned, and that it is pruned through {pruned}."
+                f"{self.net.name} says that offset {overtaken.start} is pruned, and that it is pruned through {pruned}."
             )
-        _commit_gap(self.net, replace(overtaken, high=min(overtaken.high, pruned)))
+        _commit_gap(self.net, replace(overtaken, stop=min(overtaken.stop, pruned)))
 
-    def _read_chain(self, span: OffsetSpan, page_size: int) -> None:
-        gathered, known = Gathered(LEDGER.tables), replace(span, high=span.low)
+    def _read_chain(self, span: OffsetRange, page_size: int) -> None:
+        gathered, known = Gathered(LEDGER.tables), replace(span, stop=span.start)
         if self.descending:
-            known = replace(span, low=span.high)
+            known = replace(span, start=span.stop)
         host = ""
         try:
             for answer, page in _chain(self.net, self.view, span, page_size, self.descending):
-                joined = _joined(known, page, span, self.descending)
-                with collector_paused():
+                merge_with = _joined(known, page, span, self.descending)
+                with pause_gc():
                     tables = ledger_tables(page.updates or [], self.view.participant_id, trees=self.view.shows_trees)
                 gathered.add(_checked_bounds_of(tables, page))
-                known, host = joined, answer.host  # only now: what cannot be decoded is not known
+                known, host = merge_with, answer.host  # only now: what cannot be decoded is not known
                 if gathered.bytes >= SEGMENT_BYTES:
                     known = self._commit(known, gathered.take(descending=self.descending), host)
                 if self.stop.is_set():
                     break
         finally:
             # Whatever ends the chain, the pages that came are kept.
-            if known.low < known.high:
+            if known.start < known.stop:
                 self._commit(known, gathered.take(descending=self.descending), host)
 
-    def _commit(self, known: OffsetSpan, tables: dict[str, pa.Table], host: str) -> OffsetSpan:
+    def _commit(self, known: OffsetRange, tables: dict[str, pa.Table], host: str) -> OffsetRange:
         """Commit what is known, and give the empty span where the next page joins."""
         self.net.store.commit(LEDGER, known, tables, final=True, source=host)
-        self.bar.advance(known.high - known.low)
-        return replace(known, high=known.low) if self.descending else replace(known, low=known.high)
+        self.bar.advance(known.stop - known.start)
+        return replace(known, stop=known.start) if self.descending else replace(known, start=known.stop)
 
 
 def _checked_bounds_of(tables: dict[str, pa.Table], page: UpdatesPage) -> dict[str, pa.Table]:
     """The tables of a page, whose updates must lie inside its bounds."""
     offsets = pc.min_max(tables["ledger_updates"]["offset"]).as_py()
-    low, high = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
-    if offsets["min"] is not None and not low < offsets["min"] <= offsets["max"] <= high:
+    start, stop = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
+    if offsets["min"] is not None and not start < offsets["min"] <= offsets["max"] <= stop:
         raise DecodeError(
-            f"A page of updates covers offsets {low} < … <= {high}, but holds {offsets['min']} to {offsets['max']}.",
+            f"A page of updates covers offsets {start} < … <= {stop}, but holds {offsets['min']} to {offsets['max']}.",
             json_path="$.updates[...].offset",
         )
     return tables
 
 
-def _joined(known: OffsetSpan, page: UpdatesPage, span: OffsetSpan, descending: bool) -> OffsetSpan:
+def _joined(known: OffsetRange, page: UpdatesPage, span: OffsetRange, descending: bool) -> OffsetRange:
     """What is known with one more page, whose bounds must join those of the page before (docs/facts.md#update-page-response)."""
-    low = max(page.lowest_page_offset_exclusive, span.low)
-    high = min(page.highest_page_offset_inclusive, span.high)
-    edge, expected = (high, known.low) if descending else (low, known.high)
-    if edge != expected or low > high:
+    start = max(page.lowest_page_offset_exclusive, span.start)
+    stop = min(page.highest_page_offset_inclusive, span.stop)
+    edge, expected = (stop, known.start) if descending else (start, known.stop)
+    if edge != expected or start > stop:
         bound = "highestPageOffsetInclusive" if descending else "lowestPageOffsetExclusive"
         raise DecodeError(
-            f"A page of updates covers offsets {low} < … <= {high}, which does not join {expected}.", json_path=f"$.{bound}"
+            f"A page of updates covers offsets {start} < … <= {stop}, which does not join {expected}.", json_path=f"$.{bound}"
         )
-    return replace(known, low=low) if descending else replace(known, high=high)
+    return replace(known, start=start) if descending else replace(known, stop=stop)
 
 
 def _chain(
-    net: Network, view: LedgerView, span: OffsetSpan, page_size: int, descending: bool
+    net: Network, view: LedgerView, span: OffsetRange, page_size: int, descending: bool
 ) -> Iterator[tuple[Answer, UpdatesPage]]:
     """The pages of one span: the first without a token, each further one with the last and otherwise the same request."""
     request: dict[str, Any] = {
         "updateFormat": view.update_format.as_json(),
-        "beginOffsetExclusive": span.low,
-        "endOffsetInclusive": span.high,
+        "beginOffsetExclusive": span.start,
+        "endOffsetInclusive": span.stop,
         "maxPageSize": page_size,
         "descendingOrder": descending,
     }
@@ -338,7 +349,7 @@ def follow(net: Network, view: LedgerView, after: int, poll_seconds: float, stop
     while not stop.is_set():
         try:
             answer = net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
-        except InvalidPageToken:
+        except InvalidPageTokenError:
             token, request = None, _tail_request(net, view, after)  # the service has forgotten it: begin a new chain
             stop.wait(poll_seconds)
             continue

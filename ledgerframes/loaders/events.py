@@ -8,13 +8,13 @@ from typing import Literal, get_args, overload
 
 import pandas as pd
 
+from ledgerframes.datasets import EVENT_TABLES
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import by_id, by_range
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS, EVENTS_BY_ID, Ids
-from ledgerframes.tables import EVENT_TABLES
-from ledgerframes.times import Time, Window, window
+from ledgerframes.store import EVENTS, EVENTS_BY_ID, IdSet
+from ledgerframes.windows import Time, Window, window
 
 __all__ = ["load_activity", "load_events", "load_traffic", "load_verdicts"]
 
@@ -85,7 +85,7 @@ def load_events(
     Returns
     -------
     Frames
-        All tables of the events family, sorted by (migration_id, record_time). Ids that the service does not know are in
+        All tables of the events family, sorted by (migration_id, record_time). IdSet that the service does not know are in
         ``frames.unknown_ids``. With ``plan``, a DataFrame: one row per range or id that would be fetched.
 
     Raises
@@ -144,7 +144,7 @@ def _load_ids(
         by_id.require_stored(net, update_ids)
     unknown = [] if net.offline else by_id.sync(net, update_ids, id_source, progress)
     known = [update_id for update_id in update_ids if update_id not in set(unknown)]
-    snapshot = net.store.snapshot(EVENTS_BY_ID, Ids(frozenset(known)))
+    snapshot = net.store.snapshot(EVENTS_BY_ID, IdSet(frozenset(known)))
     return Frames(snapshot, TABLE_NAMES, update_ids=known, unknown_ids=unknown)
 
 

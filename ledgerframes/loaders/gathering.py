@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from ledgerframes.tables import Table
+from ledgerframes.datasets import Table
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -27,7 +27,7 @@ class Gathered:
     Parameters
     ----------
     tables : tuple of Table
-        The tables of the stream.
+        The tables of the dataset.
     """
 
     def __init__(self, tables: tuple[Table, ...]) -> None:

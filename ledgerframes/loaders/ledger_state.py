@@ -8,9 +8,9 @@ import msgspec
 import pandas as pd
 
 from ledgerframes.api.update_format import EventFormat, event_format
-from ledgerframes.errors import NotOffered
-from ledgerframes.network import Network
-from ledgerframes.tables.ledger_state import (
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.ledger.wire import ActiveContractItem
+from ledgerframes.datasets.state.schema import (
     COMPLETIONS,
     LEDGER_ACTIVE_CONTRACTS,
     PACKAGES,
@@ -22,9 +22,9 @@ from ledgerframes.tables.ledger_state import (
     party_table,
     synchronizer_table,
 )
-from ledgerframes.wire.decode import decode
-from ledgerframes.wire.ledger import ActiveContractItem
-from ledgerframes.wire.ledger_state import Completion
+from ledgerframes.datasets.state.wire import Completion
+from ledgerframes.errors import UnsupportedOperationError
+from ledgerframes.network import Network
 
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
 
@@ -64,7 +64,7 @@ def load_active_contracts(
 
     Raises
     ------
-    TooManyElements
+    TooManyElementsError
         Before ledger API 3.5, if there are more contracts than a list may have.
 
     Notes
@@ -83,7 +83,7 @@ def load_active_contracts(
     wanted = event_format(parties, templates, interfaces, blobs=blobs)
     try:
         items = list(_paged_contracts(net, wanted, offset))
-    except NotOffered:
+    except UnsupportedOperationError:
         answer = net.ledger.active_contracts(wanted, active_at_offset=offset)
         items = decode(answer.body, list[ActiveContractItem], "POST /v2/state/active-contracts")
     return LEDGER_ACTIVE_CONTRACTS.to_pandas(active_contract_table(items, participant_id, offset))

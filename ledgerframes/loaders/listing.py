@@ -12,19 +12,19 @@ from typing import NamedTuple
 
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.api.transport import Answer
-from ledgerframes.errors import DecodeError, NotFound, UsageError
-from ledgerframes.store import Migration, Span
+from ledgerframes.datasets._arrays import times
+from ledgerframes.datasets._schema import INTEGER
+from ledgerframes.datasets.events.wire import Event, head
+from ledgerframes.errors import DecodeError, NotFoundError, UsageError
+from ledgerframes.store import Migration, MigrationWindow
 from ledgerframes.store.extent import from_microseconds, microseconds
-from ledgerframes.tables.arrays import times
-from ledgerframes.tables.spec import INTEGER
-from ledgerframes.times import instant
-from ledgerframes.wire.history import Event, head
+from ledgerframes.windows import instant
 
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 BEGIN_OF_TIME = microseconds(datetime(1, 1, 1, tzinfo=UTC))
 MOST_MIGRATIONS = 1_000_000
 
-Place = tuple[int, int]  # migration id, record time in microseconds
+Position = tuple[int, int]  # migration id, record time in microseconds
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Page:
 class Listed(NamedTuple):
     """An event, and where it stands in the history's order."""
 
-    place: Place
+    place: Position
     event: Event
 
 
-def place(event: Event) -> Place:
+def place(event: Event) -> Position:
     """Where an event stands in the history's order."""
     migration_id, record_time, update_id = head(event)
     if not 0 <= migration_id < MOST_MIGRATIONS:
@@ -73,7 +73,7 @@ def place(event: Event) -> Place:
         ) from error
 
 
-def places(events: list[Event]) -> list[Place]:
+def places(events: list[Event]) -> list[Position]:
     """The places of events, found all at once: that is ten times as fast as one by one."""
     migration_ids, record_times, _ = zip(*map(head, events), strict=True) if events else ((), (), ())
     try:
@@ -108,30 +108,30 @@ def discover_migrations(history: History, known: list[Migration]) -> list[Migrat
 def _first_event(history: History, after: Cursor | None) -> list[Event]:
     try:
         return history.events(after, page_size=1)
-    except NotFound as error:
+    except NotFoundError as error:
         raise UsageError(
             "This network does not list events by range. Take ids from load_updates or load_bulk, and pass them as update_ids=."
         ) from error
 
 
-def is_over(history: History, span: Span) -> bool:
+def is_over(history: History, span: MigrationWindow) -> bool:
     """Whether a migration had its last event before the span: asked with one small request."""
     events = history.events(_before(span), page_size=1)
     return bool(events) and place(events[0])[0] > span.migration_id
 
 
-def pages(history: History, span: Span, page_size: int) -> Iterator[Page]:
+def pages(history: History, span: MigrationWindow, page_size: int) -> Iterator[Page]:
     """The pages of one span in order.
 
     Parameters
     ----------
     history : History
-    span : Span
+    span : MigrationWindow
     page_size : int
         Events a page.
     """
     size = max(page_size, 2)  # each page begins with the last time of the one before
-    known: _Known | None = _Known(_before(span), span.low)
+    known: _Known | None = _Known(_before(span), span.start)
     while known:
         page, known = _next_page(history.events_page(known.after, page_size=size), known, span, size)
         yield page
@@ -144,7 +144,7 @@ class _Known(NamedTuple):
     reached: int
 
 
-def _next_page(answer: Answer, known: _Known, span: Span, size: int) -> tuple[Page, _Known | None]:
+def _next_page(answer: Answer, known: _Known, span: MigrationWindow, size: int) -> tuple[Page, _Known | None]:
     """The page that came, and how far the listing was read if there is more.
 
     Two events may share a record time, and a page may end between them. So what has the last time of a page is left to the next
@@ -153,9 +153,9 @@ def _next_page(answer: Answer, known: _Known, span: Span, size: int) -> tuple[Pa
     """
     events = History.decode_events(answer)
     came = _in_order(list(map(Listed, places(events), events)), span, known.reached)
-    inside, beyond = _divided(came, (span.migration_id, span.high))
+    inside, beyond = _divided(came, (span.migration_id, span.stop))
     if beyond:
-        return _page(inside, answer, span.high, last=True, ended=beyond[0].place[0] > span.migration_id), None
+        return _page(inside, answer, span.stop, last=True, ended=beyond[0].place[0] > span.migration_id), None
     if not came:
         return _page([], answer, known.reached, last=True), None
     last_time = came[-1].place[1]
@@ -173,7 +173,7 @@ def _page(found: list[Listed], answer: Answer, reached: int, *, last: bool = Fal
     return Page([one.event for one in found], answer.host, reached, last, ended)
 
 
-def _in_order(came: list[Listed], span: Span, earliest: int) -> list[Listed]:
+def _in_order(came: list[Listed], span: MigrationWindow, earliest: int) -> list[Listed]:
     """The events of a page, which must come in order and not before the place asked for."""
     for before, after in pairwise([(span.migration_id, earliest), *(one.place for one in came)]):
         if after < before:
@@ -186,12 +186,12 @@ def _time(microseconds_since_1970: int) -> datetime:
     return from_microseconds(max(microseconds_since_1970, BEGIN_OF_TIME))
 
 
-def _before(span: Span) -> Cursor:
+def _before(span: MigrationWindow) -> Cursor:
     """The cursor whose next event is the first of the span."""
-    return Cursor(span.migration_id, _time(span.low - 1))
+    return Cursor(span.migration_id, _time(span.start - 1))
 
 
-def _divided(came: list[Listed], at: Place) -> tuple[list[Listed], list[Listed]]:
+def _divided(came: list[Listed], at: Position) -> tuple[list[Listed], list[Listed]]:
     """The events of a page before a place, and those from there on; a page is in order."""
     count = bisect_left(came, at, key=attrgetter("place"))
     return came[:count], came[count:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.api.operations import OPERATIONS
-from ledgerframes.tables.spec import CHOICE, FLAG, TEXT, Column, Table
+from ledgerframes.datasets._schema import CHOICE, FLAG, TEXT, Column, Table
 
 __all__ = ["operations"]
 
@@ -14,7 +14,7 @@ FACTS = "docs/facts.md#versions"
 
 LISTED = Table(
     name="operations",
-    row="operation: a method and a path of one API",
+    row_description="operation: a method and a path of one API",
     family="operations",
     columns=(
         Column("name", TEXT, "What net.ledger, net.wallet or net.history calls it.", "ledgerframes"),
@@ -47,7 +47,7 @@ def operations() -> pd.DataFrame:
     >>> operations().query("name == 'get_updates_page'")[["method", "path", "since"]].values.tolist()
     [['POST', '/v2/updates/get-updates-page', '3.5']]
     """
-    return LISTED.frame(
+    return LISTED.from_rows(
         [
             (o.name, o.api, o.method, o.path, o.since or None, o.changed or None, o.deprecated or None, o.purpose, o.safe)
             for o in OPERATIONS

@@ -9,11 +9,11 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.transport import host_of
+from ledgerframes.datasets.reference.schema import name_rules_table, price_vote_table
+from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
-from ledgerframes.store import NAME_RULES, PRICE_VOTES, Moment, Stream
-from ledgerframes.tables.reference import name_rules_table, price_vote_table
-from ledgerframes.wire.reference import Contract
+from ledgerframes.store import NAME_RULES, PRICE_VOTES, Dataset, Observation
 
 __all__ = ["load_name_rules", "load_price_votes"]
 
@@ -48,7 +48,7 @@ def load_price_votes(net: Network, *, refresh: bool = True) -> pd.DataFrame:
     if refresh and not net.offline:
         now = net.now()
         rows = price_vote_table(net.history.price_votes(), now, net.settings.vocabulary.coin)
-        _keep(net, PRICE_VOTES, Moment.at(now), {"price_votes": rows})
+        _keep(net, PRICE_VOTES, Observation.at(now), {"price_votes": rows})
     return _all_snapshots(net, PRICE_VOTES, "price_votes")
 
 
@@ -96,7 +96,7 @@ def _take_name_rules(net: Network) -> None:
     tables: dict[str, pa.Table] = {}
     if contract is not None:
         tables["name_rules"] = name_rules_table(contract, rules.domain_id, now, cache_hit=rules.contract is None)
-    _keep(net, NAME_RULES, Moment.at(now), tables)
+    _keep(net, NAME_RULES, Observation.at(now), tables)
 
 
 def _as_contract(row: Any) -> Contract:
@@ -111,9 +111,9 @@ def _as_contract(row: Any) -> Contract:
     )
 
 
-def _keep(net: Network, stream: Stream, moment: Moment, tables: dict[str, pa.Table]) -> None:
-    net.store.commit(stream, moment, tables, final=True, source=host_of(net.settings.history_url[0]))
+def _keep(net: Network, dataset: Dataset, moment: Observation, tables: dict[str, pa.Table]) -> None:
+    net.store.commit(dataset, moment, tables, final=True, source=host_of(net.settings.history_url[0]))
 
 
-def _all_snapshots(net: Network, stream: Stream, table: str) -> pd.DataFrame:
-    return Frames(net.store.snapshot(stream), [table]).read(table)
+def _all_snapshots(net: Network, dataset: Dataset, table: str) -> pd.DataFrame:
+    return Frames(net.store.snapshot(dataset), [table]).read(table)

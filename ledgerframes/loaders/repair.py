@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pyarrow.parquet as pq
 
 from ledgerframes.api.update_format import SHAPES, UpdateFormat
+from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.errors import CoverageError, LedgerframesError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing, by_id, by_offset, by_range
@@ -20,19 +21,18 @@ from ledgerframes.store import (
     BULK,
     BULK_ACS_BY_KEY,
     BULK_BY_KEY,
+    DATASETS,
     EVENTS,
     EVENTS_BY_ID,
     LEDGER,
-    STREAMS,
     Segment,
 )
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import require_live
-from ledgerframes.store.extent import Ids, Objects, OffsetSpan, Span
+from ledgerframes.store.extent import IdSet, MigrationWindow, ObjectSet, OffsetRange
 from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.verify import Finding
-from ledgerframes.times import Window
-from ledgerframes.wire.bulk_keys import ObjectKey
+from ledgerframes.windows import Window
 
 __all__ = ["Repair", "repair"]
 
@@ -155,33 +155,33 @@ def _quarantine(net: Network, segments: Sequence[Segment], folders: Sequence[Seg
             records.remove_segment(connection, segment.segment_id)
     for segment in segments:
         for file in segment.files.values():
-            if net.store.place.exists(file.path):
-                net.store.place.move(file.path, f"{QUARANTINE}/{file.path}")
+            if net.store.location.exists(file.path):
+                net.store.location.move(file.path, f"{QUARANTINE}/{file.path}")
 
 
 def _folders(segment: Segment) -> frozenset[str]:
-    return segment.extent.folders if isinstance(segment.extent, Objects) else frozenset()
+    return segment.extent.folders if isinstance(segment.extent, ObjectSet) else frozenset()
 
 
 def _whole_folders(net: Network, leaving: Sequence[Segment]) -> list[Segment]:
     """What says that everything of a folder of bulk objects is known, where it will not be."""
-    concerned = {(segment.stream, folder) for segment in leaving for folder in _folders(segment)}
-    stored = [segment for name in {stream for stream, _ in concerned} for segment in net.store.segments(STREAMS[name])]
+    concerned = {(segment.dataset, folder) for segment in leaving for folder in _folders(segment)}
+    stored = [segment for name in {dataset for dataset, _ in concerned} for segment in net.store.segments(DATASETS[name])]
     return [
         segment
         for segment in stored
-        if isinstance(segment.extent, Objects)
+        if isinstance(segment.extent, ObjectSet)
         and segment.extent.is_folder
-        and any((segment.stream, folder) in concerned for folder in segment.extent.folders)
+        and any((segment.dataset, folder) in concerned for folder in segment.extent.folders)
     ]
 
 
 def _restore(net: Network, folders: Sequence[Segment], repairs: Sequence[Repair]) -> None:
     """Say again that everything of a folder is known, where it is."""
-    lacking = {(each.segment.stream, folder) for each in repairs if not each.done for folder in _folders(each.segment)}
+    lacking = {(each.segment.dataset, folder) for each in repairs if not each.done for folder in _folders(each.segment)}
     for segment in folders:
-        if not any((segment.stream, folder) in lacking for folder in _folders(segment)):
-            net.store.add(STREAMS[segment.stream], segment)
+        if not any((segment.dataset, folder) in lacking for folder in _folders(segment)):
+            net.store.add_segment(DATASETS[segment.dataset], segment)
 
 
 def _leaves(way: Way, forget: bool) -> bool:
@@ -193,40 +193,40 @@ def _outcome(segment: Segment, way: Way, forget: bool) -> Repair:
     if isinstance(way, _Lost):
         return Repair(segment, FORGOTTEN if forget else KEPT, str(way))
     if isinstance(way, LedgerframesError):
-        logger.warning("%s of %s was left where it was: %s", segment.extent, segment.stream, way)
+        logger.warning("%s of %s was left where it was: %s", segment.extent, segment.dataset, way)
         return Repair(segment, FAILED, f"left where it was: {way}")
     try:
         note = way()
     except LedgerframesError as error:
         # The others are still worth a try; this one is no longer covered, so the next load asks for it.
-        logger.warning("%s of %s could not be fetched again: %s", segment.extent, segment.stream, error)
+        logger.warning("%s of %s could not be fetched again: %s", segment.extent, segment.dataset, error)
         return Repair(segment, FAILED, str(error))
     return Repair(segment, FETCHED, note)
 
 
-# -- how each stream is fetched again -------------------------------------------------------------------------------
+# -- how each dataset is fetched again -------------------------------------------------------------------------------
 
 
 def _way(net: Network, segment: Segment, damaged: set[str], update_formats: Sequence[UpdateFormat]) -> Fetch:
     """How to fetch a segment again; everything that must be known before it goes is read here."""
     extent = segment.extent
-    if isinstance(extent, Span) and segment.stream == EVENTS.name:
+    if isinstance(extent, MigrationWindow) and segment.dataset == EVENTS.name:
         return lambda: _fetch_range(net, segment, extent)
-    if isinstance(extent, Ids) and segment.stream == EVENTS_BY_ID.name:
+    if isinstance(extent, IdSet) and segment.dataset == EVENTS_BY_ID.name:
         return _ids_again(net, segment, extent, damaged)
-    if isinstance(extent, OffsetSpan) and segment.stream == LEDGER.name:
+    if isinstance(extent, OffsetRange) and segment.dataset == LEDGER.name:
         return _offsets_again(net, segment, extent, update_formats)
-    if isinstance(extent, Objects):
+    if isinstance(extent, ObjectSet):
         return _objects_again(net, segment, extent)
     raise _Lost("only the latest state is served")
 
 
-def _fetch_range(net: Network, segment: Segment, span: Span) -> str:
+def _fetch_range(net: Network, segment: Segment, span: MigrationWindow) -> str:
     by_range.sync(net, span.window, progress=False)
     return _compared(segment, _rows_now(net, segment))
 
 
-def _ids_again(net: Network, segment: Segment, ids: Ids, damaged: set[str]) -> Fetch:
+def _ids_again(net: Network, segment: Segment, ids: IdSet, damaged: set[str]) -> Fetch:
     sources = {} if VERDICTS in damaged else _id_sources(net, segment)
     note = "how the ids were found is lost: id_source is user now" if VERDICTS in damaged else ""
 
@@ -245,20 +245,20 @@ def _id_sources(net: Network, segment: Segment) -> dict[str, str]:
     """How each id was found, from what is left of the segment."""
     if VERDICTS not in segment.files:
         return {}
-    with net.store.place.read(segment.files[VERDICTS].path) as opened:
+    with net.store.location.read(segment.files[VERDICTS].path) as opened:
         rows = pq.read_table(opened, columns=["update_id", "id_source"])
     return dict(zip(rows["update_id"].to_pylist(), rows["id_source"].to_pylist(), strict=True))
 
 
-def _offsets_again(net: Network, segment: Segment, span: OffsetSpan, update_formats: Sequence[UpdateFormat]) -> Fetch:
+def _offsets_again(net: Network, segment: Segment, span: OffsetRange, update_formats: Sequence[UpdateFormat]) -> Fetch:
     known = [*update_formats, *(UpdateFormat(shape=shape) for shape in SHAPES)]  # type: ignore[arg-type]
     participant_id = net.store.participant() or ""
-    wanted = [known_format for known_format in known if by_offset.LedgerView(participant_id, known_format).lane == span.view]
+    wanted = [known_format for known_format in known if by_offset.LedgerView(participant_id, known_format).partition == span.view]
     if not wanted:
         raise _Lost("it was loaded through a filter that is not known here: forget it, and load it through the same filter")
     view = by_offset.open_view(net, wanted[0])
     pruned = net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
-    if span.low < pruned:
+    if span.start < pruned:
         raise _Lost(f"the ledger is pruned through offset {pruned}")
 
     def fetch() -> str:
@@ -269,11 +269,11 @@ def _offsets_again(net: Network, segment: Segment, span: OffsetSpan, update_form
     return fetch
 
 
-def _objects_again(net: Network, segment: Segment, objects: Objects) -> Fetch:
+def _objects_again(net: Network, segment: Segment, objects: ObjectSet) -> Fetch:
     if segment.source == FILE:
         raise _Lost("it was read from a file: forget it, and load the file again")
-    named = segment.stream in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name)
-    load = _named_again(net, segment.stream, objects) if named else _folder_again(net, segment.stream, objects)
+    named = segment.dataset in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name)
+    load = _named_again(net, segment.dataset, objects) if named else _folder_again(net, segment.dataset, objects)
 
     def fetch() -> str:
         load()
@@ -282,33 +282,33 @@ def _objects_again(net: Network, segment: Segment, objects: Objects) -> Fetch:
     return fetch
 
 
-def _named_again(net: Network, stream: str, objects: Objects) -> Callable[[], Frames]:
-    kind: BulkKind = "updates" if stream == BULK_BY_KEY.name else "acs"
+def _named_again(net: Network, dataset: str, objects: ObjectSet) -> Callable[[], Frames]:
+    kind: BulkKind = "updates" if dataset == BULK_BY_KEY.name else "acs"
     return lambda: load_bulk(net, object_keys=sorted(objects.object_keys), kind=kind, progress=False)
 
 
-def _folder_again(net: Network, stream: str, objects: Objects) -> Callable[[], Frames]:
-    """Objects of a listing are read with the rest of their folder; one segment holds those of one folder only."""
+def _folder_again(net: Network, dataset: str, objects: ObjectSet) -> Callable[[], Frames]:
+    """ObjectSet of a listing are read with the rest of their folder; one segment holds those of one folder only."""
     key = ObjectKey.parse(min(objects.object_keys))
-    if stream == BULK.name:
+    if dataset == BULK.name:
         folders = bulk_listing.folders_of_updates(net, Window(key.since, key.until), None)
     else:
         folders = [bulk_listing.snapshot_folder(net, key.since, None)]
     unlisted = objects.object_keys - {task.object_key for folder in folders for task in folder.tasks}
     if unlisted:
         raise _Lost(f"{min(unlisted)} is not listed any more")
-    if stream == BULK.name:
+    if dataset == BULK.name:
         return lambda: load_bulk(net, since=key.since, until=key.until, progress=False)
     return lambda: load_bulk(net, kind="acs", at=key.since, progress=False)
 
 
 def _rows_now(net: Network, segment: Segment) -> int:
     """Rows of all tables in what the segment covered."""
-    stream, extent = STREAMS[segment.stream], segment.extent
-    snapshot = net.store.snapshot(stream, extent)
-    if isinstance(extent, Objects):
+    dataset, extent = DATASETS[segment.dataset], segment.extent
+    snapshot = net.store.snapshot(dataset, extent)
+    if isinstance(extent, ObjectSet):
         return sum(each.rows for each in snapshot.segments)
-    return sum(int(snapshot.scan(table.name).filter(extent.filter()).count_rows()) for table in stream.tables)
+    return sum(int(snapshot.scan(table.name).filter(extent.filter()).count_rows()) for table in dataset.tables)
 
 
 def _compared(segment: Segment, rows: int) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from ledgerframes.datasets.offers.schema import TRANSFER_OFFERS
 from ledgerframes.network import Network
-from ledgerframes.tables.wallet import TRANSFER_OFFERS
 from ledgerframes.wallet import Journal
 
 __all__ = ["load_transfer_offers"]
@@ -46,9 +46,9 @@ def load_transfer_offers(net: Network, *, refresh: bool = True) -> pd.DataFrame:
     >>> len(load_transfer_offers(lf.connect("sandbox", events=400, days=1)))
     0
     """
-    journal = Journal(net.local_folder)
+    journal = Journal(net.local_dir)
     offers = journal.offers()
     if refresh and not net.offline and any(not offer.finished for offer in offers):
         offers = net.wallet.refresh()
-    offers.sort(key=lambda offer: (offer.journalled_at, offer.tracking_id))
-    return TRANSFER_OFFERS.frame([[getattr(offer, name) for name in TRANSFER_OFFERS.column_names] for offer in offers])
+    offers.sort(key=lambda offer: (offer.recorded_at, offer.tracking_id))
+    return TRANSFER_OFFERS.from_rows([[getattr(offer, name) for name in TRANSFER_OFFERS.column_names] for offer in offers])

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from ledgerframes.api.update_format import update_format
+from ledgerframes.datasets import LEDGER_TABLES
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import by_offset
 from ledgerframes.loaders.gathering import UNTIL_INTERRUPTED
 from ledgerframes.network import Network
 from ledgerframes.store import LEDGER
-from ledgerframes.tables import LEDGER_TABLES
 
 __all__ = ["load_updates"]
 
@@ -75,7 +75,7 @@ def load_updates(
     ------
     UsageError
         If the offsets or filters make no sense.
-    PrunedOffset
+    PrunedOffsetError
         If ``after`` lies below the pruning offset; without ``after`` the lost part is a gap in ``frames.coverage``.
     StoreError
         If another participant answers than the one in the store, or its ledger was reset.
@@ -101,16 +101,16 @@ def load_updates(
         parties=parties, templates=templates, interfaces=interfaces, blobs=blobs, shape=shape, topology=topology
     )
     view = by_offset.open_view(net, wanted)
-    low, high = by_offset.checked_bounds(net, view, after, through)
-    asked = view.span(low, high)
+    start, stop = by_offset.checked_bounds(net, view, after, through)
+    asked = view.span(start, stop)
     if net.offline:
         by_offset.require_stored(net, asked)
     else:
         size = net.settings.limits.page_size if page_size is None else page_size
         by_offset.sync(net, view, asked, size, explicit=after is not None, descending=descending, progress=progress)
     if follow:
-        high = _followed(net, view, high, poll_seconds)
-    return Frames(net.store.snapshot(LEDGER, view.span(low, high)), TABLE_NAMES, offsets=(low, high))
+        stop = _followed(net, view, stop, poll_seconds)
+    return Frames(net.store.snapshot(LEDGER, view.span(start, stop)), TABLE_NAMES, offsets=(start, stop))
 
 
 def _followed(net: Network, view: by_offset.LedgerView, after: int, poll_seconds: float) -> int:

@@ -11,8 +11,8 @@ from ledgerframes.analysis import cost
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS, Segment, Span, missing_spans
-from ledgerframes.times import Window, iso
+from ledgerframes.store import EVENTS, MigrationWindow, Segment, plan_missing
+from ledgerframes.windows import Window, iso
 
 
 @dataclass(frozen=True)
@@ -114,15 +114,15 @@ def measure(net: Network, frames: Frames, asked: Window) -> Coverage:
     """
     segments = net.store.segments(EVENTS, asked)
     migrations = net.store.migrations()
-    unsettled = missing_spans(asked, migrations, [segment.extent for segment in segments if segment.final])
-    missing = missing_spans(asked, migrations, [segment.extent for segment in segments])
+    unsettled = plan_missing(asked, migrations, [segment.extent for segment in segments if segment.final])
+    missing = plan_missing(asked, migrations, [segment.extent for segment in segments])
     final, known = _share_outside(asked, unsettled), _share_outside(asked, missing)
     requests = cost.over_time(frames, "1d")
     return Coverage(
         final=final,
         provisional=known - final,
         missing=1 - known,
-        rows=sum(frames.count(table) for table in frames.tables),
+        rows=sum(frames.count_rows(table) for table in frames.tables),
         provisional_rows=_provisional_rows(frames, segments),
         requests=int(requests["requests"].sum()),
         requests_with_cost=int(requests["requests_with_cost"].sum()),
@@ -131,7 +131,7 @@ def measure(net: Network, frames: Frames, asked: Window) -> Coverage:
     )
 
 
-def _share_outside(asked: Window, spans: list[Span]) -> float:
+def _share_outside(asked: Window, spans: list[MigrationWindow]) -> float:
     """The share of a window's time that none of the spans touches; migrations overlap, so times are joined."""
     outside = asked.minus([span.window for span in spans])
     return sum((part.until - part.since for part in outside), timedelta()) / (asked.until - asked.since)
@@ -143,7 +143,7 @@ def _provisional_rows(frames: Frames, segments: list[Segment]) -> int:
 
 
 def _reached(frames: Frames, segments: list[Segment], latest: datetime) -> datetime | None:
-    times = [segment.extent.window.until for segment in segments if segment.final and isinstance(segment.extent, Span)]
+    times = [segment.extent.window.until for segment in segments if segment.final and isinstance(segment.extent, MigrationWindow)]
     for table in ("verdicts", "updates"):
         newest = pc.max(frames.scan(table).to_table(columns=["record_time"])["record_time"]).as_py()
         times += [newest] if newest else []

@@ -8,8 +8,8 @@ from pathlib import Path
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure
-from ledgerframes.store import EVENTS, Snapshot
-from ledgerframes.times import Window, iso
+from ledgerframes.store import EVENTS, StoreSnapshot
+from ledgerframes.windows import Window, iso
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Frozen:
     ----------
     catalog : Path
         The copied catalog.
-    snapshot : Snapshot
+    snapshot : StoreSnapshot
         The segments that answer for the window.
     coverage : Coverage
     """
 
     catalog: Path
-    snapshot: Snapshot
+    snapshot: StoreSnapshot
     coverage: Coverage
 
     def inputs(self) -> list[dict[str, object]]:

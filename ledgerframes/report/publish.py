@@ -23,7 +23,7 @@ from typing import Any
 
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.report.coverage import words
-from ledgerframes.times import iso
+from ledgerframes.windows import iso
 
 logger = logging.getLogger("ledgerframes")
 

@@ -22,7 +22,7 @@ from ledgerframes.report.execute import execute, surroundings
 from ledgerframes.report.freeze import Frozen, freeze
 from ledgerframes.report.page import look_digest, render
 from ledgerframes.report.publish import PAGE, RUN, Shelf
-from ledgerframes.times import Time, Window, iso, window
+from ledgerframes.windows import Time, Window, iso, window
 
 PACKAGES = ("ledgerframes", "pandas", "pyarrow", "matplotlib")
 
@@ -135,7 +135,7 @@ class _Run:
     progress: bool | None
 
     def go(self) -> ReportResult:
-        clock, requests = _Clock(), self.net.requests
+        clock, requests = _Clock(), self.net.request_count
         with self.shelf.aside() as aside:
             with clock.step("load"):
                 load_events(self.net, since=self.asked.since, until=self.asked.until, progress=self.progress)
@@ -147,7 +147,7 @@ class _Run:
             if self.shelf.is_complete(key):
                 self.shelf.show(key)
                 return self._result(key, self.shelf.read_run(key), already=True)
-            run = {**facts, "key": key, "requests_made": self.net.requests - requests}
+            run = {**facts, "key": key, "requests_made": self.net.request_count - requests}
             self._make(aside / "report", frozen, run, clock)
             self.shelf.publish(aside / "report", key)
         return self._result(key, run, already=False)

@@ -15,28 +15,28 @@ from pathlib import Path
 from typing import Any
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.extent import Extent, Ids, Migration, Objects, Range, Stream, microseconds
-from ledgerframes.store.place import unwritable
+from ledgerframes.store.extent import Dataset, Extent, ExtentRange, IdSet, Migration, ObjectSet, microseconds
+from ledgerframes.store.location import unwritable
 from ledgerframes.store.segments import SegmentFile
-from ledgerframes.times import Window
+from ledgerframes.windows import Window
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 120.0
 
 SCHEMA = """
 CREATE TABLE segments (
     segment_id TEXT PRIMARY KEY,
-    stream TEXT NOT NULL,
-    lane TEXT,
-    low INTEGER,
-    high INTEGER,
+    dataset TEXT NOT NULL,
+    partition TEXT,
+    start INTEGER,
+    stop INTEGER,
     status TEXT NOT NULL CHECK (status IN ('final', 'provisional', 'gap')),
     source TEXT NOT NULL,
     fetched_at INTEGER NOT NULL,
     written_by TEXT NOT NULL,
     fingerprint TEXT NOT NULL
 );
-CREATE INDEX segments_by_place ON segments (stream, lane, low);
+CREATE INDEX segments_by_place ON segments (dataset, partition, start);
 CREATE TABLE files (
     segment_id TEXT NOT NULL REFERENCES segments ON DELETE CASCADE,
     table_name TEXT NOT NULL,
@@ -66,13 +66,13 @@ CREATE TABLE migrations (
 
 @dataclass(frozen=True)
 class Segment:
-    """One committed piece of a stream.
+    """One committed piece of a dataset.
 
     Attributes
     ----------
     segment_id : str
-    stream : str
-    extent : Span, OffsetSpan, Moment, Ids or Objects
+    dataset : str
+    extent : MigrationWindow, OffsetRange, Observation, IdSet or ObjectSet
         What it covers, whether or not there were rows.
     status : str
         ``final``; ``provisional`` for the tail that is asked again next time; ``gap`` for what can no longer be asked.
@@ -87,7 +87,7 @@ class Segment:
     """
 
     segment_id: str
-    stream: str
+    dataset: str
     extent: Extent
     status: str
     source: str
@@ -212,32 +212,34 @@ def _create(connection: sqlite3.Connection) -> None:
 
 # -- segments -------------------------------------------------------------------------------------------------------
 
-SEGMENT_COLUMNS = "segment_id, stream, lane, low, high, status, source, fetched_at, written_by"
+SEGMENT_COLUMNS = "segment_id, dataset, partition, start, stop, status, source, fetched_at, written_by"
 FILE_COLUMNS = "table_name, path, rows, bytes, sha256"
 
 
-def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping: Extent | Window | None = None) -> list[Segment]:
-    """The segments of a stream in order of (migration, time), of the shape that this version writes.
+def segments(
+    connection: sqlite3.Connection | None, dataset: Dataset, overlapping: Extent | Window | None = None
+) -> list[Segment]:
+    """The segments of a dataset in order of (migration, time), of the shape that this version writes.
 
     Parameters
     ----------
     connection : Connection or None
         From :meth:`Catalog.reading` or :meth:`Catalog.writing`.
-    stream : Stream
-    overlapping : Span, OffsetSpan, Moment, Ids, Objects or Window, optional
+    dataset : Dataset
+    overlapping : MigrationWindow, OffsetRange, Observation, IdSet, ObjectSet or Window, optional
         Only segments that cover a part of this; a window in any migration.
     """
     if connection is None:
         return []
-    values: list[object] = [stream.name, stream.fingerprint]
-    where = "stream = ? AND fingerprint = ?"
-    if isinstance(overlapping, Range):
-        where += " AND lane = ? AND low < ? AND high > ?"
-        values += [overlapping.lane, overlapping.high, overlapping.low]
+    values: list[object] = [dataset.name, dataset.fingerprint]
+    where = "dataset = ? AND fingerprint = ?"
+    if isinstance(overlapping, ExtentRange):
+        where += " AND partition = ? AND start < ? AND stop > ?"
+        values += [overlapping.partition, overlapping.stop, overlapping.start]
     if isinstance(overlapping, Window):
-        where += " AND low < ? AND high > ?"
+        where += " AND start < ? AND stop > ?"
         values += [microseconds(overlapping.until), microseconds(overlapping.since)]
-    if isinstance(overlapping, Ids | Objects):
+    if isinstance(overlapping, IdSet | ObjectSet):
         where += " AND segment_id IN (SELECT segment_id FROM ids WHERE update_id IN (SELECT value FROM json_each(?)))"
         values.append(json.dumps(sorted(_names(overlapping))))
     # Three queries for all of them, rather than two for each.
@@ -247,56 +249,57 @@ def segments(connection: sqlite3.Connection | None, stream: Stream, overlapping:
         files[segment_id][file[0]] = SegmentFile(*file)
     for segment_id, name in connection.execute(f"SELECT segment_id, update_id FROM ids {inside}", values):  # noqa: S608
         names[segment_id].add(name)
-    rows = connection.execute(f"SELECT {SEGMENT_COLUMNS} FROM segments WHERE {where} ORDER BY lane, low, segment_id", values)  # noqa: S608
-    return [_segment(stream, row, frozenset(names[row[0]]), files[row[0]]) for row in rows]
+    query = f"SELECT {SEGMENT_COLUMNS} FROM segments WHERE {where} ORDER BY partition, start, segment_id"  # noqa: S608
+    rows = connection.execute(query, values)
+    return [_segment(dataset, row, frozenset(names[row[0]]), files[row[0]]) for row in rows]
 
 
-def covered(connection: sqlite3.Connection | None, stream: Stream, window: Window) -> list[Extent]:
-    """What the final segments of a stream cover around a window: quicker than the segments, which have files."""
+def covered(connection: sqlite3.Connection | None, dataset: Dataset, window: Window) -> list[Extent]:
+    """What the final segments of a dataset cover around a window: quicker than the segments, which have files."""
     if connection is None:
         return []
     query = (
-        "SELECT lane, low, high FROM segments "
-        "WHERE stream = ? AND fingerprint = ? AND status != 'provisional' AND low < ? AND high > ?"
+        "SELECT partition, start, stop FROM segments "
+        "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional' AND start < ? AND stop > ?"
     )
-    values = [stream.name, stream.fingerprint, microseconds(window.until), microseconds(window.since)]
-    return [stream.extent(place, frozenset()) for place in connection.execute(query, values)]
+    values = [dataset.name, dataset.fingerprint, microseconds(window.until), microseconds(window.since)]
+    return [dataset.extent(place, frozenset()) for place in connection.execute(query, values)]
 
 
-def held_names(connection: sqlite3.Connection | None, stream: Stream) -> frozenset[str]:
-    """Every update id or object key that the final segments of a stream hold."""
+def held_names(connection: sqlite3.Connection | None, dataset: Dataset) -> frozenset[str]:
+    """Every update id or object key that the final segments of a dataset hold."""
     if connection is None:
         return frozenset()
     query = (
         "SELECT update_id FROM ids JOIN segments USING (segment_id) "
-        "WHERE stream = ? AND fingerprint = ? AND status != 'provisional'"
+        "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional'"
     )
-    return frozenset(name for (name,) in connection.execute(query, [stream.name, stream.fingerprint]))
+    return frozenset(name for (name,) in connection.execute(query, [dataset.name, dataset.fingerprint]))
 
 
-def _segment(stream: Stream, row: Sequence[Any], names: frozenset[str], files: dict[str, SegmentFile]) -> Segment:
-    segment_id, _, lane, low, high, status, source, fetched_at, written_by = row
+def _segment(dataset: Dataset, row: Sequence[Any], names: frozenset[str], files: dict[str, SegmentFile]) -> Segment:
+    segment_id, _, partition, start, stop, status, source, fetched_at, written_by = row
     return Segment(
-        segment_id, stream.name, stream.extent((lane, low, high), names), status, source, fetched_at, written_by, files
+        segment_id, dataset.name, dataset.extent((partition, start, stop), names), status, source, fetched_at, written_by, files
     )
 
 
 def _names(extent: Extent) -> frozenset[str]:
     """The update ids or object keys of an extent; a range has none."""
-    if isinstance(extent, Ids):
+    if isinstance(extent, IdSet):
         return extent.update_ids
-    return extent.object_keys if isinstance(extent, Objects) else frozenset()
+    return extent.object_keys if isinstance(extent, ObjectSet) else frozenset()
 
 
 def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str) -> None:
     """Record a segment with its files."""
     extent = segment.extent
-    place = (None, None, None) if isinstance(extent, Ids) else (extent.lane, extent.low, extent.high)
+    place = (None, None, None) if isinstance(extent, IdSet) else (extent.partition, extent.start, extent.stop)
     connection.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             segment.segment_id,
-            segment.stream,
+            segment.dataset,
             *place,
             segment.status,
             segment.source,

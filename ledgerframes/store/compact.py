@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.extent import STREAMS, Extent, Ids, Span, Stream, from_microseconds
-from ledgerframes.store.place import Place
+from ledgerframes.store.extent import DATASETS, Dataset, Extent, IdSet, MigrationWindow, from_microseconds
+from ledgerframes.store.location import Location
 from ledgerframes.store.segments import ROW_GROUP, SegmentFile, SegmentWriter, file_name
 from ledgerframes.store.store import Store, described, new_segment_id
 from ledgerframes.store.verify import problem_of
@@ -29,11 +29,11 @@ SORTED_BYTES = 16_000_000  # segments of ids are sorted in memory
 
 @dataclass(frozen=True)
 class Compacted:
-    """What compaction has done to one stream, or would do.
+    """What compaction has done to one dataset, or would do.
 
     Attributes
     ----------
-    stream : str
+    dataset : str
     segments_before, segments_after : int
     files_before, files_after : int
     bytes_before : int
@@ -41,7 +41,7 @@ class Compacted:
         None for a dry run: only writing tells.
     """
 
-    stream: str
+    dataset: str
     segments_before: int
     segments_after: int
     files_before: int
@@ -51,7 +51,7 @@ class Compacted:
 
 
 def compact(
-    store: Store, *, target_bytes: int = TARGET_BYTES, streams: Sequence[str] | None = None, dry_run: bool = False
+    store: Store, *, target_bytes: int = TARGET_BYTES, datasets: Sequence[str] | None = None, dry_run: bool = False
 ) -> list[Compacted]:
     """Put small neighbouring segments together, without changing what any reader sees.
 
@@ -64,20 +64,20 @@ def compact(
     store : Store
     target_bytes : int
         Size in bytes that the largest file of a merged segment stays below.
-    streams : sequence of str, optional
-        Names of streams, such as ``ledger``; all by default.
+    datasets : sequence of str, optional
+        Names of datasets, such as ``ledger``; all by default.
     dry_run : bool
         Write nothing; say what would be merged.
 
     Returns
     -------
     list of Compacted
-        One for each stream that has segments. Objects that were named one by one, and those of contracts, are never merged.
+        One for each dataset that has segments. ObjectSet that were named one by one, and those of contracts, are never merged.
 
     Raises
     ------
     UsageError
-        If a stream is unknown, the target is no size, or the store is a frozen snapshot.
+        If a dataset is unknown, the target is no size, or the store is a frozen snapshot.
     IntegrityError
         If a file is not what the catalog promises; what was merged before that stays.
     StoreError
@@ -93,36 +93,36 @@ def compact(
     >>> from ledgerframes.store.compact import compact
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> [(each.stream, each.segments_after <= each.segments_before) for each in compact(net.store)]
+    >>> [(each.dataset, each.segments_after <= each.segments_before) for each in compact(net.store)]
     [('events', True)]
     """
     require_live(store)
     if target_bytes < 1:
         raise UsageError(f"target_bytes={target_bytes} must be 1 or more.")
     results = []
-    for stream in chosen(streams):
-        segments = store.segments(stream)
+    for dataset in choose_datasets(datasets):
+        segments = store.segments(dataset)
         done = []
-        for merge in [] if stream.apart else planned(segments, target_bytes):
-            if new := merge.outlined() if dry_run else _merge(store, stream, merge):
+        for merge in [] if dataset.apart else planned(segments, target_bytes):
+            if new := merge.outlined() if dry_run else _merge(store, dataset, merge):
                 done.append((merge, new))
         if segments:
-            results.append(_counted(stream, segments, done, dry_run))
+            results.append(_counted(dataset, segments, done, dry_run))
     return results
 
 
-def chosen(streams: Sequence[str] | None) -> list[Stream]:
-    """The streams of these names, or all.
+def choose_datasets(datasets: Sequence[str] | None) -> list[Dataset]:
+    """The datasets of these names, or all.
 
     Raises
     ------
     UsageError
-        If there is no such stream.
+        If there is no such dataset.
     """
-    unknown = [name for name in streams or () if name not in STREAMS]
+    unknown = [name for name in datasets or () if name not in DATASETS]
     if unknown:
-        raise UsageError(f"There is no stream {unknown[0]!r}. Streams: {', '.join(STREAMS)}.")
-    return list(STREAMS.values()) if streams is None else [STREAMS[name] for name in dict.fromkeys(streams)]
+        raise UsageError(f"There is no dataset {unknown[0]!r}. Streams: {', '.join(DATASETS)}.")
+    return list(DATASETS.values()) if datasets is None else [DATASETS[name] for name in dict.fromkeys(datasets)]
 
 
 def require_live(store: Store) -> None:
@@ -137,12 +137,12 @@ def require_live(store: Store) -> None:
         raise UsageError("A frozen snapshot is never changed. Run again without snapshot and LEDGERFRAMES_SNAPSHOT.")
 
 
-def _counted(stream: Stream, segments: Sequence[Segment], done: Sequence[tuple[Merge, Segment]], dry_run: bool) -> Compacted:
+def _counted(dataset: Dataset, segments: Sequence[Segment], done: Sequence[tuple[Merge, Segment]], dry_run: bool) -> Compacted:
     gone = [segment for merge, _ in done for segment in merge.segments]
     new = [segment for _, segment in done]
     files, size = _files(segments), _bytes(segments)
     return Compacted(
-        stream=stream.name,
+        dataset=dataset.name,
         segments_before=len(segments),
         segments_after=len(segments) - len(gone) + len(new),
         files_before=files,
@@ -179,7 +179,7 @@ class Merge:
     def takes(self, segment: Segment, target_bytes: int) -> bool:
         """Add one more, if it goes on where these end and there is room."""
         first = self.segments[0]
-        extent = self.extent.joined(segment.extent)
+        extent = self.extent.merge_with(segment.extent)
         if extent is None or segment.source != first.source or _day(segment.extent) != _day(first.extent):
             return False
         sizes = self._sizes + _sizes(segment)
@@ -196,7 +196,7 @@ class Merge:
 
 
 def planned(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
-    """What to merge among the segments of one stream, given in order. Pure.
+    """What to merge among the segments of one dataset, given in order. Pure.
 
     What is provisional or a gap is left alone, and what can never be one, such as snapshots of a moment.
     """
@@ -213,18 +213,18 @@ def planned(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
 
 def _in_order(segments: Sequence[Segment]) -> list[Segment]:
     """Those that may become one side by side: ids have no order but that of their fetching."""
-    if any(isinstance(segment.extent, Ids) for segment in segments):
+    if any(isinstance(segment.extent, IdSet) for segment in segments):
         return sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
     return list(segments)
 
 
 def _limit(segment: Segment, target_bytes: int) -> int:
-    return min(target_bytes, SORTED_BYTES) if isinstance(segment.extent, Ids) else target_bytes
+    return min(target_bytes, SORTED_BYTES) if isinstance(segment.extent, IdSet) else target_bytes
 
 
 def _day(extent: Extent) -> str | None:
     """The UTC day in which it begins, so that days stay apart; offsets and ids have none."""
-    return f"{from_microseconds(extent.low):%Y-%m-%d}" if isinstance(extent, Span) else None
+    return f"{from_microseconds(extent.start):%Y-%m-%d}" if isinstance(extent, MigrationWindow) else None
 
 
 def _sizes(segment: Segment) -> Counter[str]:
@@ -234,42 +234,42 @@ def _sizes(segment: Segment) -> Counter[str]:
 # -- merging --------------------------------------------------------------------------------------------------------
 
 
-def _merge(store: Store, stream: Stream, merge: Merge) -> Segment | None:
+def _merge(store: Store, dataset: Dataset, merge: Merge) -> Segment | None:
     """Write the merged segment, and let it count instead of the others; None if another process has changed one of them."""
     try:
-        segment = _written(store.place, stream, merge)
+        segment = _written(store.location, dataset, merge)
     except IntegrityError:
-        if _still_there(store, stream, merge):
+        if _still_there(store, dataset, merge):
             raise
         return None  # what was replaced meanwhile may be gone from the disk already
     with store.catalog.writing() as connection:
-        replaced = records.replace_segments(connection, merge.segments, segment, stream.fingerprint)
+        replaced = records.replace_segments(connection, merge.segments, segment, dataset.fingerprint)
     if replaced:
-        logger.info("merged %d segments of %s: %s", len(merge.segments), stream.name, segment.extent)
+        logger.info("merged %d segments of %s: %s", len(merge.segments), dataset.name, segment.extent)
         return segment
-    logger.info("another process has changed %s of %s; not merged", segment.extent, stream.name)
+    logger.info("another process has changed %s of %s; not merged", segment.extent, dataset.name)
     for file in segment.files.values():
-        store.place.remove(file.path)
+        store.location.remove(file.path)
     return None
 
 
-def _still_there(store: Store, stream: Stream, merge: Merge) -> bool:
-    present = {segment.segment_id for segment in store.segments(stream)}
+def _still_there(store: Store, dataset: Dataset, merge: Merge) -> bool:
+    present = {segment.segment_id for segment in store.segments(dataset)}
     return all(segment.segment_id in present for segment in merge.segments)
 
 
-def _written(place: Place, stream: Stream, merge: Merge) -> Segment:
+def _written(place: Location, dataset: Dataset, merge: Merge) -> Segment:
     segment_id, oldest = new_segment_id(), min(segment.fetched_at for segment in merge.segments)
     with SegmentWriter(place, file_name(merge.extent, segment_id)) as writer:
-        for table in stream.tables:
+        for table in dataset.tables:
             old = [segment.files[table.name] for segment in merge.segments if table.name in segment.files]
             pieces = _pieces(place, old)
-            for rows in [table.sorted(_one(list(pieces)))] if isinstance(merge.extent, Ids) and old else _full_groups(pieces):
+            for rows in [table.sorted(_one(list(pieces)))] if isinstance(merge.extent, IdSet) and old else _full_groups(pieces):
                 writer.write({table.name: rows})
         files = writer.close()
     for name, rows in sum((_rows(segment) for segment in merge.segments), Counter[str]()).items():
         assert files[name].rows == rows, f"{rows} rows of {name} became {files[name].rows}"
-    segment = described(segment_id, stream, merge.extent, files, status="final", source=merge.segments[0].source)
+    segment = described(segment_id, dataset, merge.extent, files, status="final", source=merge.segments[0].source)
     return replace(segment, fetched_at=oldest)
 
 
@@ -277,7 +277,7 @@ def _rows(segment: Segment) -> Counter[str]:
     return Counter({table: file.rows for table, file in segment.files.items()})
 
 
-def _pieces(place: Place, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
+def _pieces(place: Location, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
     """The rows of files, one row group at a time."""
     for file in files:
         # Without this a damaged file would be given a digest that fits.
@@ -291,7 +291,7 @@ def _pieces(place: Place, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
             raise _damaged(place, file, error) from error
 
 
-def _damaged(place: Place, file: SegmentFile, problem: object) -> IntegrityError:
+def _damaged(place: Location, file: SegmentFile, problem: object) -> IntegrityError:
     return IntegrityError(
         f"{file.path} of {place} is damaged ({problem}), so it is not merged. "
         "`ledgerframes store verify --repair` fetches its range again.",

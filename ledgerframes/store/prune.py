@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ledgerframes.datasets import TABLES
 from ledgerframes.errors import UsageError
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.compact import chosen, require_live
+from ledgerframes.store.compact import choose_datasets, require_live
 from ledgerframes.store.extent import (
     BULK,
     BULK_ACS,
@@ -21,17 +22,16 @@ from ledgerframes.store.extent import (
     EVENTS,
     EVENTS_BY_ID,
     LEDGER,
+    Dataset,
     Extent,
-    Moment,
-    Objects,
-    Span,
-    Stream,
+    MigrationWindow,
+    ObjectSet,
+    Observation,
     microseconds,
 )
-from ledgerframes.store.place import Stored, unwritable
+from ledgerframes.store.location import Stored, unwritable
 from ledgerframes.store.store import Store
-from ledgerframes.tables import TABLES
-from ledgerframes.times import Time, instant, iso
+from ledgerframes.windows import Time, instant, iso
 
 __all__ = ["Pruned", "prune"]
 
@@ -40,7 +40,7 @@ logger = logging.getLogger("ledgerframes")
 GRACE = timedelta(hours=1)
 QUARANTINE = "quarantine"
 # Dropped by default; snapshots of votes and name rules have a time too, but can never be fetched again.
-BY_TIME = tuple(stream.name for stream in (EVENTS, BULK, BULK_BY_KEY, BULK_ACS, BULK_ACS_BY_KEY))
+BY_TIME = tuple(dataset.name for dataset in (EVENTS, BULK, BULK_BY_KEY, BULK_ACS, BULK_ACS_BY_KEY))
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def prune(
     store: Store,
     *,
     before: Time | None = None,
-    streams: Sequence[str] | None = None,
+    datasets: Sequence[str] | None = None,
     grace: timedelta = GRACE,
     quarantine: bool = False,
     dry_run: bool = False,
@@ -81,8 +81,8 @@ def prune(
     store : Store
     before : str, date or datetime, optional
         Whole segments that end at this time or earlier are dropped, and will be fetched again when asked for.
-    streams : sequence of str, optional
-        Which streams `before` is about: ``events``, ``bulk``, ``bulk_acs`` and the last two ``_by_key`` by default. Snapshots of
+    datasets : sequence of str, optional
+        Which datasets `before` is about: ``events``, ``bulk``, ``bulk_acs`` and the last two ``_by_key`` by default. Snapshots of
         votes and name rules are dropped only if named, because they can never be fetched again. Offsets and ids have no time.
     grace : timedelta
         Files written within this time stay: another process may be about to commit them.
@@ -98,7 +98,7 @@ def prune(
     Raises
     ------
     UsageError
-        If a stream is unknown or has no times, the grace time is negative, or the store is a frozen snapshot.
+        If a dataset is unknown or has no times, the grace time is negative, or the store is a frozen snapshot.
     StoreError
         If the store cannot be read or written.
 
@@ -121,13 +121,13 @@ def prune(
     dropped: tuple[Segment, ...] = ()
     if before is not None:
         edge = microseconds(instant(before, "before"))
-        dropped = _dropped(store, _with_times(streams), edge, dry_run)
+        dropped = _dropped(store, _with_times(datasets), edge, dry_run)
         logger.info("dropped %d segments that end before %s", len(dropped), iso(instant(before, "before")))
-    elif streams is not None:
-        raise UsageError("streams says what to drop before a time: give before, too.")
+    elif datasets is not None:
+        raise UsageError("datasets says what to drop before a time: give before, too.")
     loose = left_over(store, besides=dropped)
     if quarantine:
-        loose += store.place.files(QUARANTINE)
+        loose += store.location.files(QUARANTINE)
     oldest = time.time() - grace.total_seconds()
     removed = tuple(stored for stored in loose if stored.written <= oldest)
     kept = tuple(stored for stored in loose if stored.written > oldest)
@@ -142,7 +142,7 @@ def left_over(store: Store, besides: Sequence[Segment] = ()) -> list[Stored]:
     Without a catalog nothing is left over: it may have been moved, and nothing says what counts.
     """
     # The files first: what is committed in between is named by then.
-    found = [stored for table in TABLES for stored in store.place.files(table) if stored.path.endswith(".parquet")]
+    found = [stored for table in TABLES for stored in store.location.files(table) if stored.path.endswith(".parquet")]
     with store.catalog.reading() as connection:
         if connection is None:
             return []
@@ -151,48 +151,48 @@ def left_over(store: Store, besides: Sequence[Segment] = ()) -> list[Stored]:
     return [stored for stored in found if stored.path not in named]
 
 
-def _with_times(streams: Sequence[str] | None) -> list[Stream]:
-    wanted = chosen(BY_TIME if streams is None else streams)
-    for stream in wanted:
-        if stream in (EVENTS_BY_ID, LEDGER):
-            raise UsageError(f"{stream.name} is kept by id or offset, so nothing of it lies before a time. Leave it out.")
+def _with_times(datasets: Sequence[str] | None) -> list[Dataset]:
+    wanted = choose_datasets(BY_TIME if datasets is None else datasets)
+    for dataset in wanted:
+        if dataset in (EVENTS_BY_ID, LEDGER):
+            raise UsageError(f"{dataset.name} is kept by id or offset, so nothing of it lies before a time. Leave it out.")
     return wanted
 
 
-def _dropped(store: Store, streams: Sequence[Stream], edge: int, dry_run: bool) -> tuple[Segment, ...]:
+def _dropped(store: Store, datasets: Sequence[Dataset], edge: int, dry_run: bool) -> tuple[Segment, ...]:
     """Take the segments that end before a time out of the catalog."""
     if dry_run or not store.exists():
         with store.catalog.reading() as connection:
-            return _old(connection, streams, edge)
+            return _old(connection, datasets, edge)
     with store.catalog.writing() as connection:
-        old = _old(connection, streams, edge)
+        old = _old(connection, datasets, edge)
         for segment in old:
             records.remove_segment(connection, segment.segment_id)
         return old
 
 
-def _old(connection: sqlite3.Connection | None, streams: Sequence[Stream], edge: int) -> tuple[Segment, ...]:
-    return tuple(segment for stream in streams for segment in _ending_before(records.segments(connection, stream), edge))
+def _old(connection: sqlite3.Connection | None, datasets: Sequence[Dataset], edge: int) -> tuple[Segment, ...]:
+    return tuple(segment for dataset in datasets for segment in _ending_before(records.segments(connection, dataset), edge))
 
 
 def _ending_before(segments: Sequence[Segment], edge: int) -> list[Segment]:
     """Those that end before a time; a folder of bulk objects of which everything is known stays whole."""
     whole_folders: set[str] = set()
     for segment in segments:
-        if isinstance(segment.extent, Objects) and segment.extent.is_folder and segment.extent.high > edge:
+        if isinstance(segment.extent, ObjectSet) and segment.extent.is_folder and segment.extent.stop > edge:
             whole_folders |= segment.extent.folders
     return [segment for segment in segments if _ends_before(segment.extent, edge, whole_folders)]
 
 
 def _ends_before(extent: Extent, edge: int, whole_folders: set[str]) -> bool:
-    if isinstance(extent, Objects) and not whole_folders.isdisjoint(extent.folders):
+    if isinstance(extent, ObjectSet) and not whole_folders.isdisjoint(extent.folders):
         return False
-    return isinstance(extent, Span | Objects | Moment) and extent.high <= edge
+    return isinstance(extent, MigrationWindow | ObjectSet | Observation) and extent.stop <= edge
 
 
 def _remove(store: Store, files: Sequence[Stored]) -> None:
     try:
         for stored in files:
-            store.place.remove(stored.path)
+            store.location.remove(stored.path)
     except OSError as error:
-        raise unwritable(store.place, error) from error
+        raise unwritable(store.location, error) from error

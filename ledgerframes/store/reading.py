@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.place import Place
+from ledgerframes.store.location import Location
 
 BATCH_ROWS = 8_192  # rows with payloads are large
 GONE = "It was pruned or lost: load again; if that fails too, `ledgerframes store verify --repair`."
@@ -32,7 +32,7 @@ def _row_groups(fragment: ds.Fragment, expression: pc.Expression | None) -> Sequ
 
 
 @contextmanager
-def damage_named(table: str, place: Place | None) -> Iterator[None]:
+def damage_named(table: str, place: Location | None) -> Iterator[None]:
     """A damaged file is the store's fault, with a next step; a bucket that does not answer is not damage."""
     try:
         with place.asking() if place else nullcontext():

@@ -30,7 +30,7 @@ from sqlite3 import Connection
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store.catalog import BUSY_SECONDS, Catalog
-from ledgerframes.store.place import Digesting, Place, Stored
+from ledgerframes.store.location import Digesting, Location, Stored
 
 WRITERS = "writers"
 CLAIM, RENEWED, UPLOAD = "claim", "renewed", "sqlite"
@@ -45,13 +45,13 @@ class RemoteCatalog(Catalog):
 
     Parameters
     ----------
-    place : Place
+    place : Location
         The network's folder.
     name : str
         The catalog's name in it.
     """
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: Location, name: str) -> None:
         self._place = place
         self._copy = local_copy(place, name)
         super().__init__(self._copy.path, f"{place}/{name}")
@@ -83,7 +83,7 @@ class RemoteCatalog(Catalog):
 class LocalCopy:
     """The copy of the catalog that the threads and stores of this process share."""
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: Location, name: str) -> None:
         self.place = place
         self.name = name
         self.path = scratch() / f"{hashlib.sha256(place.uri.encode()).hexdigest()[:16]}.sqlite"
@@ -187,7 +187,7 @@ class LocalCopy:
 class Lease:
     """The right to commit, for the length of a ``with`` block."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Location) -> None:
         self.place = place
         self.owner = uuid.uuid4().hex
         self._put_so_far: set[str] = set()
@@ -309,7 +309,7 @@ def _version(metadata: dict[str, bytes]) -> str:
 
 
 @functools.cache
-def local_copy(place: Place, name: str) -> LocalCopy:
+def local_copy(place: Location, name: str) -> LocalCopy:
     """The one copy of a catalog in this process."""
     return LocalCopy(place, name)
 
@@ -322,7 +322,7 @@ def scratch() -> Path:
     return folder
 
 
-def _busy(place: Place) -> StoreError:
+def _busy(place: Location) -> StoreError:
     return StoreError(
         f"Others have been writing to {place} for {BUSY_SECONDS:.0f} s without a pause. "
         "Run again when they have ended; nothing of this commit was kept.",
@@ -330,7 +330,7 @@ def _busy(place: Place) -> StoreError:
     )
 
 
-def _overtaken(place: Place) -> StoreError:
+def _overtaken(place: Location) -> StoreError:
     return StoreError(
         f"Another process has begun to write to {place}, because this one had not been heard of for {LEASE_SECONDS:.0f} s. "
         "Run again; nothing of this commit was kept.",

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ledgerframes.store.extent import Extent, Ids, Moment, Objects, OffsetSpan, Span, from_microseconds
-from ledgerframes.store.place import Digesting, Place
+from ledgerframes.store.extent import Extent, IdSet, MigrationWindow, ObjectSet, Observation, OffsetRange, from_microseconds
+from ledgerframes.store.location import Digesting, Location
 
 ROW_GROUP = 25_000
 BUFFER = 1_000_000  # bytes: a file here is a Python object, and each piece that goes to it waits for the thread that computes
@@ -49,13 +49,13 @@ class SegmentWriter:
 
     Parameters
     ----------
-    place : Place
+    place : Location
         The network's folder.
     name : str
         Name of the files without their ending; made of numbers, never of text from the network.
     """
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: Location, name: str) -> None:
         self._place = place
         self._name = name
         self._open: dict[str, tuple[pq.ParquetWriter, Digesting]] = {}
@@ -118,7 +118,7 @@ def _with_dictionary(schema: pa.Schema) -> list[str]:
     ]
 
 
-def write_files(place: Place, segment_id: str, extent: Extent, tables: Mapping[str, pa.Table]) -> dict[str, SegmentFile]:
+def write_files(place: Location, segment_id: str, extent: Extent, tables: Mapping[str, pa.Table]) -> dict[str, SegmentFile]:
     """Write the tables of one segment at once; see :class:`SegmentWriter`.
 
     Raises
@@ -137,15 +137,15 @@ def file_name(extent: Extent, segment_id: str) -> str:
 
 
 def _readable(extent: Extent) -> str:
-    if isinstance(extent, Span):
-        return f"m{extent.migration_id}_{_compact(extent.low)}_{_compact(extent.high)}"
-    if isinstance(extent, OffsetSpan):
-        return f"offsets{extent.low}-{extent.high}"
-    if isinstance(extent, Moment):
-        return _compact(extent.low)
-    if isinstance(extent, Objects):
-        return f"objects{len(extent.object_keys)}_{_compact(extent.low)}_{_compact(extent.high)}"
-    assert isinstance(extent, Ids)
+    if isinstance(extent, MigrationWindow):
+        return f"m{extent.migration_id}_{_compact(extent.start)}_{_compact(extent.stop)}"
+    if isinstance(extent, OffsetRange):
+        return f"offsets{extent.start}-{extent.stop}"
+    if isinstance(extent, Observation):
+        return _compact(extent.start)
+    if isinstance(extent, ObjectSet):
+        return f"objects{len(extent.object_keys)}_{_compact(extent.start)}_{_compact(extent.stop)}"
+    assert isinstance(extent, IdSet)
     return f"ids{len(extent.update_ids)}"
 
 

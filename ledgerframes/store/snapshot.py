@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.fs as fs
 
+from ledgerframes.datasets import table as table_spec
+from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.errors import StoreError
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.extent import Ids, Objects, OffsetSpan, Span, from_microseconds, microseconds
-from ledgerframes.store.place import Place
+from ledgerframes.store.extent import IdSet, MigrationWindow, ObjectSet, OffsetRange, from_microseconds, microseconds
+from ledgerframes.store.location import Location
 from ledgerframes.store.reading import GONE
 from ledgerframes.store.segments import SegmentFile
-from ledgerframes.tables import table as table_spec
-from ledgerframes.tables.bookkeeping import COVERAGE
-from ledgerframes.times import Window
+from ledgerframes.windows import Window
 
 # Reading ahead is for object stores: from a disk it takes a quarter longer.
 FROM_DISK = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
@@ -28,20 +28,20 @@ FROM_OBJECT_STORE = ds.ParquetFileFormat()
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class StoreSnapshot:
     """The segments that answer one question; immutable, like the segments themselves."""
 
     network: str
-    place: Place
+    place: Location
     segments: tuple[Segment, ...]
 
     @property
     def ordered(self) -> bool:
         """Whether a scan gives rows in the declared order; segments of ids were written in the order of asking."""
         extents = [segment.extent for segment in self.segments if segment.files]
-        if any(isinstance(extent, Ids) for extent in extents):
+        if any(isinstance(extent, IdSet) for extent in extents):
             return False
-        objects = [extent for extent in extents if isinstance(extent, Objects)]
+        objects = [extent for extent in extents if isinstance(extent, ObjectSet)]
         return all(one.before(next_one) for one, next_one in pairwise(objects))
 
     @property
@@ -91,18 +91,18 @@ class Snapshot:
 
     def coverage(self) -> pd.DataFrame:
         """One row per segment: migration_id, since, until, status, rows, source, fetched_at."""
-        return COVERAGE.frame([_coverage_row(segment) for segment in self.segments])
+        return COVERAGE.from_rows([_coverage_row(segment) for segment in self.segments])
 
 
 def _coverage_row(segment: Segment) -> tuple[object, ...]:
     extent = segment.extent
     place: tuple[object, ...] = (None, None, None, None, None)
-    if isinstance(extent, Span):
+    if isinstance(extent, MigrationWindow):
         place = (extent.migration_id, extent.window.since, extent.window.until, None, None)
-    elif isinstance(extent, Objects):
-        place = (_only(extent.migrations), from_microseconds(extent.low), from_microseconds(extent.high), None, None)
-    elif isinstance(extent, OffsetSpan):
-        place = (None, None, None, extent.low, extent.high)
+    elif isinstance(extent, ObjectSet):
+        place = (_only(extent.migrations), from_microseconds(extent.start), from_microseconds(extent.stop), None, None)
+    elif isinstance(extent, OffsetRange):
+        place = (None, None, None, extent.start, extent.stop)
     return (*place, segment.status, segment.rows, segment.source, from_microseconds(segment.fetched_at))
 
 
@@ -114,15 +114,15 @@ def _only(migrations: tuple[int, int]) -> int | None:
 def _inside(segment: Segment, window: Window) -> bool:
     """Whether every row of a segment lies in the window."""
     extent = segment.extent
-    if not isinstance(extent, Span | Objects):
+    if not isinstance(extent, MigrationWindow | ObjectSet):
         return False
-    return microseconds(window.since) <= extent.low and extent.high <= microseconds(window.until)
+    return microseconds(window.since) <= extent.start and extent.stop <= microseconds(window.until)
 
 
 def _promise(segment: Segment, table: str) -> pc.Expression | None:
     """What is true of every row of a segment, so that a scan can skip its files."""
-    if isinstance(segment.extent, Ids):
+    if isinstance(segment.extent, IdSet):
         return None
-    if isinstance(segment.extent, Objects) and "record_time" not in table_spec(table).column_names:
+    if isinstance(segment.extent, ObjectSet) and "record_time" not in table_spec(table).column_names:
         return None
     return segment.extent.filter()

@@ -10,15 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from ledgerframes.store.place import Place
-from ledgerframes.tables import table as table_spec
-from ledgerframes.tables.bookkeeping import COVERAGE
-from ledgerframes.times import Window
+from ledgerframes.datasets import table as table_spec
+from ledgerframes.datasets.bookkeeping import COVERAGE
+from ledgerframes.store.location import Location
+from ledgerframes.windows import Window
 
-__all__ = ["MemorySource", "Source"]
+__all__ = ["FrameSource", "MemoryFrameSource"]
 
 
-class Source(Protocol):
+class FrameSource(Protocol):
     """Where the rows of Frames are: committed segments of a store, or tables in memory."""
 
     @property
@@ -30,7 +30,7 @@ class Source(Protocol):
         """Whether a scan gives rows in the declared order."""
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> Location | None:
         """Where the files are; None for tables in memory."""
 
     @property
@@ -48,7 +48,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class MemorySource:
+class MemoryFrameSource:
     """Tables that are already in memory, as Arrow."""
 
     tables: dict[str, pa.Table]
@@ -56,7 +56,7 @@ class MemorySource:
     covered: pd.DataFrame | None = None
     ordered: bool = False
     bytes: int = 0
-    place: Place | None = None
+    place: Location | None = None
 
     def scan(self, table: str) -> ds.Dataset:
         """The rows of one table; a table that is not there is empty."""

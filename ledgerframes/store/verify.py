@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.place import Place
+from ledgerframes.store.location import Location
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.store.store import Store
 
@@ -58,7 +58,7 @@ def verify(store: Store, *, quick: bool = False) -> list[Finding]:
     Returns
     -------
     list of Finding
-        One for each file that differs, in the order of the streams and of their segments.
+        One for each file that differs, in the order of the datasets and of their segments.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def verify(store: Store, *, quick: bool = False) -> list[Finding]:
     """
     files = [(segment, file) for segment in store.every_segment() for file in segment.files.values()]
     with ThreadPoolExecutor(READERS) as pool:
-        problems = list(pool.map(lambda each: problem_of(store.place, each[1], quick=quick), files))
+        problems = list(pool.map(lambda each: problem_of(store.location, each[1], quick=quick), files))
     found = [
         Finding(segment, file.table, file.path, problem)
         for (segment, file), problem in zip(files, problems, strict=True)
@@ -91,7 +91,7 @@ def verify(store: Store, *, quick: bool = False) -> list[Finding]:
     return [finding for finding in found if finding.segment.segment_id in counting]
 
 
-def problem_of(place: Place, file: SegmentFile, *, quick: bool = False) -> str | None:
+def problem_of(place: Location, file: SegmentFile, *, quick: bool = False) -> str | None:
     """What is wrong with a file, or None.
 
     Raises

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from ledgerframes.errors import UsageError
 from ledgerframes.store.extent import microseconds
-from ledgerframes.times import MICROSECOND, instant
+from ledgerframes.windows import MICROSECOND, instant
 
 LONGEST_TEXT = 279  # characters: the ledger's own limit is "fewer than 280" (docs/facts.md#wallet-api)
 PLACES = 10  # decimal places of the ledger's numbers, and of our amount columns

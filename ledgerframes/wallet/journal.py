@@ -15,11 +15,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.store.extent import from_microseconds, microseconds
-from ledgerframes.store.place import unwritable
+from ledgerframes.store.location import unwritable
 from ledgerframes.wallet.contents import Contents
-from ledgerframes.wire.wallet import OfferStatus
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 
@@ -37,13 +37,13 @@ CREATE TABLE offers (
     description TEXT NOT NULL,
     expires_at INTEGER NOT NULL,
     expires_in INTEGER,
-    journalled_at INTEGER NOT NULL,
+    recorded_at INTEGER NOT NULL,
     status TEXT NOT NULL DEFAULT 'pending',
     contract_id TEXT,
     transaction_id TEXT,
     failure_kind TEXT,
     withdrawn_reason TEXT,
-    attempts INTEGER NOT NULL DEFAULT 0,
+    attempt_count INTEGER NOT NULL DEFAULT 0,
     open_attempts INTEGER NOT NULL DEFAULT 0,
     first_sent_at INTEGER,
     last_checked_at INTEGER,
@@ -86,10 +86,10 @@ class TransferOffer:
         In coin.
     description : str
     expires_at : datetime
-    journalled_at : datetime
+    recorded_at : datetime
         When it was written down, before the first request.
     first_sent_at, last_checked_at : datetime or None
-    attempts : int
+    attempt_count : int
         Requests that were about to be sent, answered or not.
     open_attempts : int
         Those of them that may have made the offer without our knowing.
@@ -109,10 +109,10 @@ class TransferOffer:
     amount: Decimal
     description: str
     expires_at: datetime
-    journalled_at: datetime
+    recorded_at: datetime
     first_sent_at: datetime | None
     last_checked_at: datetime | None
-    attempts: int
+    attempt_count: int
     open_attempts: int
     last_failure: str | None
     wallet: str
@@ -194,7 +194,7 @@ class Journal:
                 values = [tracking_id, wallet, wallet_user, *(getattr(contents, name) for name in CONTENTS), microseconds(now)]
                 connection.execute(
                     "INSERT INTO offers (tracking_id, wallet, wallet_user, receiver_party_id, amount, description, expires_at, "
-                    "expires_in, journalled_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "expires_in, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     values,
                 )
                 _note(connection, tracking_id, now, "journalled")
@@ -206,7 +206,7 @@ class Journal:
         """Write down that a request is about to go out: from here on the offer may exist."""
         with self._writing() as connection:
             connection.execute(
-                "UPDATE offers SET attempts = attempts + 1, open_attempts = open_attempts + 1, "
+                "UPDATE offers SET attempt_count = attempt_count + 1, open_attempts = open_attempts + 1, "
                 "first_sent_at = coalesce(first_sent_at, ?1), status = CASE WHEN status IN ('refused', 'lapsed') "
                 "THEN 'pending' ELSE status END WHERE tracking_id = ?2",
                 [microseconds(now), tracking_id],
@@ -347,7 +347,7 @@ def _note(connection: sqlite3.Connection, tracking_id: str, now: datetime, what:
 def _offer(row: Any) -> TransferOffer:
     values = {name: row[name] for name in TransferOffer.__dataclass_fields__}
     values["amount"] = Decimal(row["amount"])
-    for name in ("expires_at", "journalled_at", "first_sent_at", "last_checked_at"):
+    for name in ("expires_at", "recorded_at", "first_sent_at", "last_checked_at"):
         values[name] = None if row[name] is None else from_microseconds(row[name])
     return TransferOffer(**values)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.wallet import Wallet
-from ledgerframes.errors import NotFound, OfferUnresolved, UsageError
+from ledgerframes.errors import NotFoundError, OfferUnresolvedError, UsageError
 from ledgerframes.wallet.contents import checked_contents, checked_tracking_id, require_future
 from ledgerframes.wallet.journal import Journal, TransferOffer
 from ledgerframes.wallet.submission import Submission
@@ -97,7 +97,7 @@ class OffersWallet(Wallet):
             If the amount is a float.
         UsageError
             If an argument makes no sense, or the tracking id was used for other contents; nothing was sent.
-        OfferUnresolved
+        OfferUnresolvedError
             If the offer was not made or that is not known; it names the tracking id and the call that goes on.
 
         Notes
@@ -126,7 +126,7 @@ class OffersWallet(Wallet):
         ------
         UsageError
             If the journal does not have it, or it was sent to another wallet.
-        OfferUnresolved
+        OfferUnresolvedError
             If the offer was not made or that is not known.
         """
         return self._settled(self.journal.get(tracking_id), self._user())
@@ -141,15 +141,15 @@ class OffersWallet(Wallet):
 
         Raises
         ------
-        OfferUnresolved
+        OfferUnresolvedError
             When all have been tried and some are still unresolved; the rest are done.
         """
         waiting = [offer.tracking_id for offer in self._own() if offer.status == "pending"]
-        failures: list[OfferUnresolved] = []
+        failures: list[OfferUnresolvedError] = []
         for tracking_id in waiting:
             try:
                 self.resume(tracking_id)
-            except OfferUnresolved as error:
+            except OfferUnresolvedError as error:
                 logger.warning("%s", error)
                 failures.append(error)
         offers = [self.journal.get(tracking_id) for tracking_id in waiting]
@@ -157,7 +157,7 @@ class OffersWallet(Wallet):
         open_failures = [error for error in failures if error.tracking_id in unresolved]
         if open_failures:
             first = open_failures[0]
-            raise OfferUnresolved(
+            raise OfferUnresolvedError(
                 f"{len(open_failures)} of {len(waiting)} offers are still unresolved. The first: {first} "
                 "Then go on with all: net.wallet.resume_all().",
                 tracking_id=first.tracking_id,
@@ -176,10 +176,10 @@ class OffersWallet(Wallet):
             The whole journal, the oldest first.
         """
         for offer in self._own():
-            if not offer.finished and offer.attempts:
+            if not offer.finished and offer.attempt_count:
                 try:
                     self.journal.found(offer.tracking_id, self.offer_status(offer.tracking_id), self._clock())
-                except NotFound:
+                except NotFoundError:
                     self.journal.not_found(offer.tracking_id, self._clock())
         return self.journal.offers()
 

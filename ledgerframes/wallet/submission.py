@@ -7,21 +7,21 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from ledgerframes.api.transport import tries
-from ledgerframes.api.wallet import Wallet, may_pass
+from ledgerframes.api.wallet import Wallet, retryable
+from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import (
-    Busy,
-    Conflict,
+    BusyError,
+    ConflictError,
     DecodeError,
     LedgerframesError,
-    NotFound,
-    OfferUnresolved,
+    NotFoundError,
+    OfferUnresolvedError,
     ServiceError,
     TransportError,
 )
-from ledgerframes.times import iso
 from ledgerframes.wallet.contents import Contents
 from ledgerframes.wallet.journal import Journal, TransferOffer
-from ledgerframes.wire.wallet import OfferStatus
+from ledgerframes.windows import iso
 
 __all__ = ["Submission"]
 
@@ -31,7 +31,7 @@ LOOKS = 4
 SKEW = timedelta(hours=1)
 # Answers that say that this very request made no offer: 408 and 5xx do not say so.
 BAD_CONTENTS = (400, 413, 415, 422)
-CONFLICT = "Conflict 409"
+CONFLICT = "ConflictError 409"
 WITHOUT_EFFECT = (*BAD_CONTENTS, 401, 403, 404, 405, 429)
 
 
@@ -61,12 +61,12 @@ class Submission:
 
         Raises
         ------
-        OfferUnresolved
+        OfferUnresolvedError
             If it was not made, or that is not known.
         """
         try:
             return self._asked_or_sent(offer)
-        except OfferUnresolved:
+        except OfferUnresolvedError:
             raise
         except LedgerframesError as error:
             raise self._unresolved(offer.tracking_id, error) from error
@@ -103,7 +103,7 @@ class Submission:
         else:
             return self._journal.found(tracking_id, OfferStatus(status="created", contract_id=contract_id), self._clock())
         # On 429 the rule is to send again, and the answer to that tells as much as the status would.
-        found = None if isinstance(failure, Busy) else self._found(tracking_id)
+        found = None if isinstance(failure, BusyError) else self._found(tracking_id)
         if found is None:
             raise failure
         return found
@@ -121,13 +121,13 @@ class Submission:
         """Write down an answer without effect; it is an end unless an earlier request may have made the offer."""
         refused = error.status in BAD_CONTENTS
         offer = self._journal.answered(tracking_id, _in_short(error), self._clock(), refused=refused)
-        if offer.open_attempts or offer.exists or isinstance(error, Busy):
+        if offer.open_attempts or offer.exists or isinstance(error, BusyError):
             return
         call = _call(tracking_id)
         next_step = (
             f"For another offer, use a new tracking id; to try this one again, {call}." if refused else f"Then go on: {call}."
         )
-        raise OfferUnresolved(
+        raise OfferUnresolvedError(
             f"Offer {tracking_id} was not made. {error} {next_step}",
             tracking_id=tracking_id,
             outcome="refused",
@@ -140,7 +140,7 @@ class Submission:
         try:
             return self._looked_up(tracking_id)
         except (ServiceError, TransportError, DecodeError) as error:
-            if isinstance(error, NotFound) or _look_again(error):
+            if isinstance(error, NotFoundError) or _look_again(error):
                 return None
             raise
 
@@ -171,7 +171,7 @@ class Submission:
                 if texts and made.amount.amount == meant.amount:
                     return
                 self._journal.answered(tracking_id, CONFLICT, self._clock(), refused=True)
-                raise OfferUnresolved(
+                raise OfferUnresolvedError(
                     f"Offer {tracking_id} was not made: its tracking id was used elsewhere, for an offer of {made.amount.amount} "
                     f"to {made.receiver}. Use a new tracking id.",
                     tracking_id=tracking_id,
@@ -192,12 +192,12 @@ class Submission:
         if now < offer.expires_at:
             return None
         if offer.open_attempts:
-            with suppress(NotFound):  # which is the wallet's word that it does not have it
+            with suppress(NotFoundError):  # which is the wallet's word that it does not have it
                 return self._looked_up(tracking_id)
         lapsed = not offer.open_attempts or now >= offer.expires_at + SKEW
         self._journal.not_found(tracking_id, now, lapsed=lapsed)
         later = f"It may still turn up within {SKEW}; then ask again: {_call(tracking_id)}."
-        raise OfferUnresolved(
+        raise OfferUnresolvedError(
             f"Offer {tracking_id} expired at {iso(offer.expires_at)} before the wallet had it, and is not sent any more. "
             + ("Make a new offer with a new tracking id." if lapsed else later),
             tracking_id=tracking_id,
@@ -206,9 +206,9 @@ class Submission:
         )
 
     @staticmethod
-    def _unresolved(tracking_id: str, error: LedgerframesError) -> OfferUnresolved:
+    def _unresolved(tracking_id: str, error: LedgerframesError) -> OfferUnresolvedError:
         call = _call(tracking_id)
-        return OfferUnresolved(
+        return OfferUnresolvedError(
             f"It is not known whether offer {tracking_id} was made. {error} Then go on: {call}; that cannot make it twice.",
             tracking_id=tracking_id,
             status=error.status if isinstance(error, ServiceError) else 0,
@@ -227,11 +227,11 @@ def _in_short(error: LedgerframesError) -> str:
 
 def _send_again(error: Exception) -> bool | float:
     """Whether the same tracking id is sent again: on 429, and whenever the outcome is still open."""
-    if isinstance(error, ServiceError) and not error.may_pass:
-        return isinstance(error, Conflict) or error.status not in WITHOUT_EFFECT
-    return isinstance(error, DecodeError) or may_pass(error)
+    if isinstance(error, ServiceError) and not error.retryable:
+        return isinstance(error, ConflictError) or error.status not in WITHOUT_EFFECT
+    return isinstance(error, DecodeError) or retryable(error)
 
 
 def _look_again(error: Exception) -> bool | float:
     """Whether the status is asked again: on 404 too, because it may lag behind the creation (docs/facts.md#offer-status-lag)."""
-    return isinstance(error, NotFound | DecodeError) or may_pass(error)
+    return isinstance(error, NotFoundError | DecodeError) or retryable(error)

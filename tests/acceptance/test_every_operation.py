@@ -15,10 +15,10 @@ import ledgerframes as lf
 from ledgerframes.api.operations import OPERATIONS, Operation
 from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import event_format, update_format
+from ledgerframes.datasets.ledger.wire import decode_page
 from ledgerframes.errors import ServiceError
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.times import instant
-from ledgerframes.wire.ledger import decode_page
+from ledgerframes.windows import instant
 
 ANY = event_format()
 EVERYTHING = update_format(shape="ledger_effects")
@@ -37,7 +37,7 @@ DAR = b"PK\x03\x04" + b"0" * 64
 FILTER = {"filter": {"filtersForAnyParty": {"cumulative": []}}, "verbose": True}
 
 
-class Place:
+class Location:
     """A network, and things in it that operations ask for."""
 
     def __init__(self, store: Path) -> None:
@@ -82,7 +82,7 @@ def is_page(answer: Any) -> bool:
     return len(decode_page(answer.body).updates or []) > 0
 
 
-Proof = Callable[[Place], object]
+Proof = Callable[[Location], object]
 PROOFS: dict[str, Proof] = {
     "ledger.get_updates_page": lambda at: is_page(
         at.ledger.get_updates_page({"updateFormat": EVERYTHING.as_json(), "endOffsetInclusive": at.end})
@@ -203,20 +203,20 @@ ONLY_SENT = {
 }
 
 
-def a_user(at: Place) -> str:
+def a_user(at: Location) -> str:
     answer = at.ledger.authenticated_user()
     return str(answer.get("user", answer)["id"])
 
 
-def a_rare_template(at: Place) -> str:
+def a_rare_template(at: Location) -> str:
     contracts = lf.load_active_contracts(at.net)
     counts = contracts.groupby(["package_name", "template_name"]).size().sort_values()
     return ":".join(counts.index[0])
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    yield Place(tmp_path_factory.mktemp("store"))
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Location]:
+    yield Location(tmp_path_factory.mktemp("store"))
 
 
 def key(operation: Operation) -> str:
@@ -229,7 +229,7 @@ def test_every_operation_is_proved_or_said_not_to_be() -> None:
 
 
 @pytest.mark.parametrize("name", PROOFS)
-def test_operation(place: Place, name: str) -> None:
+def test_operation(place: Location, name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         try:

@@ -24,7 +24,7 @@ SYNC = f"""
 import os, signal, sys
 import ledgerframes as lf
 from ledgerframes.loaders import by_range
-from ledgerframes.store import place, remote, segments
+from ledgerframes.store import location, remote, segments
 by_range.SEGMENT_BYTES = 100_000
 remote.LEASE_SECONDS, remote.ROUNDING = 1.0, 1.0
 
@@ -47,12 +47,12 @@ MOMENTS = {{
     "in the middle of a segment": lambda: dying(segments.SegmentWriter, "write", 4, after=True),
     "between files and commit": lambda: dying(remote.LocalCopy, "publish", 6),
     "in the middle of the upload": lambda: setattr(remote.shutil, "copyfileobj", die),
-    "before the copy": lambda: dying(place.Place, "copy", 3),
-    "after the copy": lambda: dying(place.Place, "copy", 1, after=True),
+    "before the copy": lambda: dying(location.Location, "copy", 3),
+    "after the copy": lambda: dying(location.Location, "copy", 1, after=True),
     "never": lambda: None,
 }}
 MOMENTS[sys.argv[2]]()
-net = lf.connect("sandbox", store=sys.argv[1], page_size=40, parallel=2, **{WORLD!r})
+net = lf.connect("sandbox", store=sys.argv[1], page_size=40, max_concurrency=2, **{WORLD!r})
 lf.load_events(net, **{WHOLE!r})
 """
 MOMENTS = [

@@ -24,7 +24,7 @@ from ledgerframes.errors import UsageError, WorkerError
 from ledgerframes.loaders import workers
 from ledgerframes.loaders.workers import run
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import BULK_BY_KEY, EVENTS, Stream
+from ledgerframes.store import BULK_BY_KEY, EVENTS, Dataset
 
 WORLD = {"events": 1500, "days": 2}
 WHOLE = {"since": "2026-11-07", "until": "2026-11-09"}
@@ -64,7 +64,7 @@ def assert_equal(frames: lf.Frames, expected: dict[str, pd.DataFrame]) -> None:
         pd.testing.assert_frame_equal(frames.read(name), frame, obj=name)
 
 
-def kill_one(net: lf.Network, stream: Stream, victims: Callable[[], list[int]]) -> threading.Thread:
+def kill_one(net: lf.Network, stream: Dataset, victims: Callable[[], list[int]]) -> threading.Thread:
     """Kill a worker as soon as the first segment was committed, when others are certainly under way."""
 
     def wait_and_kill() -> None:
@@ -101,8 +101,8 @@ def test_a_pool_of_processes_reads_the_same(
     slowed(monkeypatch)
     monkeypatch.setattr("ledgerframes.loaders.bulk_reading.cores", lambda: 2)
     seen: set[int] = set()
-    committed = net.store.add
-    monkeypatch.setattr(net.store, "add", lambda *given: (seen.update(pool_processes()), committed(*given))[1])
+    committed = net.store.add_segment
+    monkeypatch.setattr(net.store, "add_segment", lambda *given: (seen.update(pool_processes()), committed(*given))[1])
     assert_equal(lf.load_bulk(net, paths=objects), here)
     assert len(seen) >= 2
 
@@ -131,7 +131,7 @@ def test_a_given_pool_that_breaks_keeps_what_was_committed(tmp_path: Path, objec
         lf.load_bulk(net, paths=objects, executor=pool)
     killer.join()
     pool.shutdown(kill_workers=True)
-    done = net.store.holds(BULK_BY_KEY)
+    done = net.store.committed_keys(BULK_BY_KEY)
     assert 0 < len(done) < len(list(objects.iterdir()))
     assert_equal(lf.load_bulk(net, paths=objects, executor=ThreadPoolExecutor(1)), here)
 

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ledgerframes.frames import Frames, MemorySource
-from ledgerframes.tables import TABLES
-from ledgerframes.times import Window
+from ledgerframes.datasets import TABLES
+from ledgerframes.frames import Frames, MemoryFrameSource
+from ledgerframes.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)
 WINDOW = Window(DAY, DAY + timedelta(days=1))
@@ -53,7 +53,7 @@ def frames_of(events: list[Event], window: Window | None = WINDOW) -> Frames:
     tables = {
         name: pa.Table.from_pylist([_filled(name, row) for row in rows[name]], schema=TABLES[name].schema) for name in TABLES
     }
-    return Frames(MemorySource(tables), list(TABLES), window=window)
+    return Frames(MemoryFrameSource(tables), list(TABLES), window=window)
 
 
 def _filled(name: str, row: dict[str, Any]) -> dict[str, Any]:
@@ -83,11 +83,13 @@ def _rows(event: Event) -> list[tuple[str, dict[str, Any]]]:
             ("views", {**head, "view_id": view_id, "parent_view_id": view_id - 1 if view_id else None, "informees": informees})
         )
         for number, (threshold, parties) in enumerate(quorums):
-            rows.append(("quorums", {**head, "view_id": view_id, "quorum": number, "threshold": threshold, "parties": parties}))
+            rows.append(
+                ("quorums", {**head, "view_id": view_id, "quorum_index": number, "threshold": threshold, "parties": parties})
+            )
     if event.cost is not None:
         rows.append(("traffic", {**head, "total_traffic_cost": event.cost, "envelope_count": len(event.envelopes)}))
     for number, (cost, view_ids) in enumerate(event.envelopes):
-        rows.append(("envelopes", {**head, "envelope": number, "traffic_cost": cost, "view_ids": view_ids}))
+        rows.append(("envelopes", {**head, "envelope_index": number, "traffic_cost": cost, "view_ids": view_ids}))
     rows += [
         ("activity_records", {**head, "round_number": 7, "party": party, "weight": weight}) for party, weight in event.activity
     ]
@@ -101,7 +103,7 @@ def _verdict(event: Event, time: datetime, is_visible: bool) -> dict[str, Any]:
         "submitting_participant_uid": event.participant,
         "submitting_parties": event.parties,
         "view_count": len(event.views),
-        "body_visible": is_visible,
+        "update_visible": is_visible,
         "id_source": event.source,
     }
 

@@ -18,15 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ledgerframes as lf
+from ledgerframes.datasets import TABLES
+from ledgerframes.datasets.bookkeeping import COVERAGE
+from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.frames import Frames, MemorySource
+from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.store import BULK
 from ledgerframes.store.compact import compact
-from ledgerframes.tables import TABLES
-from ledgerframes.tables.bookkeeping import COVERAGE
-from ledgerframes.tables.bulk import ACTIVE_CONTRACTS
-from ledgerframes.times import Window
+from ledgerframes.windows import Window
 
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 START = datetime(2026, 11, 8, tzinfo=UTC)
@@ -162,12 +162,12 @@ def tree_frames(
     nodes = pa.Table.from_pylist(rows, schema=TABLES["tree_events"].schema)
     if covered is None and window is not None:
         covered = coverage_of((window.since, window.until, "final"))
-    source = MemorySource({"tree_events": nodes}, covered=covered)
+    source = MemoryFrameSource({"tree_events": nodes}, covered=covered)
     return Frames(source, ["updates", "tree_events", "reassignments"], window=window)
 
 
 def coverage_of(*parts: tuple[datetime, datetime, str]) -> pd.DataFrame:
-    return COVERAGE.frame([(4, since, until, None, None, status, 1, "host", END) for since, until, status in parts])
+    return COVERAGE.from_rows([(4, since, until, None, None, status, 1, "host", END) for since, until, status in parts])
 
 
 def ids(contracts: pd.DataFrame) -> list[str]:
@@ -328,7 +328,7 @@ def test_the_unsettled_end_of_the_sandbox_is_refused(frames: Frames) -> None:
 
 
 def test_frames_of_ids_or_of_a_participant_are_refused(tmp_path: Path) -> None:
-    net = lf.connect("sandbox", events=400, days=1, store=tmp_path, parallel=1)
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path, max_concurrency=1)
     by_id = lf.load_events(net, update_ids=lf.load_updates(net).ledger_updates["update_id"].head(3))
     with pytest.raises(CoverageError, match="these frames lack"):
         lf.active_contracts_at(by_id, END)
@@ -385,7 +385,7 @@ def test_a_hole_is_still_one_when_its_neighbours_are_merged(tmp_path: Path) -> N
     def states() -> list[bool]:
         """For each hour, whether the state is said to be known."""
         frames = lf.load_bulk(net, during="2026-11-08", partial=True)
-        assert frames.failed
+        assert frames.failed_objects
         known = []
         for hour in range(1, 24):
             try:
@@ -395,6 +395,6 @@ def test_a_hole_is_still_one_when_its_neighbours_are_merged(tmp_path: Path) -> N
         return known
 
     before = states()
-    assert compact(net.store)[0].segments_after < len(net.store.holds(BULK))
+    assert compact(net.store)[0].segments_after < len(net.store.committed_keys(BULK))
     assert states() == before
     assert not any(before)

@@ -60,7 +60,7 @@ def test_a_period_that_is_none_is_refused(sample, every):
 
 
 def test_too_many_periods_are_refused(build):
-    from ledgerframes.times import instant
+    from ledgerframes.windows import instant
 
     frames = build([], window=type(build([]).window)(instant("2026-01-01"), instant("2026-02-01")))
     with pytest.raises(UsageError, match="2,678,400 periods"):

@@ -56,5 +56,5 @@ def test_docstrings_name_every_column_in_order(module, name):
 
 @pytest.mark.parametrize("module", [cost, verdict])
 def test_every_column_has_a_meaning(module):
-    assert all(column.meaning.endswith(".") for columns in module.COLUMNS.values() for column in columns)
+    assert all(column.description.endswith(".") for columns in module.COLUMNS.values() for column in columns)
     assert all("coverage" in [column.name for column in columns] for columns in module.COLUMNS.values())

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.errors import NotFound, StoreError, Unreachable, UsageError
+from ledgerframes.errors import HostUnreachableError, NotFoundError, StoreError, UsageError
 
 CONTENT = bytes(range(256)) * 40_000
 KEY = "2026-01-29T00:00:00Z~2026-01-30T00:00:00Z/updates_compact_json_0.zstd"
@@ -76,7 +76,7 @@ def test_what_broke_off_is_gone_on_with_or_begun_again(tmp_path: Path, answers: 
 
 
 def test_a_service_that_always_breaks_off_is_given_up(tmp_path: Path) -> None:
-    with network(tmp_path, [broken], []) as net, pytest.raises(Unreachable):
+    with network(tmp_path, [broken], []) as net, pytest.raises(HostUnreachableError):
         net.history.bulk_download(KEY, tmp_path / "object")
 
 
@@ -85,7 +85,7 @@ def test_an_object_that_is_not_there(tmp_path: Path) -> None:
         return httpx.Response(404, json={"error": "no such object"})
 
     with network(tmp_path, [missing], []) as net:
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFoundError):
             net.history.bulk_download(KEY, tmp_path / "object")
         with pytest.raises(UsageError):
             net.history.bulk_download("", tmp_path / "object")

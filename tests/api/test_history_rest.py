@@ -10,7 +10,7 @@ import pytest
 from answering import Handler, answering
 
 import ledgerframes as lf
-from ledgerframes.errors import BadRequest, DecodeError, Internal, NotFound, UsageError
+from ledgerframes.errors import BadRequestError, DecodeError, InternalServerError, NotFoundError, UsageError
 
 
 def network(handler: Handler, **overrides: Any) -> lf.Network:
@@ -87,7 +87,7 @@ def test_what_is_no_key_is_refused(key: str) -> None:
         network(lambda _: pytest.fail("sent")).history.bulk_object(key)
 
 
-@pytest.mark.parametrize(("status", "kind"), [(404, NotFound), (400, BadRequest), (500, Internal)])
+@pytest.mark.parametrize(("status", "kind"), [(404, NotFoundError), (400, BadRequestError), (500, InternalServerError)])
 def test_refusals(status: int, kind: type[Exception]) -> None:
     history = network(lambda _: httpx.Response(status, json={"error": "it is so"}), retries=0).history
     for call in (history.name_rules, history.price_votes, lambda: history.bulk_object("key")):

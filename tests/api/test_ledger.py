@@ -15,18 +15,18 @@ import ledgerframes as lf
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.operations import OPERATIONS, Operation
 from ledgerframes.api.update_format import event_format, update_format
+from ledgerframes.datasets.state.wire import Completion
 from ledgerframes.errors import (
-    ContractNotFound,
+    ContractNotFoundError,
     CoverageError,
-    LedgerUnavailable,
-    NotFound,
-    NotOffered,
-    NotVisible,
-    TooManyElements,
-    UpdateNotFound,
+    LedgerNotFoundError,
+    LedgerUnavailableError,
+    NotFoundError,
+    TooManyElementsError,
+    UnsupportedOperationError,
+    UpdateNotFoundError,
     UsageError,
 )
-from ledgerframes.wire.ledger_state import Completion
 
 LEDGER = [entry for entry in OPERATIONS if entry.api == "ledger"]
 UNKNOWN_ROUTE = httpx.Response(404, text="The requested resource could not be found.")
@@ -169,7 +169,7 @@ def test_writes_are_passed_on_as_they_are_and_sent_once(
     assert sent(seen) == expected
     assert call(ledger(answering(b""))) is None
     failing = ledger(answering({"code": "SERVICE_NOT_RUNNING", "errorCategory": 1, "cause": "down", "context": {}}, status=503))
-    with pytest.raises(LedgerUnavailable):
+    with pytest.raises(LedgerUnavailableError):
         call(failing)
     assert failing.transport.requests == 1
 
@@ -271,9 +271,9 @@ def test_a_network_without_the_ledger_says_what_to_set() -> None:
 def test_a_network_counts_the_requests_of_its_ledger() -> None:
     transport = httpx.MockTransport(answering({"offset": 0}))
     net = lf.connect("sandbox", ledger_url=URL, transport=transport, requests_per_second=0)
-    assert net.requests == 0
+    assert net.request_count == 0
     assert net.ledger.ledger_end() == 0
-    assert net.requests == 1
+    assert net.request_count == 1
 
 
 # -- refusals ------------------------------------------------------------------------------------------------------------
@@ -283,14 +283,14 @@ def test_recorded_refusals_arrive_as_their_class(fixtures: Path) -> None:
     def recorded(name: str) -> Handler:
         return answering(json.loads((fixtures / name).read_text())["details"]["response"], status=404)
 
-    with pytest.raises(ContractNotFound):
+    with pytest.raises(ContractNotFoundError):
         ledger(recorded("events_by_contract_id_404.json")).events_by_contract_id("00aa", event_format())
-    with pytest.raises(NotVisible):
+    with pytest.raises(LedgerNotFoundError):
         ledger(recorded("user_rights_404.json")).user_rights("nobody")
     made = json.loads((fixtures / "made" / "canton_errors.json").read_text())
-    with pytest.raises(UpdateNotFound):
+    with pytest.raises(UpdateNotFoundError):
         ledger(answering(made["not_found_http_404"], status=404)).update_by_id("1220", EVERYTHING)
-    with pytest.raises(TooManyElements, match="active_contracts_page"):
+    with pytest.raises(TooManyElementsError, match="active_contracts_page"):
         ledger(answering(made["too_many_http_413"], status=413)).active_contracts(event_format(), active_at_offset=1)
 
 
@@ -315,10 +315,10 @@ def test_an_operation_newer_than_the_participant_says_so() -> None:
     it = ledger(older("3.4.2", seen))
     for _ in range(2):
         with pytest.raises(
-            NotOffered, match=r"get_updates_page .* needs ledger API 3\.5, this participant runs 3\.4\.2\."
+            UnsupportedOperationError, match=r"get_updates_page .* needs ledger API 3\.5, this participant runs 3\.4\.2\."
         ) as caught:
             it.get_updates_page({"updateFormat": EVERYTHING})
-    assert isinstance(caught.value, NotFound)
+    assert isinstance(caught.value, NotFoundError)
     assert (caught.value.needs, caught.value.runs) == ("3.5", "3.4.2")
     assert seen.count("/v2/version") == 1
 
@@ -328,14 +328,14 @@ def test_an_operation_newer_than_the_participant_says_so() -> None:
     [("3.5.14", r"does not have .*, though it runs 3\.5\.14"), ("SNAPSHOT", "needs ledger API"), (None, "is no ledger API")],
 )
 def test_an_operation_that_should_be_there_says_so(version: str | None, message: str) -> None:
-    with pytest.raises(NotOffered, match=message):
+    with pytest.raises(UnsupportedOperationError, match=message):
         ledger(older(version, [])).get_updates_page({"updateFormat": EVERYTHING})
 
 
 def test_a_version_that_is_not_there_is_a_plain_not_found() -> None:
-    with pytest.raises(NotFound, match="/v2/version") as caught:
+    with pytest.raises(NotFoundError, match="/v2/version") as caught:
         ledger(older(None, [])).version()
-    assert not isinstance(caught.value, NotOffered)
+    assert not isinstance(caught.value, UnsupportedOperationError)
 
 
 def test_a_wrong_method_on_a_known_path_is_an_operation_not_offered() -> None:
@@ -343,7 +343,7 @@ def test_a_wrong_method_on_a_known_path_is_an_operation_not_offered() -> None:
         version = httpx.Response(200, json={"version": "3.4.0"})
         return version if request.url.path.endswith("/version") else httpx.Response(405, text="Method Not Allowed")
 
-    with pytest.raises(NotOffered, match=r"needs ledger API 3\.5"):
+    with pytest.raises(UnsupportedOperationError, match=r"needs ledger API 3\.5"):
         ledger(handler).active_contracts_page(event_format())
 
 

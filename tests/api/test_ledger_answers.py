@@ -14,11 +14,11 @@ from answering import URL, answering, completion, ledger
 
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.update_format import event_format
+from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
+from ledgerframes.datasets.state.wire import Completion, one_of
 from ledgerframes.errors import (
     DecodeError,
 )
-from ledgerframes.wire.ledger import OffsetCheckpoint
-from ledgerframes.wire.ledger_state import Completion, one_of
 
 
 def test_version_as_recorded(fixtures: Path) -> None:

@@ -16,15 +16,15 @@ from ledgerframes.settings import Limits
 
 Handler = Callable[[httpx.Request], httpx.Response]
 GENERAL = {
-    400: errors.BadRequest,
-    401: errors.NotAuthenticated,
-    403: errors.NotPermitted,
-    404: errors.NotFound,
-    413: errors.BadRequest,
-    429: errors.Busy,
-    500: errors.Internal,
-    503: errors.Unavailable,
-    504: errors.Unavailable,
+    400: errors.BadRequestError,
+    401: errors.AuthenticationError,
+    403: errors.PermissionDeniedError,
+    404: errors.NotFoundError,
+    413: errors.BadRequestError,
+    429: errors.BusyError,
+    500: errors.InternalServerError,
+    503: errors.ServiceUnavailableError,
+    504: errors.ServiceUnavailableError,
 }
 
 
@@ -50,18 +50,18 @@ def made(fixtures: Path) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "may_pass"),
+    ("name", "kind", "retryable"),
     [
-        ("pruned_http_400", errors.PrunedOffset, False),
-        ("page_token_http_400", errors.InvalidPageToken, False),
-        ("after_end_http_400", errors.OffsetAfterEnd, True),
-        ("not_found_http_404", errors.UpdateNotFound, False),
-        ("unauthenticated_http_401", errors.LedgerNotAuthenticated, False),
-        ("permission_denied_http_403", errors.LedgerNotPermitted, False),
-        ("too_many_http_413", errors.TooManyElements, False),
+        ("pruned_http_400", errors.PrunedOffsetError, False),
+        ("page_token_http_400", errors.InvalidPageTokenError, False),
+        ("after_end_http_400", errors.OffsetAfterEndError, True),
+        ("not_found_http_404", errors.UpdateNotFoundError, False),
+        ("unauthenticated_http_401", errors.LedgerAuthenticationError, False),
+        ("permission_denied_http_403", errors.LedgerPermissionDeniedError, False),
+        ("too_many_http_413", errors.TooManyElementsError, False),
     ],
 )
-def test_each_known_refusal_has_its_class(made: dict[str, Any], name: str, kind: type[LedgerError], may_pass: bool) -> None:
+def test_each_known_refusal_has_its_class(made: dict[str, Any], name: str, kind: type[LedgerError], retryable: bool) -> None:
     status, content = int(name.rpartition("_")[2]), made[name]
     error = refused(status, content)
     assert type(error) is kind
@@ -72,12 +72,12 @@ def test_each_known_refusal_has_its_class(made: dict[str, Any], name: str, kind:
     assert error.correlation_id is None
     assert error.resources == tuple(tuple(pair) for pair in content["resources"])
     assert (error.endpoint, error.host, error.status) == ("POST /v2/thing", "one.invalid", status)
-    assert error.may_pass is may_pass
+    assert error.retryable is retryable
 
 
 def test_pruned_says_from_where_the_ledger_can_be_read(made: dict[str, Any]) -> None:
     error = refused(400, made["pruned_http_400"])
-    assert isinstance(error, errors.PrunedOffset)
+    assert isinstance(error, errors.PrunedOffsetError)
     assert error.earliest_offset == 17
     assert "after=17" in str(error)
     assert error.definite_answer is False
@@ -107,86 +107,89 @@ def test_the_list_limit_is_explained(made: dict[str, Any]) -> None:
 @pytest.mark.parametrize("code", ["PARTICIPANT_BACKPRESSURE", "MAXIMUM_NUMBER_OF_STREAMS", "HEAP_MEMORY_OVER_LIMIT"])
 def test_overload_is_409_and_tried_again(code: str) -> None:
     error = refused(409, body(code, 2))
-    assert type(error) is errors.Overloaded
-    assert isinstance(error, errors.Busy)
-    assert not isinstance(error, errors.Conflict)
+    assert type(error) is errors.OverloadedError
+    assert isinstance(error, errors.BusyError)
+    assert not isinstance(error, errors.ConflictError)
     answers = [httpx.Response(409, json=body(code, 2)), httpx.Response(200, json={})]
     assert transport(lambda _: answers.pop(0)).get("/thing").body == b"{}"
 
 
 def test_what_exists_is_409_and_not_tried_again() -> None:
     sender = transport(lambda _: httpx.Response(409, json=body("PARTY_ALREADY_EXISTS", 10)))
-    with pytest.raises(errors.AlreadyExists) as caught:
+    with pytest.raises(errors.AlreadyExistsError) as caught:
         sender.get("/thing")
-    assert isinstance(caught.value, errors.Conflict)
+    assert isinstance(caught.value, errors.ConflictError)
     assert sender.requests == 1
 
 
 @pytest.mark.parametrize(
-    ("category", "status", "kind", "may_pass"),
+    ("category", "status", "kind", "retryable"),
     [
-        (1, 503, errors.LedgerUnavailable, True),
-        (3, 504, errors.LedgerUnavailable, True),
-        (4, 500, errors.LedgerInternal, False),
-        (5, 400, errors.InvalidRequest, False),
-        (6, 401, errors.LedgerNotAuthenticated, False),
-        (7, 403, errors.LedgerNotPermitted, False),
-        (8, 400, errors.InvalidRequest, False),
-        (9, 400, errors.WrongState, False),
-        (11, 404, errors.NotVisible, False),
-        (12, 400, errors.OffsetAfterEnd, True),
-        (14, 501, errors.LedgerInternal, False),
+        (1, 503, errors.LedgerUnavailableError, True),
+        (3, 504, errors.LedgerUnavailableError, True),
+        (4, 500, errors.LedgerInternalError, False),
+        (5, 400, errors.InvalidRequestError, False),
+        (6, 401, errors.LedgerAuthenticationError, False),
+        (7, 403, errors.LedgerPermissionDeniedError, False),
+        (8, 400, errors.InvalidRequestError, False),
+        (9, 400, errors.InvalidLedgerStateError, False),
+        (11, 404, errors.LedgerNotFoundError, False),
+        (12, 400, errors.OffsetAfterEndError, True),
+        (14, 501, errors.LedgerInternalError, False),
     ],
 )
 def test_a_code_that_nobody_knows_goes_by_its_category(
-    category: int, status: int, kind: type[LedgerError], may_pass: bool
+    category: int, status: int, kind: type[LedgerError], retryable: bool
 ) -> None:
     error = refused(status, body("NEVER_SEEN", category))
     assert type(error) is kind
-    assert error.may_pass is may_pass
+    assert error.retryable is retryable
     assert "NEVER_SEEN: it is so" in str(error)
 
 
 @pytest.mark.parametrize(
-    ("status", "grpc", "kind", "may_pass"),
+    ("status", "grpc", "kind", "retryable"),
     [
-        (429, 8, errors.Overloaded, True),
-        (499, 1, errors.LedgerUnavailable, True),
-        (500, 13, errors.LedgerInternal, True),
-        (409, 10, errors.Overloaded, True),
-        (409, 6, errors.AlreadyExists, False),
-        (418, 2, errors.InvalidRequest, False),
+        (429, 8, errors.OverloadedError, True),
+        (499, 1, errors.LedgerUnavailableError, True),
+        (500, 13, errors.LedgerInternalError, True),
+        (409, 10, errors.OverloadedError, True),
+        (409, 6, errors.AlreadyExistsError, False),
+        (418, 2, errors.InvalidRequestError, False),
     ],
 )
-def test_without_a_category_the_status_decides(status: int, grpc: int, kind: type[LedgerError], may_pass: bool) -> None:
+def test_without_a_category_the_status_decides(status: int, grpc: int, kind: type[LedgerError], retryable: bool) -> None:
     error = refused(status, body("NA", -1, grpcCodeValue=grpc))
     assert type(error) is kind
-    assert error.may_pass is may_pass
+    assert error.retryable is retryable
 
 
 @pytest.mark.parametrize("code", ["NEGATIVE_OFFSET", "NON_POSITIVE_OFFSET"])
 def test_bad_offsets(code: str) -> None:
-    assert type(refused(400, body(code))) is errors.InvalidOffset
+    assert type(refused(400, body(code))) is errors.InvalidOffsetError
 
 
 @pytest.mark.parametrize("code", ["TEMPLATES_OR_INTERFACES_NOT_FOUND", "PACKAGE_NAMES_NOT_FOUND"])
 def test_unknown_templates(code: str) -> None:
     error = refused(404, body(code, 11))
-    assert type(error) is errors.UnknownTemplate
+    assert type(error) is errors.UnknownTemplateError
     assert "package-name:Module:Entity" in str(error)
 
 
 def test_a_token_that_ended_is_not_overload() -> None:
     error = refused(409, body("ACCESS_TOKEN_EXPIRED", 2))
-    assert type(error) is errors.LedgerNotAuthenticated
-    assert not error.may_pass
+    assert type(error) is errors.LedgerAuthenticationError
+    assert not error.retryable
 
 
 def test_recorded_refusals(fixtures: Path) -> None:
-    for name, kind in (("events_by_contract_id_404", errors.ContractNotFound), ("user_rights_404", errors.NotVisible)):
+    for name, kind in (
+        ("events_by_contract_id_404", errors.ContractNotFoundError),
+        ("user_rights_404", errors.LedgerNotFoundError),
+    ):
         error = refused(404, json.loads((fixtures / f"{name}.json").read_text())["details"]["response"])
         assert type(error) is kind
-        assert isinstance(error, errors.NotFound)
+        assert isinstance(error, errors.NotFoundError)
         assert error.resources[0][0].startswith("ErrorResource(")
         assert error.definite_answer is False
 
@@ -194,7 +197,7 @@ def test_recorded_refusals(fixtures: Path) -> None:
 def test_a_text_400_keeps_its_text(fixtures: Path) -> None:
     text = (fixtures / "malformed_body_400.txt").read_text()
     error = refused(400, text)
-    assert type(error) is errors.InvalidRequest
+    assert type(error) is errors.InvalidRequestError
     assert (error.code, error.category, error.cause) == ("", -1, text.strip())
     assert "Missing required field" in str(error)
 
@@ -202,14 +205,14 @@ def test_a_text_400_keeps_its_text(fixtures: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "text", "kind"),
     [
-        (400, "<html>bad gateway</html>", errors.BadRequest),
-        (502, "<html>bad gateway</html>", errors.Unavailable),
-        (503, "upstream connect error", errors.Unavailable),
-        (429, "local_rate_limited", errors.Busy),
-        (404, "The requested resource could not be found.", errors.NotFound),
-        (403, '{"error": "not here"}', errors.NotPermitted),
-        (400, '["strange"]', errors.BadRequest),
-        (401, "", errors.NotAuthenticated),
+        (400, "<html>bad gateway</html>", errors.BadRequestError),
+        (502, "<html>bad gateway</html>", errors.ServiceUnavailableError),
+        (503, "upstream connect error", errors.ServiceUnavailableError),
+        (429, "local_rate_limited", errors.BusyError),
+        (404, "The requested resource could not be found.", errors.NotFoundError),
+        (403, '{"error": "not here"}', errors.PermissionDeniedError),
+        (400, '["strange"]', errors.BadRequestError),
+        (401, "", errors.AuthenticationError),
     ],
 )
 def test_what_stands_before_the_participant_answers_as_any_service(status: int, text: str, kind: type[ServiceError]) -> None:
@@ -226,7 +229,7 @@ def test_what_stands_before_the_participant_answers_as_any_service(status: int, 
 )
 def test_a_refusal_out_of_shape_is_still_one(content: dict[str, Any]) -> None:
     error = refused(400, content)
-    assert type(error) is errors.InvalidRequest
+    assert type(error) is errors.InvalidRequestError
     assert error.code == "X"
     assert error.retry_after is None
 
@@ -245,7 +248,7 @@ def test_the_header_goes_before_the_words() -> None:
 
 def test_every_class_has_a_next_step_and_the_general_class_of_its_status() -> None:
     kinds = {*BY_CODE.values(), *BY_CATEGORY.values(), *BY_STATUS.values()}
-    general = set(GENERAL.values()) | {errors.Conflict}
+    general = set(GENERAL.values()) | {errors.ConflictError}
     for kind in kinds:
         assert NEXT_STEP[kind].endswith(".")
         assert issubclass(kind, LedgerError)

@@ -13,7 +13,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.api.tokens import hide_tokens, token_expiry, token_source
-from ledgerframes.errors import BadRequest, LedgerNotAuthenticated, UsageError
+from ledgerframes.errors import BadRequestError, LedgerAuthenticationError, UsageError
 from ledgerframes.settings import load_settings
 
 SECRET = "very-secret-token"
@@ -128,7 +128,7 @@ def test_a_token_inside_a_callable_is_not_shown() -> None:
 
 def test_what_looks_like_a_token_is_taken_out_of_texts() -> None:
     assert hide_tokens(f"Bearer {jwt(sub='a')}: no") == "Bearer [token]: no"
-    with pytest.raises(BadRequest) as caught:
+    with pytest.raises(BadRequestError) as caught:
         network([], 400, f"Invalid value for: header {jwt(sub='a')}").ledger.ledger_end()
     assert "eyJ" not in str(caught.value) + str(vars(caught.value))
 
@@ -144,10 +144,10 @@ def test_an_expired_token_is_told_by_the_refusal() -> None:
     redacted = json.dumps(
         {"code": "NA", "cause": "A security-sensitive error has been received", "errorCategory": -1, "context": {}}
     )
-    with pytest.raises(LedgerNotAuthenticated, match=r"expired at 2023-11-14 22:13:20 UTC"):
+    with pytest.raises(LedgerAuthenticationError, match=r"expired at 2023-11-14 22:13:20 UTC"):
         network([], 401, redacted, token=expired).ledger.ledger_end()
-    with pytest.raises(LedgerNotAuthenticated, match="No token was sent"):
+    with pytest.raises(LedgerAuthenticationError, match="No token was sent"):
         network([], 401, redacted).ledger.ledger_end()
-    with pytest.raises(LedgerNotAuthenticated) as caught:
+    with pytest.raises(LedgerAuthenticationError) as caught:
         network([], 401, redacted, token=jwt(exp=4_000_000_000)).ledger.ledger_end()
     assert "expired" not in str(caught.value)

@@ -17,22 +17,22 @@ import ledgerframes as lf
 from ledgerframes.api.history import Cursor
 from ledgerframes.api.transport import Pace, Transport, _trusted, host_of
 from ledgerframes.errors import (
-    BadRequest,
-    Busy,
-    Conflict,
+    AuthenticationError,
+    BadRequestError,
+    BusyError,
+    ConflictError,
     DecodeError,
-    Internal,
-    NotAuthenticated,
-    NotFound,
-    NotPermitted,
+    HostUnreachableError,
+    InternalServerError,
+    NotFoundError,
+    PermissionDeniedError,
+    RequestTimeoutError,
     ServiceError,
-    Timeout,
-    Unavailable,
-    Unreachable,
+    ServiceUnavailableError,
     UsageError,
 )
 from ledgerframes.settings import Limits
-from ledgerframes.times import instant
+from ledgerframes.windows import instant
 
 Handler = Callable[[httpx.Request], httpx.Response]
 ONE, TWO = "http://one.invalid/api", "http://two.invalid/api"
@@ -50,17 +50,17 @@ def history(handler: Handler, **overrides: object) -> lf.Network:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (400, BadRequest),
-        (401, NotAuthenticated),
-        (403, NotPermitted),
-        (404, NotFound),
-        (405, BadRequest),
-        (409, Conflict),
-        (429, Busy),
-        (500, Internal),
-        (502, Unavailable),
-        (503, Unavailable),
-        (504, Unavailable),
+        (400, BadRequestError),
+        (401, AuthenticationError),
+        (403, PermissionDeniedError),
+        (404, NotFoundError),
+        (405, BadRequestError),
+        (409, ConflictError),
+        (429, BusyError),
+        (500, InternalServerError),
+        (502, ServiceUnavailableError),
+        (503, ServiceUnavailableError),
+        (504, ServiceUnavailableError),
     ],
 )
 def test_every_bad_status_has_its_error_with_facts_and_next_step(status: int, kind: type[ServiceError]) -> None:
@@ -82,7 +82,7 @@ def test_every_bad_status_has_its_error_with_facts_and_next_step(status: int, ki
     ],
 )
 def test_errors_that_are_not_json_are_put_into_one_line(body: str, shown: str) -> None:
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(ServiceUnavailableError) as caught:
         transport(lambda _: httpx.Response(503, text=body)).get("/thing")
     assert caught.value.detail == shown
 
@@ -115,13 +115,13 @@ def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
 
 def test_tries_are_bounded() -> None:
     sender = transport(lambda _: httpx.Response(503), retries=2)
-    with pytest.raises(Unavailable):
+    with pytest.raises(ServiceUnavailableError):
         sender.get("/thing")
     assert sender.requests == 3
 
 
 def test_retry_after_is_kept() -> None:
-    with pytest.raises(Busy) as caught:
+    with pytest.raises(BusyError) as caught:
         transport(lambda _: httpx.Response(429, headers={"Retry-After": "7"}), retries=0).get("/thing")
     assert caught.value.retry_after == 7.0
 
@@ -140,7 +140,7 @@ def test_another_host_is_not_asked_about_what_the_first_has_answered() -> None:
         asked.append(request.url.host)
         return httpx.Response(404)
 
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         transport(handler, ONE, TWO).get("/thing")
     assert asked == ["one.invalid"]
 
@@ -152,9 +152,9 @@ def test_timeout_and_broken_connection_name_host_and_next_step() -> None:
     def broken(request: httpx.Request) -> httpx.Response:
         raise httpx.RemoteProtocolError("peer closed connection", request=request)
 
-    with pytest.raises(Timeout, match=r"one\.invalid did not answer GET /thing within 60 s\. Raise timeout"):
+    with pytest.raises(RequestTimeoutError, match=r"one\.invalid did not answer GET /thing within 60 s\. Raise timeout"):
         transport(late).get("/thing")
-    with pytest.raises(Unreachable, match=r"no whole answer to GET /thing \(peer closed connection\)\. Check the URL"):
+    with pytest.raises(HostUnreachableError, match=r"no whole answer to GET /thing \(peer closed connection\)\. Check the URL"):
         transport(broken).get("/thing")
 
 
@@ -185,7 +185,7 @@ def test_no_more_requests_at_once_than_allowed() -> None:
             under_way -= 1
         return httpx.Response(200, json={})
 
-    sender = transport(handler, parallel=2)
+    sender = transport(handler, max_concurrency=2)
     threads = [threading.Thread(target=sender.get, args=("/thing",)) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -259,7 +259,7 @@ def test_any_text_is_one_segment_of_the_path() -> None:
         return httpx.Response(404, json={"error": "no"})
 
     for update_id in ("a/b", "../v2/updates", "a?b#c", "%2F"):
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFoundError):
             history(handler).history.event(update_id)
     paths = [path.split(b"?")[0] for path in seen]
     assert paths == [
@@ -293,7 +293,7 @@ def test_html_with_status_200_is_a_decode_error() -> None:
 
 
 def test_retries_are_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG), pytest.raises(Unavailable):
+    with caplog.at_level(logging.DEBUG), pytest.raises(ServiceUnavailableError):
         history(lambda _: httpx.Response(503), token="very-secret", retries=1).history.events()
     assert "one.invalid" in caplog.text
     assert "very-secret" not in caplog.text
@@ -312,7 +312,7 @@ def test_half_a_body_is_no_answer(streamed: bool) -> None:
     body = b'{"events":[]}'
     content = iter([body]) if streamed else body
     answer = httpx.Response(200, content=content, headers={"Content-Length": "1000"})
-    with pytest.raises(Unreachable, match="no whole answer"):
+    with pytest.raises(HostUnreachableError, match="no whole answer"):
         history(lambda _: answer, retries=0).history.events()
 
 
@@ -345,14 +345,20 @@ def served(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.mark.loopback
 @pytest.mark.parametrize("served", [HalfAnAnswer], indirect=True)
 def test_half_a_body_over_a_real_socket(served: str) -> None:
-    with lf.connect("sandbox", history_url=served, retries=0) as net, pytest.raises(Unreachable, match="no whole answer"):
+    with (
+        lf.connect("sandbox", history_url=served, retries=0) as net,
+        pytest.raises(HostUnreachableError, match="no whole answer"),
+    ):
         net.history.events()
 
 
 @pytest.mark.loopback
 @pytest.mark.parametrize("served", [Silence], indirect=True)
 def test_a_host_that_never_answers_over_a_real_socket(served: str) -> None:
-    with lf.connect("sandbox", history_url=served, retries=0, timeout=0.2) as net, pytest.raises(Timeout, match=r"within 0\.2 s"):
+    with (
+        lf.connect("sandbox", history_url=served, retries=0, timeout=0.2) as net,
+        pytest.raises(RequestTimeoutError, match=r"within 0\.2 s"),
+    ):
         net.history.events()
 
 
@@ -360,6 +366,6 @@ def test_a_host_that_never_answers_over_a_real_socket(served: str) -> None:
 def test_a_host_that_is_down_over_a_real_socket() -> None:
     with (
         lf.connect("sandbox", history_url="http://127.0.0.1:1", retries=0) as net,
-        pytest.raises(Unreachable, match="Check the URL"),
+        pytest.raises(HostUnreachableError, match="Check the URL"),
     ):
         net.history.events()

@@ -94,7 +94,7 @@ class Host:
     @staticmethod
     def _gateway() -> tuple[str, str, bytes, int]:
         body = b"<html><body>503</body></html>"
-        return "503 Service Unavailable", "text/html", body, len(body)
+        return "503 Service ServiceUnavailableError", "text/html", body, len(body)
 
     @staticmethod
     def _half() -> tuple[str, str, bytes, int]:

@@ -174,7 +174,7 @@ def test_host_that_is_down(run: Run, tmp_path: Path) -> None:
 def test_errors_of_a_service_carry_their_facts(run: Run, host: Any) -> None:
     host.mode = "gateway"
     document = run("--profile", "live", "sync", "events", *DAY, "--json").document
-    assert (document["error"], document["status"], document["endpoint"]) == ("Unavailable", 503, "POST /v0/events")
+    assert (document["error"], document["status"], document["endpoint"]) == ("ServiceUnavailableError", 503, "POST /v0/events")
 
 
 @pytest.mark.loopback

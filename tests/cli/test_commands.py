@@ -16,9 +16,9 @@ from ledgerframes.cli import lab, report
 from ledgerframes.cli.app import app
 from ledgerframes.cli.failures import MEANINGS
 from ledgerframes.cli.options import COMMON
+from ledgerframes.datasets import EVENT_TABLES, TABLES
 from ledgerframes.report import REPORTS, ReportResult
 from ledgerframes.sandbox import Faults
-from ledgerframes.tables import EVENT_TABLES, TABLES
 
 Run = Callable[..., Any]
 
@@ -151,7 +151,7 @@ def test_store_info(run: Run) -> None:
 
 def test_tables(run: Run) -> None:
     listed = run("tables").out
-    assert all(f"{table.name} " in listed and table.row in listed for table in TABLES.values())
+    assert all(f"{table.name} " in listed and table.row_description in listed for table in TABLES.values())
     assert [table["name"] for table in run("tables", "--json").document] == list(TABLES)
 
 
@@ -159,8 +159,8 @@ def test_one_table(run: Run) -> None:
     traffic = TABLES["traffic"]
     shown = run("tables", "traffic").out
     for column in traffic.columns:
-        assert column.meaning in shown
-        assert f"({column.source})" in shown
+        assert column.description in shown
+        assert f"({column.reference})" in shown
         assert f"[{column.unit}]" in shown or not column.unit
     assert [column["name"] for column in run("tables", "traffic", "--json").document["columns"]] == list(traffic.column_names)
 

@@ -16,7 +16,7 @@ from ledgerframes import doctor
 from ledgerframes.api.transport import Probe
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.serve import make_server
-from ledgerframes.settings import Limits, Settings, World, load_settings
+from ledgerframes.settings import Limits, SandboxShape, Settings, load_settings
 
 Run = Callable[..., Any]
 
@@ -45,7 +45,7 @@ def test_nothing_is_left_behind(run: Run, tmp_path: Path) -> None:
 def test_each_setting_says_where_it_came_from(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ledgerframes.toml").write_text(
         '[live]\nhistory_url = "http://127.0.0.1:9/api?key=geheim"\ntoken = "geheim"\n'
-        "page_size = 7\nretries = 1\n[live.limits]\nparallel = 2\n"
+        "page_size = 7\nretries = 1\n[live.limits]\nmax_concurrency = 2\n"
     )
     monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "8")
     ran = run("doctor", "--profile", "live", "--offline", "--store", tmp_path / "here", "--json")
@@ -54,7 +54,7 @@ def test_each_setting_says_where_it_came_from(run: Run, tmp_path: Path, monkeypa
     assert rows["store"] == (str(tmp_path / "here"), "command line")
     assert rows["page_size"] == ("8", "LEDGERFRAMES_PAGE_SIZE")
     assert rows["retries"] == ("1", "ledgerframes.toml, [live]")
-    assert rows["parallel"] == ("2", "ledgerframes.toml, [live]")
+    assert rows["max_concurrency"] == ("2", "ledgerframes.toml, [live]")
     assert rows["timeout"] == ("60.0", "default")
     assert rows["token"] == (doctor.SECRET, "ledgerframes.toml, [live]")
     assert "geheim" not in ran.out + ran.err
@@ -62,8 +62,8 @@ def test_each_setting_says_where_it_came_from(run: Run, tmp_path: Path, monkeypa
 
 def test_every_setting_is_shown() -> None:
     shown = {row.name for row in doctor.settings_in_use(load_settings(), {})}
-    fields = {*Settings.model_fields, *Limits.model_fields, *World.model_fields}
-    assert shown == fields - {"limits", "world"}
+    fields = {*Settings.model_fields, *Limits.model_fields, *SandboxShape.model_fields}
+    assert shown == fields - {"limits", "sandbox"}
 
 
 # -- store --------------------------------------------------------------------------------------------------------

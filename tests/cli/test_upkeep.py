@@ -30,8 +30,8 @@ def net(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Network]:
 
 
 def parquet(net: Network) -> list[Path]:
-    assert net.store.place.local
-    return sorted(net.store.place.local.rglob("*.parquet"))
+    assert net.store.location.local
+    return sorted(net.store.location.local.rglob("*.parquet"))
 
 
 def damaged(net: Network, table: str = "traffic") -> Path:
@@ -50,7 +50,7 @@ def aged(net: Network) -> None:
 
 
 def test_compact_merges_and_says_what(run: Run, net: Network) -> None:
-    planned = run("store", "compact", "--dry-run", "--json").document["streams"][0]
+    planned = run("store", "compact", "--dry-run", "--json").document["datasets"][0]
     assert planned["segments_after"] < planned["segments_before"]
     assert "Nothing was written." in run("store", "compact", "--dry-run").out
     done = run("store", "compact")
@@ -62,11 +62,11 @@ def test_compact_merges_and_says_what(run: Run, net: Network) -> None:
 
 
 def test_compact_of_one_stream_and_a_size(run: Run, net: Network) -> None:
-    assert run("store", "compact", "--stream", "ledger", "--json").document["streams"] == []
+    assert run("store", "compact", "--dataset", "ledger", "--json").document["datasets"] == []
     assert "Nothing to merge" in run("store", "compact", "--target-bytes", "1").out
-    ran = run("store", "compact", "--stream", "event")
+    ran = run("store", "compact", "--dataset", "event")
     assert (ran.code, ran.out) == (2, "")
-    assert "There is no stream 'event'" in ran.err
+    assert "There is no dataset 'event'" in ran.err
 
 
 def test_compact_names_a_damaged_file(run: Run, net: Network) -> None:
@@ -199,11 +199,11 @@ def test_nothing_to_drop_asks_nobody(run: Run, net: Network) -> None:
     "wrong",
     [
         ("--before", "soon", "--yes"),
-        ("--stream", "events"),
+        ("--dataset", "events"),
         ("--older-than", "-1"),
         ("--older-than", "nan"),
         ("--older-than", "1e300"),
-        ("--before", "2026-01-01", "--stream", "x"),
+        ("--before", "2026-01-01", "--dataset", "x"),
     ],
 )
 def test_what_makes_no_sense_is_refused(run: Run, net: Network, wrong: tuple[str, ...]) -> None:

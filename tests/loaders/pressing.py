@@ -43,7 +43,7 @@ def follow(folder: Path) -> None:
         for step in range(1, 11):
             time.sleep(0.02)
             box.at((time_now + (pd.Timestamp(end) - time_now) * step / 10).to_pydatetime())
-        while net.store.highest(PAGES) < net.ledger.ledger_end():  # however slow the machine is
+        while net.store.max_position(PAGES) < net.ledger.ledger_end():  # however slow the machine is
             time.sleep(0.05)
         press()
 
@@ -54,8 +54,8 @@ def follow(folder: Path) -> None:
 def load(folder: Path) -> None:
     """Load the history in small segments, and press Ctrl-C while the first is being committed."""
     by_range.SEGMENT_BYTES = 1
-    net = lf.connect("sandbox", **HISTORY, page_size=20, parallel=2, store=folder / "store")
-    add, once = net.store.add, iter([1])
+    net = lf.connect("sandbox", **HISTORY, page_size=20, max_concurrency=2, store=folder / "store")
+    add, once = net.store.add_segment, iter([1])
 
     def interrupting(*arguments: Any) -> None:
         add(*arguments)
@@ -63,7 +63,7 @@ def load(folder: Path) -> None:
             press()
             time.sleep(2)  # this range waits for its commit, and the caller has time to notice
 
-    net.store.add = interrupting  # type: ignore[method-assign]
+    net.store.add_segment = interrupting  # type: ignore[method-assign]
     lf.load_events(net, **WHOLE)
 
 

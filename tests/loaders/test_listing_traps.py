@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.errors import DecodeError, Unavailable
+from ledgerframes.errors import DecodeError, ServiceUnavailableError
 from ledgerframes.loaders import by_range
 from ledgerframes.store import EVENTS
 from ledgerframes.store.extent import microseconds
-from ledgerframes.times import Window, instant
+from ledgerframes.windows import Window, instant
 
 Events = list[dict[str, Any]]
 ASKED = {"since": "2026-11-01", "until": "2026-11-01T01:00:00Z"}
@@ -54,7 +54,9 @@ def service(
 
 
 def connect(store: Path, transport: httpx.MockTransport, **overrides: Any) -> lf.Network:
-    return lf.connect("sandbox", history_url="http://one.invalid", transport=transport, store=store, parallel=1, **overrides)
+    return lf.connect(
+        "sandbox", history_url="http://one.invalid", transport=transport, store=store, max_concurrency=1, **overrides
+    )
 
 
 @pytest.mark.parametrize("page_size", [2, 3, 4, 5, 7])
@@ -91,11 +93,11 @@ def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
         asked += 1
         return httpx.Response(503) if asked > 5 else answers.handler(request)  # type: ignore[return-value]
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(ServiceUnavailableError):
         lf.load_events(connect(tmp_path, httpx.MockTransport(failing), page_size=4, retries=0), **ASKED)
     net = connect(tmp_path, answers, page_size=30)
     (missing,) = net.store.missing(EVENTS, Window(instant(ASKED["since"]), instant(ASKED["until"])))
-    assert missing.low == microseconds(instant("2026-11-01T00:00:09Z")), "three pages of three new events each"
+    assert missing.start == microseconds(instant("2026-11-01T00:00:09Z")), "three pages of three new events each"
     assert len(lf.load_verdicts(net, **ASKED)) == len(events)
 
 

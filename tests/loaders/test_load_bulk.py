@@ -19,11 +19,11 @@ import pytest
 import zstandard
 
 import ledgerframes as lf
-from ledgerframes.errors import CoverageError, IntegrityError, NotFound, StoreError, Unreachable, UsageError
+from ledgerframes.datasets import TABLES
+from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityError, NotFoundError, StoreError, UsageError
 from ledgerframes.loaders import bulk_object
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.store import BULK, BULK_BY_KEY, Objects
-from ledgerframes.tables import TABLES
+from ledgerframes.store import BULK, BULK_BY_KEY, ObjectSet
 
 WORLD = {"events": 900, "days": 3}
 WHOLE = {"since": "2026-11-06", "until": "2026-11-09"}
@@ -75,21 +75,21 @@ def test_objects_hold_what_the_listing_gives(tmp_path: Path, listed: dict[str, p
     assert_equal(tables(frames), listed)
     assert frames.tables == ("updates", "tree_events", "reassignments", "bulk_objects")
     assert frames.bulk_objects["lines"].sum() == len(frames.updates)
-    assert set(frames.bulk_objects["digest_check"]) == {"matched"}
+    assert set(frames.bulk_objects["digest_status"]) == {"matched"}
 
 
 def test_an_object_is_a_segment_and_is_read_once(tmp_path: Path) -> None:
     net = connect(tmp_path)
     frames = lf.load_bulk(net, **DAY)
     extents = [segment.extent for segment in net.store.segments(BULK) if segment.files]
-    assert sorted(key for extent in extents if isinstance(extent, Objects) for key in extent.object_keys) == sorted(
+    assert sorted(key for extent in extents if isinstance(extent, ObjectSet) for key in extent.object_keys) == sorted(
         frames.bulk_objects["object_key"]
     )
-    asked = net.requests
+    asked = net.request_count
     assert len(lf.load_bulk(net, **DAY).updates) == len(frames.updates)
-    assert net.requests == asked
+    assert net.request_count == asked
     lf.load_bulk(net, **WHOLE)
-    assert net.requests > asked
+    assert net.request_count > asked
     assert lf.load_bulk(net, **WHOLE).bulk_objects["object_key"].is_unique
 
 
@@ -180,7 +180,7 @@ def test_a_file_under_another_name_is_known_by_its_bytes(tmp_path: Path, objects
     by_key = lf.load_bulk(other, paths=original)
     again = lf.load_bulk(other, paths=file)
     assert again.bulk_objects["object_key"].tolist() == by_key.bulk_objects["object_key"].tolist()
-    assert len(other.store.holds(BULK_BY_KEY)) == 1
+    assert len(other.store.committed_keys(BULK_BY_KEY)) == 1
 
 
 def test_downloads_are_kept_when_asked(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_range_without_objects_is_empty_and_whole(tmp_path: Path) -> None:
         ("truncated_object", "digest"),
         ("corrupt_object", "digest"),
         ("foreign_object", "something else than updates"),
-        ("bomb_object", "max_expansion"),
+        ("bomb_object", "max_decompression_ratio"),
     ],
 )
 def test_a_bad_object_is_named_and_the_rest_goes_on(tmp_path: Path, fault: str, words: str) -> None:
@@ -330,7 +330,7 @@ def test_a_bad_object_is_named_and_the_rest_goes_on(tmp_path: Path, fault: str, 
     good = connect(tmp_path / "good")
     every = set(lf.load_bulk(good, **WHOLE).bulk_objects["object_key"])
     assert 0 < len(failed) < len(every)
-    assert net.store.holds(BULK) & every == every - failed.keys()
+    assert net.store.committed_keys(BULK) & every == every - failed.keys()
     frames = lf.load_bulk(net, **WHOLE, partial=True)
     assert set(frames.bulk_objects["object_key"]) == every - failed.keys()
     # Where the service gives them right, only those are read.
@@ -348,7 +348,7 @@ def test_a_download_that_breaks_off_goes_on(tmp_path: Path, listed: dict[str, pd
 def test_the_digest_of_nothing_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "ledgerframes"):
         frames = lf.load_bulk(connect(tmp_path, faults=Faults(digest_of_nothing=1)), **DAY)
-    assert set(frames.bulk_objects["digest_check"]) == {"empty_digest"}
+    assert set(frames.bulk_objects["digest_status"]) == {"empty_digest"}
     assert "digest of nothing" in caplog.text
     assert len(frames.updates)
 
@@ -360,17 +360,17 @@ def test_one_object_that_nobody_gives_does_not_stop_the_others(tmp_path: Path, m
 
     def flaky(object_key: str, target: Path) -> Any:
         if object_key == keys[1]:
-            raise Unreachable("broke off")
+            raise HostUnreachableError("broke off")
         return download(object_key, target)
 
     monkeypatch.setattr(net.history, "bulk_download", flaky)
     frames = lf.load_bulk(net, **DAY, partial=True)
-    assert list(frames.failed) == [keys[1]]
+    assert list(frames.failed_objects) == [keys[1]]
     assert "1 bulk objects" in repr(frames)
-    monkeypatch.setattr(net.history, "bulk_download", lambda *_: (_ for _ in ()).throw(Unreachable("down")))
-    with pytest.raises(Unreachable):
+    monkeypatch.setattr(net.history, "bulk_download", lambda *_: (_ for _ in ()).throw(HostUnreachableError("down")))
+    with pytest.raises(HostUnreachableError):
         lf.load_bulk(net, **WHOLE)
-    assert net.store.holds(BULK) >= set(keys) - {keys[1]}
+    assert net.store.committed_keys(BULK) >= set(keys) - {keys[1]}
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ def test_a_key_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> Non
     with pytest.raises(IntegrityError) as caught:
         lf.load_bulk(net, object_keys=[missing, *good])
     assert [key for key, _ in caught.value.failed] == [missing]
-    assert net.store.holds(BULK_BY_KEY) >= set(good)
+    assert net.store.committed_keys(BULK_BY_KEY) >= set(good)
     assert lf.load_bulk(net, object_keys=[missing, *good], partial=True).bulk_objects["object_key"].tolist() == good
 
 
@@ -428,7 +428,7 @@ def damaged(content: bytes) -> dict[str, bytes]:
 def test_files_without_a_digest_are_checked_by_their_frames_and_lines(
     tmp_path: Path, objects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ledgerframes.wire.expand.BLOCK", 40_000)
+    monkeypatch.setattr("ledgerframes.datasets.bulk.expand.BLOCK", 40_000)
     good = sorted(objects.iterdir())[4].read_bytes()
     for number, (words, content) in enumerate(damaged(good).items()):
         file = tmp_path / f"{number}.zstd"
@@ -444,7 +444,7 @@ def test_a_network_without_bulk_storage_says_what_to_do(tmp_path: Path, monkeypa
     net = connect(tmp_path)
 
     def absent(*_: object, **__: object) -> None:
-        raise NotFound("The requested resource could not be found.", status=404)
+        raise NotFoundError("The requested resource could not be found.", status=404)
 
     monkeypatch.setattr(net.history, "bulk_updates", absent)
     with pytest.raises(UsageError, match="load_events"):
@@ -462,4 +462,4 @@ def test_a_digest_in_another_form_is_not_checked(tmp_path: Path, monkeypatch: py
         return page
 
     monkeypatch.setattr(net.history, "bulk_updates", strange)
-    assert set(lf.load_bulk(net, **DAY).bulk_objects["digest_check"]) == {"unknown"}
+    assert set(lf.load_bulk(net, **DAY).bulk_objects["digest_status"]) == {"unknown"}

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.errors import CoverageError, DecodeError, NotFound, Unavailable, UsageError
+from ledgerframes.datasets import TABLES
+from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, ServiceUnavailableError, UsageError
 from ledgerframes.sandbox import Faults
-from ledgerframes.tables import TABLES
 
 WHOLE = {"since": "2026-11-08", "until": "2026-11-09T06:00:00Z"}
 
@@ -26,14 +26,14 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> lf.Frames:
 
 @pytest.fixture(scope="module")
 def some_ids(listed: lf.Frames) -> list[str]:
-    """Ids of accepted and rejected requests and of updates without a verdict, in no order."""
+    """IdSet of accepted and rejected requests and of updates without a verdict, in no order."""
     ids = [*listed.verdicts["update_id"][::9], *listed.updates["update_id"][:5]]
     return list(dict.fromkeys(reversed(ids)))
 
 
 @pytest.fixture(scope="module")
 def whole_ids(listed: lf.Frames) -> list[str]:
-    """Ids of old requests whose verdict and traffic are known: nothing more can come."""
+    """IdSet of old requests whose verdict and traffic are known: nothing more can come."""
     return listed.traffic["update_id"].tolist()[:5]
 
 
@@ -73,7 +73,7 @@ def test_known_ids_are_not_asked_again(tmp_path: Path, whole_ids: list[str]) -> 
     lf.load_events(connect(tmp_path), update_ids=old)
     again = connect(tmp_path)
     lf.load_events(again, update_ids=old)
-    assert again.requests == 0
+    assert again.request_count == 0
 
 
 def test_young_ids_are_asked_again(tmp_path: Path, listed: lf.Frames) -> None:
@@ -83,7 +83,7 @@ def test_young_ids_are_asked_again(tmp_path: Path, listed: lf.Frames) -> None:
     assert set(first.coverage["status"]) == {"provisional"}
     again = connect(tmp_path)
     assert len(lf.load_events(again, update_ids=young).verdicts) == 2
-    assert again.requests == 2
+    assert again.request_count == 2
 
 
 def test_no_ids_give_every_table_empty(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_one_id_that_fails_does_not_lose_the_others(
 
     def failing(update_id: str, **options: Any) -> Any:
         if update_id == whole_ids[2]:
-            raise Unavailable("down", status=503)
+            raise ServiceUnavailableError("down", status=503)
         return answer(update_id, **options)
 
     monkeypatch.setattr(net.history, "event_answer", failing)
-    with pytest.raises(Unavailable):
+    with pytest.raises(ServiceUnavailableError):
         lf.load_events(net, update_ids=whole_ids)
     assert lf.load_events(net, update_ids=whole_ids, plan=True)["update_id"].tolist() == [whole_ids[2]]
 
@@ -144,7 +144,7 @@ def served(tmp_path: Path, answer: httpx.Response) -> lf.Network:
 
 def test_a_service_without_the_operation_is_not_a_service_without_the_id(tmp_path: Path) -> None:
     net = served(tmp_path, httpx.Response(404, text="The requested resource could not be found."))
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         lf.load_events(net, update_ids=["1220aa"])
 
 

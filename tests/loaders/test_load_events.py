@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
-from ledgerframes.errors import CoverageError, DecodeError, Unavailable, UsageError
+from ledgerframes.datasets import EVENT_TABLES, TABLES
+from ledgerframes.errors import CoverageError, DecodeError, ServiceUnavailableError, UsageError
 from ledgerframes.loaders import by_range
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.tables import EVENT_TABLES, TABLES
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 WHOLE = {"since": "2026-11-06", "until": "2026-11-09T06:00:00Z"}
@@ -29,7 +29,7 @@ def connect(store: Path, **overrides: Any) -> lf.Network:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
     """Every table of the whole world, read in the plainest way."""
-    net = connect(tmp_path_factory.mktemp("whole"), page_size=1000, parallel=1)
+    net = connect(tmp_path_factory.mktemp("whole"), page_size=1000, max_concurrency=1)
     return every_table(lf.load_events(net, **WHOLE))
 
 
@@ -108,7 +108,7 @@ def test_any_page_size_any_split_any_order_gives_the_same_frames(
     parts = list(pairwise(edges))
     shuffled.shuffle(parts)
     with tempfile.TemporaryDirectory() as folder:
-        net = connect(Path(folder), page_size=page_size, parallel=parallel)
+        net = connect(Path(folder), page_size=page_size, max_concurrency=parallel)
         for since, until in parts:
             lf.load_events(net, since=since.to_pydatetime(), until=until.to_pydatetime())
         assert_equal(every_table(lf.load_events(net, **WHOLE)), whole)
@@ -118,7 +118,7 @@ def test_a_second_load_makes_no_request(tmp_path: Path) -> None:
     lf.load_events(connect(tmp_path), **DAY)
     again = connect(tmp_path)
     assert len(lf.load_events(again, **DAY).verdicts)
-    assert again.requests == 0
+    assert again.request_count == 0
 
 
 def test_a_wider_load_asks_only_for_the_new_part(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_wider_load_asks_only_for_the_new_part(tmp_path: Path) -> None:
 def test_plan_before_anything_is_known_asks_nothing(tmp_path: Path) -> None:
     net = connect(tmp_path)
     plan = lf.load_events(net, **DAY, plan=True)
-    assert net.requests == 0
+    assert net.request_count == 0
     assert len(plan) == 1
     assert not (tmp_path / net.name).exists()
 
@@ -162,7 +162,7 @@ def test_the_tail_is_provisional_and_asked_again(tmp_path: Path) -> None:
     assert settled == pd.Timestamp(net.now()) - pd.Timedelta(hours=1)
     again = connect(tmp_path)
     assert_equal(every_table(lf.load_events(again, **tail)), first)
-    assert again.requests > 0
+    assert again.request_count > 0
     assert "provisional" in repr(lf.load_events(net, **tail))
 
 
@@ -198,18 +198,18 @@ def test_what_was_committed_before_a_failure_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: dict[str, pd.DataFrame]
 ) -> None:
     monkeypatch.setattr(by_range, "SEGMENT_BYTES", 1)
-    broken = connect(tmp_path, parallel=1, page_size=50)
+    broken = connect(tmp_path, max_concurrency=1, page_size=50)
     post, calls = broken.history.transport.post, 0
 
     def failing(path: str, body: dict[str, Any]) -> Any:
         nonlocal calls
         calls += 1
         if calls > 8:
-            raise Unavailable("down", status=503)
+            raise ServiceUnavailableError("down", status=503)
         return post(path, body)
 
     monkeypatch.setattr(broken.history.transport, "post", failing)
-    with pytest.raises(Unavailable):
+    with pytest.raises(ServiceUnavailableError):
         lf.load_events(broken, **WHOLE)
     kept = sum(segment.rows for segment in broken.store.segments(by_range.EVENTS))
     assert kept > 0
@@ -225,7 +225,7 @@ def test_an_event_that_is_no_event_is_named_and_loses_nothing(tmp_path: Path) ->
 
 
 def test_a_service_that_is_not_ready_stores_nothing(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="not been replicated"):
+    with pytest.raises(ServiceUnavailableError, match="not been replicated"):
         lf.load_events(connect(tmp_path, faults=Faults(not_ready=True)), **DAY)
     with pytest.raises(CoverageError):
         lf.load_events(connect(tmp_path, offline=True), **DAY)
@@ -259,7 +259,7 @@ def test_calls_that_make_no_sense_are_refused_before_anything_is_asked(
     net = connect(tmp_path)
     with pytest.raises(UsageError, match=reason):
         lf.load_events(net, **asked)
-    assert net.requests == 0
+    assert net.request_count == 0
 
 
 def test_single_tables_take_what_load_events_takes(tmp_path: Path, whole: dict[str, pd.DataFrame]) -> None:

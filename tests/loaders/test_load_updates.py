@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
+from ledgerframes.datasets import LEDGER_TABLES, TABLES
 from ledgerframes.errors import (
+    AuthenticationError,
     CoverageError,
     DecodeError,
-    NotAuthenticated,
-    NotPermitted,
-    PrunedOffset,
+    PermissionDeniedError,
+    PrunedOffsetError,
     StoreError,
-    UnknownTemplate,
+    UnknownTemplateError,
     UsageError,
 )
 from ledgerframes.loaders import by_offset
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.tables import LEDGER_TABLES, TABLES
 
 WORLD = {"events": 600, "days": 1}
 EVERY_FORMAT = {
@@ -53,7 +53,7 @@ def connect(store: Path, box: Sandbox | None = None, **overrides: Any) -> lf.Net
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
     """Every table of the whole ledger with its trees, read in the plainest way."""
-    net = connect(tmp_path_factory.mktemp("whole"), page_size=1000, parallel=1)
+    net = connect(tmp_path_factory.mktemp("whole"), page_size=1000, max_concurrency=1)
     return every_table(lf.load_updates(net, shape="ledger_effects"))
 
 
@@ -128,7 +128,7 @@ def test_any_page_size_any_direction_any_split_gives_the_same_frames(
 
     monkeypatch.setattr(by_offset, "SEGMENT_BYTES", segment_bytes)
     with tempfile.TemporaryDirectory() as folder:
-        net = connect(Path(folder), page_size=page_size, parallel=parallel)
+        net = connect(Path(folder), page_size=page_size, max_concurrency=parallel)
         end = net.ledger.ledger_end()
         parts = list(pairwise([0, *(end * cut // 100 for cut in sorted(cuts)), end]))
         shuffled.shuffle(parts)
@@ -141,7 +141,7 @@ def test_a_second_load_asks_for_no_page(tmp_path: Path) -> None:
     lf.load_updates(connect(tmp_path))
     again = connect(tmp_path)
     assert len(lf.load_updates(again).ledger_updates)
-    assert again.requests <= 3  # participant, end: nothing else
+    assert again.request_count <= 3  # participant, end: nothing else
 
 
 def test_a_grown_ledger_is_asked_only_for_the_new_part(tmp_path: Path) -> None:
@@ -159,13 +159,13 @@ def test_a_grown_ledger_is_asked_only_for_the_new_part(tmp_path: Path) -> None:
     box.at(end)
     net.ledger.get_updates_page = watched  # type: ignore[method-assign]
     second = lf.load_updates(net)
-    assert first.offsets is not None
-    assert min(request["beginOffsetExclusive"] for request in asked) == first.offsets[1]
+    assert first.offset_range is not None
+    assert min(request["beginOffsetExclusive"] for request in asked) == first.offset_range[1]
     assert_equal(every_table(second), every_table(lf.load_updates(connect(tmp_path / "other", Sandbox(**WORLD)))))
 
 
 def test_pages_are_chained_exactly_as_ordered(tmp_path: Path) -> None:
-    net = connect(tmp_path, page_size=50, parallel=1)
+    net = connect(tmp_path, page_size=50, max_concurrency=1)
     requests: list[dict[str, Any]] = []
     page = net.ledger.get_updates_page
 
@@ -200,7 +200,7 @@ def test_what_is_pruned_is_a_gap_and_not_empty(
 ) -> None:
     net = connect(tmp_path, Sandbox(**WORLD, pruned_through=0.5))
     pruned = net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
-    with pytest.raises(PrunedOffset, match=f"after={pruned}") as caught:
+    with pytest.raises(PrunedOffsetError, match=f"after={pruned}") as caught:
         lf.load_updates(net, after=1, shape="ledger_effects")
     assert caught.value.earliest_offset == pruned
     frames = lf.load_updates(net, shape="ledger_effects")
@@ -214,7 +214,7 @@ def test_what_is_pruned_is_a_gap_and_not_empty(
 
 def test_pruning_that_overtakes_a_pager_leaves_a_gap(tmp_path: Path) -> None:
     box = Sandbox(**WORLD)
-    net = connect(tmp_path, box, page_size=50, parallel=1)
+    net = connect(tmp_path, box, page_size=50, max_concurrency=1)
     page, calls = net.ledger.get_updates_page, 0
 
     def overtaken(request: dict[str, Any]) -> Any:
@@ -233,7 +233,7 @@ def test_pruning_that_overtakes_a_pager_leaves_a_gap(tmp_path: Path) -> None:
 
 
 def test_a_page_that_cannot_be_decoded_is_not_taken_for_known(tmp_path: Path) -> None:
-    net = connect(tmp_path, page_size=50, parallel=1)
+    net = connect(tmp_path, page_size=50, max_concurrency=1)
     page, calls = net.ledger.get_updates_page, 0
 
     def spoiled(request: dict[str, Any]) -> Any:
@@ -280,7 +280,7 @@ def test_filters_narrow_what_is_asked_for_and_are_kept_apart(tmp_path: Path, who
 
 
 def test_unknown_templates_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownTemplate):
+    with pytest.raises(UnknownTemplateError):
         lf.load_updates(connect(tmp_path), templates=["no-such-package:Main:Nothing"])
 
 
@@ -307,7 +307,11 @@ def test_calls_that_make_no_sense_are_refused(tmp_path: Path, asked: dict[str, A
 def test_tokens(tmp_path: Path) -> None:
     box = Sandbox(**WORLD, require_token=True)
     assert len(lf.load_updates(connect(tmp_path, box, token=box.token)).ledger_updates)
-    for token, error in ((box.expired_token, NotAuthenticated), (None, NotAuthenticated), (box.limited_token, NotPermitted)):
+    for token, error in (
+        (box.expired_token, AuthenticationError),
+        (None, AuthenticationError),
+        (box.limited_token, PermissionDeniedError),
+    ):
         with pytest.raises(error) as caught:
             lf.load_updates(connect(tmp_path / "other", box, **({"token": token} if token else {})))
         assert token is None or token not in str(caught.value)

@@ -11,10 +11,10 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
-from ledgerframes.errors import DecodeError, TooManyElements
+from ledgerframes.datasets import TABLES, Table
+from ledgerframes.datasets.events.build import event_tables
+from ledgerframes.errors import DecodeError, TooManyElementsError
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.tables import TABLES, Table
-from ledgerframes.tables.events import event_tables
 
 WORLD = {"events": 600, "days": 1}
 PAYLOADS = ["create_arguments", "choice_argument", "exercise_result"]
@@ -193,5 +193,5 @@ def test_before_3_5_the_list_is_the_fallback(tmp_path: Path) -> None:
     net = connect(tmp_path, box)
     rules = lf.load_active_contracts(net, templates=["splice-dso-governance:Splice.DsoRules:DsoRules"])
     assert set(rules["template_name"]) <= {"Splice.DsoRules:DsoRules"}
-    with pytest.raises(TooManyElements):
+    with pytest.raises(TooManyElementsError):
         lf.load_active_contracts(net)

@@ -15,16 +15,16 @@ from object_stores import served
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import update_format
-from ledgerframes.errors import CoverageError, StoreError, Unavailable
+from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.errors import CoverageError, ServiceUnavailableError, StoreError
 from ledgerframes.loaders import by_range
 from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import BULK, BULK_ACS, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Stream
+from ledgerframes.store import BULK, BULK_ACS, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Dataset
 from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import left_over, prune
 from ledgerframes.store.verify import verify
-from ledgerframes.wire.bulk_keys import ObjectKey
 
 WORLD = {"events": 400, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
@@ -34,11 +34,11 @@ def connect(store: Path, **overrides: Any) -> Network:
     return lf.connect("sandbox", store=store, **WORLD, **overrides)
 
 
-def damage(net: Network, stream: Stream, table: str, number: int = 0) -> Path:
+def damage(net: Network, dataset: Dataset, table: str, number: int = 0) -> Path:
     """Flip a bit in one file of a segment."""
-    holding = [segment for segment in net.store.segments(stream) if table in segment.files]
-    assert net.store.place.local
-    path = net.store.place.local / holding[number].files[table].path
+    holding = [segment for segment in net.store.segments(dataset) if table in segment.files]
+    assert net.store.location.local
+    path = net.store.location.local / holding[number].files[table].path
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
@@ -47,7 +47,7 @@ def damage(net: Network, stream: Stream, table: str, number: int = 0) -> Path:
 
 def tables(frames: lf.Frames) -> dict[str, pd.DataFrame]:
     shown = {name: frames.read(name) for name in frames.tables}
-    return {name: frame.drop(columns="read_at", errors="ignore") for name, frame in shown.items()}
+    return {name: frame.drop(columns="fetched_at", errors="ignore") for name, frame in shown.items()}
 
 
 def assert_same(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
@@ -60,7 +60,7 @@ def by_ids(net: Network) -> lf.Frames:
     return lf.load_events(net, update_ids=listed.verdicts["update_id"].head(9).tolist(), id_source="ledger")
 
 
-LOADS: dict[str, tuple[Callable[[Network], lf.Frames], Stream, str]] = {
+LOADS: dict[str, tuple[Callable[[Network], lf.Frames], Dataset, str]] = {
     "range": (lambda net: lf.load_events(net, **DAY), EVENTS, "traffic"),
     "ids": (by_ids, EVENTS_BY_ID, "traffic"),
     "offsets": (lambda net: lf.load_updates(net, through=400), LEDGER, "ledger_events"),
@@ -71,10 +71,10 @@ LOADS: dict[str, tuple[Callable[[Network], lf.Frames], Stream, str]] = {
 
 @pytest.mark.parametrize("kind", LOADS)
 def test_what_was_damaged_is_as_before(tmp_path: Path, kind: str) -> None:
-    load, stream, table = LOADS[kind]
+    load, dataset, table = LOADS[kind]
     net = connect(tmp_path)
     expected = tables(load(net))
-    path = damage(net, stream, table)
+    path = damage(net, dataset, table)
     (done,) = repair(net, verify(net.store))
     assert (done.outcome, done.note) == ("fetched again", "")
     assert verify(net.store) == []
@@ -82,7 +82,7 @@ def test_what_was_damaged_is_as_before(tmp_path: Path, kind: str) -> None:
     assert not path.exists()
     again = connect(tmp_path, offline=True)
     assert_same(tables(load(again)) if kind != "offsets" else tables(load(net)), expected)
-    assert net.store.holds(BULK) == again.store.holds(BULK)
+    assert net.store.committed_keys(BULK) == again.store.committed_keys(BULK)
 
 
 def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,14 +98,14 @@ def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_repair_of_objects_after_compaction(tmp_path: Path) -> None:
     net = connect(tmp_path)
-    expected, keys = tables(lf.load_bulk(net, **DAY)), net.store.holds(BULK)
+    expected, keys = tables(lf.load_bulk(net, **DAY)), net.store.committed_keys(BULK)
     (merged,) = compact(net.store)
     assert merged.segments_after < merged.segments_before
     damage(net, BULK, "tree_events")
     (done,) = repair(net, verify(net.store))
     assert (done.outcome, done.note) == ("fetched again", "")
     assert_same(tables(lf.load_bulk(connect(tmp_path, offline=True), **DAY)), expected)
-    assert net.store.holds(BULK) == keys
+    assert net.store.committed_keys(BULK) == keys
 
 
 def test_how_ids_were_found_is_kept_where_it_can_be_read(tmp_path: Path) -> None:
@@ -175,13 +175,15 @@ def test_objects_that_are_not_listed_any_more_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, compacted: bool
 ) -> None:
     net = connect(tmp_path)
-    asked, stream, table = ({"kind": "acs"}, BULK_ACS, "active_contracts") if kind == "acs" else (DAY, BULK, "updates")
+    asked, dataset, table = ({"kind": "acs"}, BULK_ACS, "active_contracts") if kind == "acs" else (DAY, BULK, "updates")
     expected = tables(lf.load_bulk(net, **asked))
     if compacted:
         compact(net.store)
-    last = max((key for key in net.store.holds(stream) if not key.endswith("/")), key=lambda key: ObjectKey.parse(key).order)
-    with_rows = [segment for segment in net.store.segments(stream) if table in segment.files]
-    path = damage(net, stream, table, [last in segment.extent.object_keys for segment in with_rows].index(True))
+    last = max(
+        (key for key in net.store.committed_keys(dataset) if not key.endswith("/")), key=lambda key: ObjectKey.parse(key).order
+    )
+    with_rows = [segment for segment in net.store.segments(dataset) if table in segment.files]
+    path = damage(net, dataset, table, [last in segment.extent.object_keys for segment in with_rows].index(True))
 
     def without_last(page: Any) -> Any:
         refs = [ref for ref in page.object_refs if ObjectKey.of_url(ref.url).text != last]
@@ -217,7 +219,7 @@ def test_a_service_that_is_down_leaves_the_range_uncovered_and_the_others_repair
 
     def app(environ: dict[str, Any], start_response: Any) -> Any:
         if down and down[0] in environ["PATH_INFO"]:
-            start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+            start_response("503 Service ServiceUnavailableError", [("Content-Type", "text/plain")])
             return [b"down"]
         return box.app(environ, start_response)
 
@@ -228,10 +230,10 @@ def test_a_service_that_is_down_leaves_the_range_uncovered_and_the_others_repair
     damage(net, BULK, "updates")
     damage(net, LEDGER, "ledger_updates")
     down.append("bulk/download")
-    outcomes = {done.segment.stream: done for done in repair(net, verify(net.store))}
+    outcomes = {done.segment.dataset: done for done in repair(net, verify(net.store))}
     assert outcomes["ledger"].done
     assert (outcomes["bulk"].outcome, verify(net.store)) == ("not fetched yet", [])
-    with pytest.raises(Unavailable):
+    with pytest.raises(ServiceUnavailableError):
         lf.load_bulk(net, **DAY)  # the folder is not taken for known any more
     down.clear()
     assert_same(tables(lf.load_bulk(net, **DAY)), expected)
@@ -247,14 +249,14 @@ def test_a_service_that_cannot_be_asked_keeps_nothing_else_from_being_repaired(t
 
     def app(environ: dict[str, Any], start_response: Any) -> Any:
         if "/v2/" in environ["PATH_INFO"]:
-            start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+            start_response("503 Service ServiceUnavailableError", [("Content-Type", "text/plain")])
             return [b"down"]
         return box.app(environ, start_response)
 
     urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "network": net.name}
     halved = lf.connect("sandbox", transport=in_process(app), store=tmp_path, requests_per_second=0, retries=0, **urls)
     for forget in (False, True):
-        outcomes = {done.segment.stream: done for done in repair(halved, verify(net.store), forget=forget)}
+        outcomes = {done.segment.dataset: done for done in repair(halved, verify(net.store), forget=forget)}
         assert outcomes["ledger"].outcome == "not fetched yet"
         assert outcomes["ledger"].note.startswith("left where it was: ")
         assert forget or outcomes["events"].done
@@ -312,7 +314,7 @@ def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytes
         assert_same(tables(lf.load_events(net, **DAY)), expected)
         assert len(prune(net.store, grace=timedelta(0)).removed) > 0
         segment = net.store.segments(EVENTS)[0]
-        net.store.place.remove(segment.files["traffic"].path)
+        net.store.location.remove(segment.files["traffic"].path)
         (finding,) = verify(net.store)
         assert (finding.path, finding.problem) == (segment.files["traffic"].path, "missing")
         (repaired,) = repair(net, [finding])

@@ -16,7 +16,7 @@ import ledgerframes as lf
 from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, Report, ReportResult, catalogue, run_report
 from ledgerframes.settings import Settings
-from ledgerframes.store import EVENTS, Migration, Span
+from ledgerframes.store import EVENTS, Migration, MigrationWindow
 from ledgerframes.store.extent import microseconds
 
 SINCE, UNTIL = "2026-11-08", "2026-11-09"
@@ -33,7 +33,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def connect(store: Path) -> Network:
-    return lf.connect("sandbox", events=600, days=2, store=store, settle_minutes=0)
+    return lf.connect("sandbox", events=600, days=2, store=store, provisional_minutes=0)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def evil_net(store: Path) -> Network:
     """The same day on a network with a token, one of whose parties and validators has a script as its name."""
     frames = lf.load_events(connect(store), since=SINCE, until=UNTIL)
     assert frames.window is not None
-    span = Span(4, microseconds(frames.window.since), microseconds(frames.window.until))
+    span = MigrationWindow(4, microseconds(frames.window.since), microseconds(frames.window.until))
     tables = {table: frames.scan(table).to_table() for table in frames.tables}
     settings = Settings(
         profile="evil",
@@ -58,7 +58,7 @@ def evil_net(store: Path) -> Network:
     )
     net = Network(settings, offline=True)
     net.store.commit(EVENTS, span, {**tables, "verdicts": _renamed(tables["verdicts"])}, final=True, source="evil.invalid")
-    net.store.remember([Migration(4, span.low)])
+    net.store.save_migrations([Migration(4, span.start)])
     return net
 
 

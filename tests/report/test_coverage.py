@@ -14,9 +14,9 @@ from ledgerframes.network import Network
 from ledgerframes.report import run_report
 from ledgerframes.report.coverage import Coverage, Requirements, measure
 from ledgerframes.settings import Settings
-from ledgerframes.store import EVENTS, Migration, Span
+from ledgerframes.store import EVENTS, Migration, MigrationWindow
 from ledgerframes.store.extent import microseconds
-from ledgerframes.times import Window
+from ledgerframes.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)
 NOW = DAY + timedelta(days=1)
@@ -31,8 +31,8 @@ def stored(root: Path, *parts: tuple[int, Window, bool]) -> Network:
     """A network whose store holds these parts, without rows: (migration, range, final)."""
     net = Network(Settings(network="n", store=root), offline=True, clock=lambda: NOW)
     for migration_id, window, final in parts:
-        net.store.commit(EVENTS, Span.of(migration_id, window), {}, final=final, source=f"host{migration_id}")
-    net.store.remember([Migration(number, microseconds(DAY)) for number in sorted({part[0] for part in parts})])
+        net.store.commit(EVENTS, MigrationWindow.of(migration_id, window), {}, final=final, source=f"host{migration_id}")
+    net.store.save_migrations([Migration(number, microseconds(DAY)) for number in sorted({part[0] for part in parts})])
     return net
 
 

@@ -35,7 +35,7 @@ def test_a_wrong_call_does_nothing(net: Network, tmp_path: Path, name: str, argu
     with pytest.raises(UsageError, match=r".") as caught:
         run_report(name, net=net, out=tmp_path / "out", **arguments)
     assert words in str(caught.value)
-    assert net.requests == 0
+    assert net.request_count == 0
     assert not (tmp_path / "out").exists()
 
 
@@ -43,7 +43,7 @@ def test_an_unwritable_folder_is_said_first(net: Network, tmp_path: Path) -> Non
     (tmp_path / "out").write_text("a file")
     with pytest.raises(UsageError, match="Choose another folder"):
         run_report("verdicts", net=net, out=tmp_path / "out", **WINDOW)
-    assert net.requests == 0
+    assert net.request_count == 0
 
 
 def test_texts_become_typed_values() -> None:

@@ -81,7 +81,7 @@ def test_a_stored_window_needs_no_request_and_other_parameters_are_another_repor
     first = run_report("small", net=net, out=tmp_path / "out", during="yesterday")
     again = run_report("small", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL)
     assert (first.already, again.already) == (False, True)
-    assert net.requests == 0 and first.run["requests_made"] == 0
+    assert net.request_count == 0 and first.run["requests_made"] == 0
     small("x = 2")
     changed = run_report("small", net=net, out=tmp_path / "out", during="yesterday")
     assert not changed.already and changed.key != first.key
@@ -133,7 +133,7 @@ import sys
 from pathlib import Path
 import ledgerframes as lf
 from ledgerframes.report import run_report
-net = lf.connect("sandbox", events=600, days=2, store=sys.argv[1], settle_minutes=0)
+net = lf.connect("sandbox", events=600, days=2, store=sys.argv[1], provisional_minutes=0)
 run_report("verdicts", net=net, out=Path(sys.argv[2]), during="yesterday")
 """
 

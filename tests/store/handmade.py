@@ -9,20 +9,20 @@ import pandas as pd
 import pyarrow as pa
 from equality import every_table
 
+from ledgerframes.datasets import Table
 from ledgerframes.frames import Frames
-from ledgerframes.store import EVENTS, Extent, Span, Store, Stream
+from ledgerframes.store import EVENTS, Dataset, Extent, MigrationWindow, Store
 from ledgerframes.store.extent import from_microseconds
-from ledgerframes.tables import Table
 
 
-def column(kind: pa.DataType, name: str, times: list[int], low: int) -> pa.Array:
+def column(kind: pa.DataType, name: str, times: list[int], start: int) -> pa.Array:
     """Values that differ from row to row, and dictionaries that differ from segment to segment."""
     if name in ("migration_id", "offset"):
         return pa.array([4 if name == "migration_id" else time for time in times], kind)
     if pa.types.is_timestamp(kind):
         return pa.array([from_microseconds(time) for time in times], kind)
     if pa.types.is_dictionary(kind):
-        return pa.array([f"{(low * 7 + time) % 3}" for time in times], pa.string()).dictionary_encode()
+        return pa.array([f"{(start * 7 + time) % 3}" for time in times], pa.string()).dictionary_encode()
     if pa.types.is_boolean(kind):
         return pa.array([time % 2 == 0 for time in times], kind)
     if pa.types.is_integer(kind):
@@ -36,28 +36,28 @@ def column(kind: pa.DataType, name: str, times: list[int], low: int) -> pa.Array
 
 def rows(table: Table, times: list[int]) -> pa.Table:
     """A row for each time."""
-    return table.from_columns({each.name: column(each.type, each.name, times, min(times)) for each in table.columns})
+    return table.from_arrays({each.name: column(each.type, each.name, times, min(times)) for each in table.columns})
 
 
-def put(store: Store, stream: Stream, extent: Extent, times: list[int], *, final: bool = True, source: str = "a") -> None:
-    tables = {table.name: rows(table, times) for table in chosen_tables(stream)} if times else {}
-    store.commit(stream, extent, tables, final=final, source=source)
+def put(store: Store, dataset: Dataset, extent: Extent, times: list[int], *, final: bool = True, source: str = "a") -> None:
+    tables = {table.name: rows(table, times) for table in chosen_tables(dataset)} if times else {}
+    store.commit(dataset, extent, tables, final=final, source=source)
 
 
-def chosen_tables(stream: Stream) -> tuple[Table, ...]:
+def chosen_tables(dataset: Dataset) -> tuple[Table, ...]:
     """A few tables with all kinds of columns: writing all of them takes long."""
-    return stream.tables[:2] if stream is not EVENTS else (stream.tables[0], stream.tables[3])
+    return dataset.tables[:2] if dataset is not EVENTS else (dataset.tables[0], dataset.tables[3])
 
 
 def spans(store: Store, *edges: int, source: str = "a") -> None:
     """Segments of events from edge to edge, one row a microsecond."""
-    for low, high in pairwise(edges):
-        put(store, EVENTS, Span(4, low, high), list(range(low, high)), source=source)
+    for start, stop in pairwise(edges):
+        put(store, EVENTS, MigrationWindow(4, start, stop), list(range(start, stop)), source=source)
 
 
-def frames(store: Store, stream: Stream = EVENTS) -> dict[str, pd.DataFrame]:
-    return every_table(Frames(store.snapshot(stream), [table.name for table in stream.tables]))
+def frames(store: Store, dataset: Dataset = EVENTS) -> dict[str, pd.DataFrame]:
+    return every_table(Frames(store.snapshot(dataset), [table.name for table in dataset.tables]))
 
 
-def extents(store: Store, stream: Stream = EVENTS) -> list[tuple[int, int]]:
-    return [(segment.extent.low, segment.extent.high) for segment in store.segments(stream)]  # type: ignore[union-attr]
+def extents(store: Store, dataset: Dataset = EVENTS) -> list[tuple[int, int]]:
+    return [(segment.extent.start, segment.extent.stop) for segment in store.segments(dataset)]  # type: ignore[union-attr]

@@ -20,21 +20,21 @@ from ledgerframes.store import (
     EVENTS_BY_ID,
     LEDGER,
     PRICE_VOTES,
+    Dataset,
     Extent,
-    Ids,
+    IdSet,
     Migration,
-    Moment,
-    OffsetSpan,
-    Span,
+    MigrationWindow,
+    Observation,
+    OffsetRange,
     Store,
-    Stream,
 )
 from ledgerframes.store import compact as compaction
 from ledgerframes.store.compact import Compacted, compact
 from ledgerframes.store.extent import from_microseconds
 from ledgerframes.store.prune import prune
 from ledgerframes.store.segments import ROW_GROUP
-from ledgerframes.times import Window
+from ledgerframes.windows import Window
 
 DAY = 86_400_000_000
 NO_GRACE = timedelta(0)
@@ -43,16 +43,16 @@ NO_GRACE = timedelta(0)
 # -- properties -----------------------------------------------------------------------------------------------------
 
 
-def span(low: int, high: int) -> Extent:
-    return Span(4, low, high)
+def span(start: int, stop: int) -> Extent:
+    return MigrationWindow(4, start, stop)
 
 
-def offsets(low: int, high: int) -> Extent:
-    return OffsetSpan("view", low - 1, high - 1)
+def offsets(start: int, stop: int) -> Extent:
+    return OffsetRange("view", start - 1, stop - 1)
 
 
-def ids(low: int, high: int) -> Extent:
-    return Ids(frozenset(f"id{time:06}" for time in range(low, high)))
+def ids(start: int, stop: int) -> Extent:
+    return IdSet(frozenset(f"id{time:06}" for time in range(start, stop)))
 
 
 KINDS = {"ranges": (EVENTS, span), "offsets": (LEDGER, offsets), "ids": (EVENTS_BY_ID, ids)}
@@ -64,29 +64,29 @@ targets = st.sampled_from([1, 25_000, 128_000_000])
 @settings(max_examples=15)
 @given(steps=st.lists(st.one_of(commits, commits, targets), min_size=2, max_size=9))
 def test_any_commits_and_compactions_read_like_the_commits_alone(kind: str, steps: list[Any]) -> None:
-    stream, extent = KINDS[kind]
+    dataset, extent = KINDS[kind]
     with tempfile.TemporaryDirectory() as folder:
         merged, plain = Store(Path(folder, "merged"), "net"), Store(Path(folder, "plain"), "net")
         for step in [*steps, 128_000_000]:
             if isinstance(step, int):
                 compact(merged, target_bytes=step)
                 continue
-            low, length, final, empty, source = step
+            start, length, final, empty, source = step
             for store in (merged, plain):
-                times = [] if empty else list(range(low, low + length))
-                put(store, stream, extent(low, low + length), times, final=final, source=source)
-        assert_equal(frames(merged, stream), frames(plain, stream))
+                times = [] if empty else list(range(start, start + length))
+                put(store, dataset, extent(start, start + length), times, final=final, source=source)
+        assert_equal(frames(merged, dataset), frames(plain, dataset))
         for final in (True, False):
-            assert covered(merged, stream, final) == covered(plain, stream, final)
-        assert len(merged.segments(stream)) <= len(plain.segments(stream))
+            assert covered(merged, dataset, final) == covered(plain, dataset, final)
+        assert len(merged.segments(dataset)) <= len(plain.segments(dataset))
 
 
-def covered(store: Store, stream: Stream, final: bool) -> set[object]:
+def covered(store: Store, dataset: Dataset, final: bool) -> set[object]:
     points: list[object] = []
-    for segment in store.segments(stream):
+    for segment in store.segments(dataset):
         if segment.final == final:
             extent = segment.extent
-            points += extent.update_ids if isinstance(extent, Ids) else range(extent.low, extent.high)
+            points += extent.update_ids if isinstance(extent, IdSet) else range(extent.start, extent.stop)
     assert len(points) == len(set(points)), "covered twice"
     return set(points)
 
@@ -104,7 +104,7 @@ def test_row_groups_are_full_and_nothing_is_lost_at_their_edges(lengths: list[in
         compact(store)
         assert_equal(frames(store), before)
         (segment,) = store.segments(EVENTS)
-        groups = pq.ParquetFile(store.place.full(segment.files["updates"].path)).metadata
+        groups = pq.ParquetFile(store.location.full(segment.files["updates"].path)).metadata
         sizes = [groups.row_group(group).num_rows for group in range(groups.num_row_groups)]
         assert sizes == [ROW_GROUP] * (sum(lengths) // ROW_GROUP) + ([rest] if (rest := sum(lengths) % ROW_GROUP) else [])
 
@@ -119,12 +119,12 @@ def test_neighbours_become_one_and_say_so(tmp_path: Path) -> None:
     size = sum(file.bytes for segment in before for file in segment.files.values())
     (done,) = compact(store)
     (segment,) = store.segments(EVENTS)
-    assert segment.extent == Span(4, 0, 9)
+    assert segment.extent == MigrationWindow(4, 0, 9)
     assert (segment.status, segment.source, segment.rows) == ("final", "a", 18)
     assert segment.fetched_at == min(each.fetched_at for each in before)
     now = sum(file.bytes for file in segment.files.values())
     assert done == Compacted("events", 3, 1, 6, 2, size, now)
-    store.remember([Migration(4, 0)])
+    store.save_migrations([Migration(4, 0)])
     assert store.missing(EVENTS, Window(from_microseconds(0), from_microseconds(9))) == []
     assert compact(store) == [Compacted("events", 1, 1, 2, 2, now, now)]
 
@@ -134,15 +134,15 @@ def test_what_does_not_belong_together_stays_apart(tmp_path: Path) -> None:
     spans(store, 0, 3)
     spans(store, 3, 6, source="b")
     spans(store, 7, 9)  # 6 is missing
-    put(store, EVENTS, Span(4, 9, 12), [], final=False)
-    put(store, EVENTS, Span(5, 12, 15), [])
-    put(store, EVENTS, Span(5, DAY, DAY + 2), [DAY])
-    put(store, EVENTS, Span(5, 15, DAY), [])
+    put(store, EVENTS, MigrationWindow(4, 9, 12), [], final=False)
+    put(store, EVENTS, MigrationWindow(5, 12, 15), [])
+    put(store, EVENTS, MigrationWindow(5, DAY, DAY + 2), [DAY])
+    put(store, EVENTS, MigrationWindow(5, 15, DAY), [])
     for moment in (1, 2):
-        put(store, PRICE_VOTES, Moment(moment, moment + 1), [moment])
-    store.commit(LEDGER, OffsetSpan("view", 0, 5), {}, final=True, gap=True, source="a")
-    put(store, LEDGER, OffsetSpan("view", 5, 7), [6, 7])
-    put(store, LEDGER, OffsetSpan("other", 7, 9), [8, 9])
+        put(store, PRICE_VOTES, Observation(moment, moment + 1), [moment])
+    store.commit(LEDGER, OffsetRange("view", 0, 5), {}, final=True, gap=True, source="a")
+    put(store, LEDGER, OffsetRange("view", 5, 7), [6, 7])
+    put(store, LEDGER, OffsetRange("other", 7, 9), [8, 9])
     compact(store)
     assert extents(store) == [(0, 3), (3, 6), (7, 9), (9, 12), (12, DAY), (DAY, DAY + 2)]
     assert extents(store, PRICE_VOTES) == [(1, 2), (2, 3)]
@@ -164,7 +164,7 @@ def test_no_file_grows_past_the_target(tmp_path: Path) -> None:
 def test_only_the_streams_named(tmp_path: Path) -> None:
     store = Store(tmp_path, "net")
     spans(store, 0, 1, 2)
-    assert compact(store, streams=["ledger"]) == []
+    assert compact(store, datasets=["ledger"]) == []
     assert len(store.segments(EVENTS)) == 2
 
 
@@ -183,7 +183,7 @@ def test_an_empty_store_has_nothing_to_merge_and_is_not_created(tmp_path: Path) 
     assert not (tmp_path / "store").exists()
 
 
-@pytest.mark.parametrize("wrong", [{"streams": ["event"]}, {"target_bytes": 0}])
+@pytest.mark.parametrize("wrong", [{"datasets": ["event"]}, {"target_bytes": 0}])
 def test_what_makes_no_sense_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         compact(Store(tmp_path, "net"), **wrong)

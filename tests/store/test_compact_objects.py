@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
-from ledgerframes.store import BULK, BULK_BY_KEY, Objects, Store, Stream
+from ledgerframes.store import BULK, BULK_BY_KEY, Dataset, ObjectSet, Store
 from ledgerframes.store.compact import compact
 from ledgerframes.store.extent import ANY_MIGRATION
-from ledgerframes.times import Window
+from ledgerframes.windows import Window
 
 
-def bulk_object(number: int, low: int, high: int, *, day: int = 8, migrations: tuple[int, int] = (4, 4)) -> Objects:
+def bulk_object(number: int, start: int, stop: int, *, day: int = 8, migrations: tuple[int, int] = (4, 4)) -> ObjectSet:
     key = f"2026-11-{day:02}T00:00:00Z~2026-11-{day + 1:02}T00:00:00Z/updates_compact_json_{number}.zstd"
-    return Objects(frozenset({key}), migrations, low, high)
+    return ObjectSet(frozenset({key}), migrations, start, stop)
 
 
-def put_object(store: Store, extent: Objects, stream: Stream = BULK) -> None:
-    put(store, stream, extent, list(range(extent.low, extent.high)))
+def put_object(store: Store, extent: ObjectSet, dataset: Dataset = BULK) -> None:
+    put(store, dataset, extent, list(range(extent.start, extent.stop)))
 
 
 def test_objects_of_a_folder_become_one_and_are_still_known_by_key(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_objects_of_a_folder_become_one_and_are_still_known_by_key(tmp_path: Pat
     (done,) = compact(store)
     assert (done.segments_before, done.segments_after) == (12, 1)
     assert_equal(frames(store, BULK), expected)
-    assert store.holds(BULK) == frozenset().union(*(extent.object_keys for extent in objects))
+    assert store.committed_keys(BULK) == frozenset().union(*(extent.object_keys for extent in objects))
     put_object(store, objects[5])  # another process was slower
     assert len(store.segments(BULK)) == 1
     assert_equal(frames(store, BULK), expected)
@@ -57,7 +57,11 @@ def test_objects_that_are_no_neighbours_stay_apart(tmp_path: Path) -> None:
     for extent in apart:
         put_object(store, extent)
     store.commit(
-        BULK, Objects(frozenset({"2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/"}), ANY_MIGRATION, 0, 9), {}, final=True, source="a"
+        BULK,
+        ObjectSet(frozenset({"2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/"}), ANY_MIGRATION, 0, 9),
+        {},
+        final=True,
+        source="a",
     )
     assert [each.segments_after for each in compact(store)] == [7]
 
@@ -101,12 +105,12 @@ def test_any_range_reads_as_before(two: tuple[lf.Network, lf.Network], edges: li
     before, after = (lf.load_bulk(net, since=since, until=until) for net in two)
     for table in before.tables:
         pd.testing.assert_frame_equal(after.read(table), before.read(table), obj=table)
-        assert after.count(table) == before.count(table)
+        assert after.count_rows(table) == before.count_rows(table)
 
 
 def test_what_was_merged_is_not_read_again(two: tuple[lf.Network, lf.Network]) -> None:
     plain, merged = two
-    assert merged.store.holds(BULK) == plain.store.holds(BULK)
+    assert merged.store.committed_keys(BULK) == plain.store.committed_keys(BULK)
     assert lf.load_bulk(merged, since=WHOLE.since, until=WHOLE.until, plan=True).empty
     whole = lf.load_bulk(merged, since=WHOLE.since, until=WHOLE.until)
     assert len(whole.updates) == int(whole.bulk_objects["lines"].sum())

@@ -41,7 +41,7 @@ import sys
 import ledgerframes as lf
 from ledgerframes.loaders import by_range
 by_range.SEGMENT_BYTES = 60_000
-net = lf.connect("sandbox", store=sys.argv[1], page_size=20, parallel=2, **{WORLD!r})
+net = lf.connect("sandbox", store=sys.argv[1], page_size=20, max_concurrency=2, **{WORLD!r})
 lf.load_events(net, **{WHOLE!r})
 """
 

@@ -24,8 +24,8 @@ from ledgerframes.errors import StoreError
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.store import EVENTS, Migration, Store
 from ledgerframes.store.catalog import SCHEMA_VERSION
-from ledgerframes.store.place import Place
-from ledgerframes.times import Window
+from ledgerframes.store.location import Location
+from ledgerframes.windows import Window
 
 pytestmark = pytest.mark.loopback
 WORLD = {"events": 400, "days": 1}
@@ -40,10 +40,10 @@ def test_a_store_in_a_bucket_holds_what_a_folder_holds(uri: str, machine: Machin
     machine()
     net = lf.connect("sandbox", store=uri, **WORLD)
     found = lf.load_events(net, **DAY)
-    asked = net.requests
+    asked = net.request_count
     assert len(lf.load_events(net, **DAY, plan=True)) == 0
     lf.load_events(net, **DAY)
-    assert net.requests == asked
+    assert net.request_count == asked
     machine()
     offline = lf.load_events(lf.connect("sandbox", store=uri, offline=True, **WORLD), **DAY)
     for frames in (found, offline):
@@ -84,8 +84,8 @@ def test_the_wallets_journal_stays_on_this_machine(uri: str, tmp_path: Path, mon
     expiry = box.now.replace(year=2099)
     net.wallet.offer_transfer(receiver=box.user_parties[1], amount=Decimal("1.5"), description="gift", expires_at=expiry)
     assert len(lf.load_transfer_offers(net)) == 1
-    assert tmp_path / "data" in net.local_folder.parents
-    assert any(net.local_folder.iterdir())
+    assert tmp_path / "data" in net.local_dir.parents
+    assert any(net.local_dir.iterdir())
     assert list(net.store.root.files()) == []
 
 
@@ -141,7 +141,7 @@ def test_a_writer_reads_its_own_commit_without_fetching(machine: Machine, caplog
 
 def test_a_catalog_replaced_between_two_requests_is_fetched_again(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     commit(machine(), 0, 5, 1)
-    reader, read, torn = machine(), Place.read, [True]
+    reader, read, torn = machine(), Location.read, [True]
 
     class Torn:
         def __init__(self, file: pa.NativeFile) -> None:
@@ -158,7 +158,7 @@ def test_a_catalog_replaced_between_two_requests_is_fetched_again(machine: Machi
             content = bytes(self.file.read())
             return content[: len(content) // 2] if torn.pop() else content
 
-    monkeypatch.setattr(Place, "read", lambda place, path: Torn(read(place, path)))
+    monkeypatch.setattr(Location, "read", lambda place, path: Torn(read(place, path)))
     torn[:] = [False, True, True]
     assert len(reader.segments(EVENTS)) == 1
     assert torn == []
@@ -177,7 +177,7 @@ def test_a_cleaned_temporary_folder_is_no_empty_store(machine: Machine) -> None:
 def test_a_catalog_taken_away_is_an_empty_store(machine: Machine) -> None:
     store = machine()
     commit(store, 0, 5, 1)
-    store.place.remove(CATALOG)
+    store.location.remove(CATALOG)
     assert seen(store) == {}
     commit(store, 0, 3, 2)
     assert seen(store) == dict.fromkeys(range(3), 2)
@@ -190,15 +190,15 @@ def test_a_newer_schema_and_a_damaged_catalog_are_named_by_their_address(machine
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     connection.close()
     for content, message in (
-        (path.read_bytes(), f"The store at {store.place} has schema {SCHEMA_VERSION + 1}"),
-        (b"no catalog", f"{store.place}/{CATALOG} is not a catalog that can be read"),
+        (path.read_bytes(), f"The store at {store.location} has schema {SCHEMA_VERSION + 1}"),
+        (b"no catalog", f"{store.location}/{CATALOG} is not a catalog that can be read"),
     ):
         replace_catalog(store, content)
         for act in (lambda: store.segments(EVENTS), lambda: commit(store, 0, 1, 1)):
             with pytest.raises(StoreError) as raised:
                 act()
             assert message in str(raised.value)
-        with store.place.read(CATALOG) as file:
+        with store.location.read(CATALOG) as file:
             assert file.read() == content
 
 
@@ -211,7 +211,7 @@ def everything(net: lf.Network) -> list[Callable[[], object]]:
         lambda: lf.load_events(net, **DAY),
         lambda: describe(net),
         lambda: net.store.snapshot(EVENTS, Window(now, now.replace(hour=1))),
-        lambda: net.store.remember([Migration(4, 0)]),
+        lambda: net.store.save_migrations([Migration(4, 0)]),
         lambda: net.store.freeze(Path("frozen.sqlite")),
     ]
 

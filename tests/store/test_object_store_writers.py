@@ -11,7 +11,7 @@ from object_stores import CATALOG, Machine, commit, left_in, replace_catalog, se
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store import Store, remote
-from ledgerframes.store.place import Place
+from ledgerframes.store.location import Location
 from ledgerframes.store.remote import CLAIM, UPLOAD, WRITERS, Lease, LocalCopy
 
 pytestmark = pytest.mark.loopback
@@ -44,7 +44,7 @@ POINTS = [
     (Lease, "upload"),
     (Lease, "require"),
     (LocalCopy, "_current"),
-    (Place, "copy"),
+    (Location, "copy"),
 ]
 
 
@@ -85,14 +85,14 @@ def test_an_upload_that_breaks_off_leaves_the_catalog_that_counts(machine: Machi
 
 
 def test_a_commit_counts_even_if_nothing_can_be_asked_afterwards(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, copy = machine(), Place.copy
+    store, copy = machine(), Location.copy
 
-    def copied(place: Place, path: str, target: str) -> None:
+    def copied(place: Location, path: str, target: str) -> None:
         copy(place, path, target)
         failing(monkeypatch, LocalCopy, "_current")
-        failing(monkeypatch, Place, "remove")
+        failing(monkeypatch, Location, "remove")
 
-    monkeypatch.setattr(Place, "copy", copied)
+    monkeypatch.setattr(Location, "copy", copied)
     commit(store, 0, 5, 1)
     assert seen(store) == seen(machine()) == dict.fromkeys(range(5), 1)
 
@@ -111,13 +111,13 @@ def test_what_the_block_raises_is_raised_as_it_is(machine: Machine) -> None:
 def test_writers_on_several_machines_and_threads_lose_and_double_nothing(machine: Machine) -> None:
     stores, failures = [machine(), machine()], []
 
-    def write(store: Store, low: int) -> None:
+    def write(store: Store, start: int) -> None:
         try:
-            commit(store, low, low + 6, 7)
+            commit(store, start, start + 6, 7)
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=write, args=(stores[low % 2], low)) for low in range(8)]
+    threads = [threading.Thread(target=write, args=(stores[start % 2], start)) for start in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -136,19 +136,19 @@ def test_any_turns_of_two_machines_and_failures_give_what_a_dictionary_would(
     final: dict[int, int] = {}
     provisional: dict[int, int] = {}
     for cost in range(16):
-        low, is_final = chance.randrange(60), chance.random() < 0.5
-        high = low + chance.randint(1, 8)
+        start, is_final = chance.randrange(60), chance.random() < 0.5
+        stop = start + chance.randint(1, 8)
         with monkeypatch.context() as patch:
             fails = chance.random() < 0.4
             if fails:
                 owner, name = chance.choice(POINTS)
                 failing(patch, owner, name)
             try:
-                commit(chance.choice(stores), low, high, cost, final=is_final)
+                commit(chance.choice(stores), start, stop, cost, final=is_final)
             except StoreError:
                 assert fails
             else:
-                for time in set(range(low, high)) - final.keys():
+                for time in set(range(start, stop)) - final.keys():
                     (final if is_final else provisional)[time] = cost
                     if is_final:
                         provisional.pop(time, None)
@@ -159,7 +159,7 @@ def test_any_turns_of_two_machines_and_failures_give_what_a_dictionary_would(
 
 def claim_of_another(store: Store) -> None:
     for kind in (CLAIM, UPLOAD):
-        with store.place.write(f"{WRITERS}/other.{kind}") as file:
+        with store.location.write(f"{WRITERS}/other.{kind}") as file:
             file.write(b"x")
 
 
@@ -177,7 +177,7 @@ def test_a_living_writer_is_waited_for_and_then_named(machine: Machine, monkeypa
 def test_a_dead_writer_is_cleared_away(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     store = machine()
     claim_of_another(store)
-    with store.place.write(f"{WRITERS}/third.{UPLOAD}") as file:  # its claim was taken away already
+    with store.location.write(f"{WRITERS}/third.{UPLOAD}") as file:  # its claim was taken away already
         file.write(b"x")
     monkeypatch.setattr(remote, "ROUNDING", -1000.0)
     commit(store, 0, 5, 1)
@@ -186,7 +186,7 @@ def test_a_dead_writer_is_cleared_away(machine: Machine, monkeypatch: pytest.Mon
 
 def test_renewing_keeps_a_slow_writer_alive(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "LEASE_SECONDS", 0.2)
-    place = machine().place
+    place = machine().location
     with Lease(place) as lease:
         while not place.exists(lease.path("renewed")):
             pass
@@ -194,7 +194,7 @@ def test_renewing_keeps_a_slow_writer_alive(machine: Machine, monkeypatch: pytes
     assert not lease._renewing.is_alive()
 
 
-@pytest.mark.parametrize("moment", [(LocalCopy, "publish"), (Lease, "upload"), (Place, "copy")], ids=lambda each: each[1])
+@pytest.mark.parametrize("moment", [(LocalCopy, "publish"), (Lease, "upload"), (Location, "copy")], ids=lambda each: each[1])
 def test_a_writer_that_was_taken_for_dead_overwrites_nothing(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, moment: tuple[type, str]
 ) -> None:
@@ -223,7 +223,7 @@ def test_a_writer_that_was_taken_for_dead_overwrites_nothing(
 def test_a_writer_that_stood_still_after_its_commit_reads_what_came_later(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow, quick, copy, left = machine(), machine(), Place.copy, [True]
+    slow, quick, copy, left = machine(), machine(), Location.copy, [True]
 
     def stood_still(*given: Any) -> None:
         copy(*given)
@@ -232,7 +232,7 @@ def test_a_writer_that_stood_still_after_its_commit_reads_what_came_later(
                 patch.setattr(remote, "ROUNDING", -1000.0)
                 commit(quick, 5, 9, 2)
 
-    monkeypatch.setattr(Place, "copy", stood_still)
+    monkeypatch.setattr(Location, "copy", stood_still)
     commit(slow, 0, 5, 1)
     now = {**dict.fromkeys(range(5), 1), **dict.fromkeys(range(5, 9), 2)}
     assert seen(slow) == seen(quick) == now
@@ -245,5 +245,5 @@ def test_a_catalog_that_changed_without_a_claim_is_not_overwritten(machine: Mach
     commit(store, 0, 5, 1)
     with pytest.raises(StoreError, match="nothing of this commit was kept"), store.catalog.writing():
         replace_catalog(store, b"something else")
-    with store.place.read(CATALOG) as file:
+    with store.location.read(CATALOG) as file:
         assert file.read() == b"something else"

@@ -9,37 +9,48 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.store import BULK, EVENTS, LEDGER, PRICE_VOTES, Migration, Moment, Objects, OffsetSpan, Span, Store
+from ledgerframes.store import (
+    BULK,
+    EVENTS,
+    LEDGER,
+    PRICE_VOTES,
+    Migration,
+    MigrationWindow,
+    ObjectSet,
+    Observation,
+    OffsetRange,
+    Store,
+)
 from ledgerframes.store.extent import ANY_MIGRATION, from_microseconds
 from ledgerframes.store.prune import prune
-from ledgerframes.tables.history import TRAFFIC
-from ledgerframes.times import Window
+from ledgerframes.windows import Window
 
 NOW = timedelta(0)
 HOUR = 3_600_000_000
 
 
-def put(store: Store, low: int, high: int, *, final: bool = True) -> None:
+def put(store: Store, start: int, stop: int, *, final: bool = True) -> None:
     """A range of hours of 1970-01-01; one row, in one file."""
-    values = [4, from_microseconds(low * HOUR), f"id{low}", 5, 1, None]
+    values = [4, from_microseconds(start * HOUR), f"id{start}", 5, 1, None]
     columns = {each.name: pa.array([value], each.type) for each, value in zip(TRAFFIC.columns, values, strict=True)}
-    tables = {"traffic": TRAFFIC.from_columns(columns)}
-    store.commit(EVENTS, Span(4, low * HOUR, high * HOUR), tables, final=final, source="test")
+    tables = {"traffic": TRAFFIC.from_arrays(columns)}
+    store.commit(EVENTS, MigrationWindow(4, start * HOUR, stop * HOUR), tables, final=final, source="test")
 
 
 def age(store: Store, hours: float) -> None:
     """All files were written so long ago."""
-    assert store.place.local
+    assert store.location.local
     then = time.time() - hours * 3600
-    for path in store.place.local.rglob("*.parquet"):
+    for path in store.location.local.rglob("*.parquet"):
         os.utime(path, (then, then))
 
 
 def files(store: Store) -> int:
-    assert store.place.local
-    return len(list(store.place.local.rglob("*.parquet")))
+    assert store.location.local
+    return len(list(store.location.local.rglob("*.parquet")))
 
 
 @pytest.fixture
@@ -112,13 +123,16 @@ def test_quarantine_goes_only_when_told(store: Store, tmp_path: Path) -> None:
 
 
 def test_whole_ranges_that_end_before_a_time_are_dropped(store: Store) -> None:
-    store.remember([Migration(4, 0)])
+    store.save_migrations([Migration(4, 0)])
     before = store.snapshot(EVENTS)
     done = prune(store, before="1970-01-01T05:00:00Z", grace=NOW)
-    assert [segment.extent for segment in done.dropped] == [Span(4, 0, 2 * HOUR), Span(4, 2 * HOUR, 4 * HOUR)]
+    assert [segment.extent for segment in done.dropped] == [
+        MigrationWindow(4, 0, 2 * HOUR),
+        MigrationWindow(4, 2 * HOUR, 4 * HOUR),
+    ]
     assert (len(done.removed), files(store)) == (2, 1)
     whole = Window(from_microseconds(0), from_microseconds(6 * HOUR))
-    assert store.missing(EVENTS, whole) == [Span(4, 0, 4 * HOUR)]
+    assert store.missing(EVENTS, whole) == [MigrationWindow(4, 0, 4 * HOUR)]
     with pytest.raises(StoreError, match=r"The file traffic/m4_.* is gone"):
         Frames(before, ["traffic"]).read("traffic")
 
@@ -142,33 +156,33 @@ def test_a_range_that_ends_at_the_time_goes_and_one_that_reaches_past_it_stays(s
 
 def test_snapshots_go_only_when_named_because_they_cannot_be_fetched_again(tmp_path: Path) -> None:
     store = Store(tmp_path, "net")
-    store.commit(PRICE_VOTES, Moment(5, 6), {}, final=True, source="test")
-    store.commit(LEDGER, OffsetSpan("view", 0, 5), {}, final=True, source="test")
+    store.commit(PRICE_VOTES, Observation(5, 6), {}, final=True, source="test")
+    store.commit(LEDGER, OffsetRange("view", 0, 5), {}, final=True, source="test")
     assert prune(store, before="1971-01-01").dropped == ()
-    assert [segment.stream for segment in prune(store, before="1971-01-01", streams=["price_votes"]).dropped] == ["price_votes"]
+    assert [segment.dataset for segment in prune(store, before="1971-01-01", datasets=["price_votes"]).dropped] == ["price_votes"]
     assert len(store.segments(LEDGER)) == 1
 
 
 def test_a_folder_that_says_that_all_its_objects_are_known_stays_whole(tmp_path: Path) -> None:
     store = Store(tmp_path, "net")
-    for folder, low in (("first", 0), ("second", 10)):
+    for folder, start in (("first", 0), ("second", 10)):
         for number in range(2):
-            begin = low + 5 * number
-            extent = Objects(frozenset({f"{folder}/{number}"}), (4, 4), begin, begin + 4)
+            begin = start + 5 * number
+            extent = ObjectSet(frozenset({f"{folder}/{number}"}), (4, 4), begin, begin + 4)
             store.commit(BULK, extent, {}, final=True, source="test")
-        store.commit(BULK, Objects(frozenset({f"{folder}/"}), ANY_MIGRATION, low, low + 10), {}, final=True, source="test")
-    store.commit(BULK, Objects(frozenset({"third/0"}), (4, 4), 12, 13), {}, final=True, source="test")
+        store.commit(BULK, ObjectSet(frozenset({f"{folder}/"}), ANY_MIGRATION, start, start + 10), {}, final=True, source="test")
+    store.commit(BULK, ObjectSet(frozenset({"third/0"}), (4, 4), 12, 13), {}, final=True, source="test")
     prune(store, before=from_microseconds(15))
-    assert store.holds(BULK) == {"second/", "second/0", "second/1"}
+    assert store.committed_keys(BULK) == {"second/", "second/0", "second/1"}
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"streams": ["events"]},
-        {"before": "2026-01-01", "streams": ["ledger"]},
-        {"before": "2026-01-01", "streams": ["events_by_id"]},
-        {"before": "2026-01-01", "streams": ["event"]},
+        {"datasets": ["events"]},
+        {"before": "2026-01-01", "datasets": ["ledger"]},
+        {"before": "2026-01-01", "datasets": ["events_by_id"]},
+        {"before": "2026-01-01", "datasets": ["event"]},
         {"before": "soon"},
         {"grace": timedelta(hours=-1)},
     ],

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.place import Place
+from ledgerframes.store.location import Location
 from ledgerframes.store.reading import damage_named
 
-BUCKET = Place.at("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme=http")
+BUCKET = Location.at("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme=http")
 
 
 @pytest.mark.parametrize(
@@ -16,10 +16,10 @@ BUCKET = Place.at("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme=http"
     [
         (BUCKET, OSError("When reading: AWS Error NETWORK_CONNECTION during GetObject operation"), "object store"),
         (BUCKET, FileNotFoundError("no such key"), "pruned or lost"),
-        (Place.at("/somewhere"), OSError("Couldn't deserialize thrift"), "damaged"),
+        (Location.at("/somewhere"), OSError("Couldn't deserialize thrift"), "damaged"),
         (None, OSError("broken"), "damaged"),
     ],
 )
-def test_who_is_to_blame(place: Place | None, error: OSError, words: str) -> None:
+def test_who_is_to_blame(place: Location | None, error: OSError, words: str) -> None:
     with pytest.raises(StoreError, match=words), damage_named("traffic", place):
         raise error

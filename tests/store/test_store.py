@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.errors import StoreError
 from ledgerframes.frames import Frames
-from ledgerframes.store import EVENTS, EVENTS_BY_ID, Ids, Migration, Span, Store
+from ledgerframes.store import EVENTS, EVENTS_BY_ID, IdSet, Migration, MigrationWindow, Store
 from ledgerframes.store.catalog import SCHEMA_VERSION
 from ledgerframes.store.extent import from_microseconds
-from ledgerframes.tables.history import TRAFFIC
-from ledgerframes.times import Window
+from ledgerframes.windows import Window
 
 ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
 
@@ -30,7 +30,7 @@ def traffic(rows: list[tuple[int, int]], migration_id: int = 4) -> dict[str, pa.
         "envelope_count": pa.array([1] * len(rows), pa.int32()),
         "extra": pa.nulls(len(rows), pa.string()),
     }
-    return {"traffic": TRAFFIC.from_columns(columns)}
+    return {"traffic": TRAFFIC.from_arrays(columns)}
 
 
 def every_row(store: Store) -> dict[int, int]:
@@ -41,8 +41,14 @@ def every_row(store: Store) -> dict[int, int]:
     return dict(zip(frame["record_time"].astype("int64"), frame["total_traffic_cost"], strict=True))
 
 
-def commit(store: Store, low: int, high: int, cost: int, *, final: bool = True) -> None:
-    store.commit(EVENTS, Span(4, low, high), traffic([(time, cost) for time in range(low, high)]), final=final, source="test")
+def commit(store: Store, start: int, stop: int, cost: int, *, final: bool = True) -> None:
+    store.commit(
+        EVENTS,
+        MigrationWindow(4, start, stop),
+        traffic([(time, cost) for time in range(start, stop)]),
+        final=final,
+        source="test",
+    )
 
 
 @settings(max_examples=40)
@@ -55,19 +61,19 @@ def test_any_order_of_commits_gives_what_a_dictionary_would(commits: list[tuple[
     provisional: dict[int, int] = {}
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder), "net")
-        for cost, (low, length, is_final) in enumerate(commits):
-            commit(store, low, low + length, cost, final=is_final)
-            for time in range(low, low + length):
+        for cost, (start, length, is_final) in enumerate(commits):
+            commit(store, start, start + length, cost, final=is_final)
+            for time in range(start, start + length):
                 if time not in final:
                     (final if is_final else provisional)[time] = cost
                     if is_final:
                         provisional.pop(time, None)
         assert every_row(store) == {**provisional, **final}
-        store.remember([Migration(4, 0)])
+        store.save_migrations([Migration(4, 0)])
         missing = {
             time
             for span in store.missing(EVENTS, Window(from_microseconds(0), from_microseconds(25)))
-            for time in range(span.low, span.high)
+            for time in range(span.start, span.stop)
         }
         assert missing == set(range(25)) - set(final)
 
@@ -109,7 +115,7 @@ def test_freezing_an_empty_store_gives_an_empty_snapshot(tmp_path: Path) -> None
 
 def test_many_threads_commit_the_same_ranges_without_doubling(tmp_path: Path) -> None:
     store = Store(tmp_path, "net")
-    threads = [threading.Thread(target=commit, args=(store, low, low + 6, 7)) for low in range(10)]
+    threads = [threading.Thread(target=commit, args=(store, start, start + 6, 7)) for start in range(10)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -119,10 +125,10 @@ def test_many_threads_commit_the_same_ranges_without_doubling(tmp_path: Path) ->
 
 def test_ids_that_are_provisional_are_replaced_and_the_others_kept(tmp_path: Path) -> None:
     store = Store(tmp_path, "net")
-    store.commit(EVENTS_BY_ID, Ids(frozenset({"id1", "id2"})), traffic([(1, 10), (2, 20)]), final=False, source="test")
-    store.commit(EVENTS_BY_ID, Ids(frozenset({"id2", "id3"})), traffic([(2, 21), (3, 30)]), final=True, source="test")
+    store.commit(EVENTS_BY_ID, IdSet(frozenset({"id1", "id2"})), traffic([(1, 10), (2, 20)]), final=False, source="test")
+    store.commit(EVENTS_BY_ID, IdSet(frozenset({"id2", "id3"})), traffic([(2, 21), (3, 30)]), final=True, source="test")
     asked = ["id3", "id1", "id2", "id9"]
-    frame = Frames(store.snapshot(EVENTS_BY_ID, Ids(frozenset(asked))), ["traffic"], update_ids=asked).traffic
+    frame = Frames(store.snapshot(EVENTS_BY_ID, IdSet(frozenset(asked))), ["traffic"], update_ids=asked).traffic
     assert frame["total_traffic_cost"].tolist() == [10, 21, 30]
     assert store.missing_ids(EVENTS_BY_ID, asked) == ["id1", "id9"]
     assert store.missing_ids(EVENTS_BY_ID, asked, provisional=True) == ["id9"]
@@ -130,19 +136,19 @@ def test_ids_that_are_provisional_are_replaced_and_the_others_kept(tmp_path: Pat
 
 def test_an_end_once_seen_is_not_forgotten(tmp_path: Path) -> None:
     store = Store(tmp_path, "net")
-    store.remember([Migration(3, 10, 50)])
-    store.remember([Migration(3, 5)])
+    store.save_migrations([Migration(3, 10, 50)])
+    store.save_migrations([Migration(3, 5)])
     assert store.migrations() == [Migration(3, 5, 50)]
 
 
 def test_files_of_another_shape_are_fetched_again(tmp_path: Path) -> None:
     store = Store(tmp_path, "net")
-    store.remember([Migration(4, 0)])
+    store.save_migrations([Migration(4, 0)])
     commit(store, 0, 5, 1)
     with sqlite3.connect(tmp_path / "net" / "catalog.sqlite") as connection:
         connection.execute("UPDATE segments SET fingerprint = 'older'")
     assert every_row(store) == {}
-    assert store.missing(EVENTS, Window(from_microseconds(0), from_microseconds(5))) == [Span(4, 0, 5)]
+    assert store.missing(EVENTS, Window(from_microseconds(0), from_microseconds(5))) == [MigrationWindow(4, 0, 5)]
     commit(store, 0, 5, 2)
     assert every_row(store) == dict.fromkeys(range(5), 2)
 

@@ -8,17 +8,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.errors import StoreError
-from ledgerframes.store import EVENTS, Place, Span, Store
+from ledgerframes.store import EVENTS, Location, MigrationWindow, Store
 from ledgerframes.store import verify as verification
 from ledgerframes.store.extent import from_microseconds
 from ledgerframes.store.prune import left_over
 from ledgerframes.store.verify import problem_of, verify
-from ledgerframes.tables.history import TRAFFIC
 
 
-def commit(store: Store, low: int, high: int) -> None:
-    times = range(low, high)
+def commit(store: Store, start: int, stop: int) -> None:
+    times = range(start, stop)
     columns = {
         "migration_id": pa.array([4] * len(times), pa.int64()),
         "record_time": pa.array([from_microseconds(time) for time in times], pa.timestamp("us", tz="UTC")),
@@ -27,7 +27,7 @@ def commit(store: Store, low: int, high: int) -> None:
         "envelope_count": pa.array([1] * len(times), pa.int32()),
         "extra": pa.nulls(len(times), pa.string()),
     }
-    store.commit(EVENTS, Span(4, low, high), {"traffic": TRAFFIC.from_columns(columns)}, final=True, source="test")
+    store.commit(EVENTS, MigrationWindow(4, start, stop), {"traffic": TRAFFIC.from_arrays(columns)}, final=True, source="test")
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def store(tmp_path: Path) -> Store:
 
 
 def first_file(store: Store) -> Path:
-    assert store.place.local
-    return store.place.local / store.segments(EVENTS)[0].files["traffic"].path
+    assert store.location.local
+    return store.location.local / store.segments(EVENTS)[0].files["traffic"].path
 
 
 def cut(path: Path) -> None:
@@ -113,7 +113,7 @@ def test_what_another_process_has_replaced_meanwhile_is_no_damage(store: Store, 
     first_file(store).unlink()
     replaced = store.segments(EVENTS)[0].segment_id
 
-    def overtaken(place: Place, file: Any, *, quick: bool) -> str | None:
+    def overtaken(place: Location, file: Any, *, quick: bool) -> str | None:
         with store.catalog.writing() as connection:
             connection.execute("DELETE FROM segments WHERE segment_id = ?", [replaced])
         return problem_of(place, file, quick=quick)
@@ -126,10 +126,10 @@ def test_an_object_store_that_does_not_answer_is_no_damage(store: Store, monkeyp
     def fail(*_: object) -> None:
         raise OSError("no route")
 
-    monkeypatch.setattr(Place, "read", fail)
-    monkeypatch.setattr(Place, "local", None)
+    monkeypatch.setattr(Location, "read", fail)
+    monkeypatch.setattr(Location, "local", None)
     with pytest.raises(StoreError, match="Try again"):
-        problem_of(store.place, store.segments(EVENTS)[0].files["traffic"])
+        problem_of(store.location, store.segments(EVENTS)[0].files["traffic"])
 
 
 def test_files_that_no_catalog_names_are_left_over(store: Store, tmp_path: Path) -> None:

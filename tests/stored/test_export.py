@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes import export
+from ledgerframes.datasets import EVENT_TABLES, TABLES, Table
+from ledgerframes.datasets.events.schema import TRAFFIC, UPDATES, VERDICTS
+from ledgerframes.datasets.reference.schema import PRICE_VOTES
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.frames import MemorySource
+from ledgerframes.frames import MemoryFrameSource
 from ledgerframes.store import reading
-from ledgerframes.tables import EVENT_TABLES, TABLES, Table
-from ledgerframes.tables.history import TRAFFIC, UPDATES, VERDICTS
-from ledgerframes.tables.reference import PRICE_VOTES
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -73,7 +73,7 @@ def test_json_lines_parse_back(frames: lf.Frames, tmp_path: Path, table: str) ->
     assert lines.pop() == ""
     spec = TABLES[table]
     expected = expected_rows(frames.scan(table).to_table())
-    holds_json = [column.name for column in spec.columns if "JSON text" in column.meaning]
+    holds_json = [column.name for column in spec.columns if "JSON text" in column.description]
     for row in expected:
         row.update({name: json.loads(row[name]) for name in holds_json if row[name] is not None})
     assert [json.loads(line) for line in lines] == expected
@@ -159,7 +159,7 @@ def test_odd_values_come_back(
     tmp_path_factory: pytest.TempPathFactory, spec: Table, names: list[str], data: st.DataObject
 ) -> None:
     rows = data.draw(rows_of(spec, names))
-    frames = lf.Frames(MemorySource({spec.name: rows}, ordered=True), [spec.name])
+    frames = lf.Frames(MemoryFrameSource({spec.name: rows}, ordered=True), [spec.name])
     folder = tmp_path_factory.mktemp("odd")
     for suffix in ("parquet", "csv", "jsonl"):
         assert export.write(frames, spec.name, folder / f"x.{suffix}", columns=names) == rows.num_rows
@@ -188,7 +188,7 @@ def missing_and_text(written: bytes, names: list[str]) -> list[dict[str, str | N
 
 def test_payloads_are_json_digit_for_digit_on_one_line(tmp_path: Path) -> None:
     payloads = ['{"a": 1.50,\n "b": [1e400, 0E-10, "x\\ny"]}', "not json", "", None, "[]", '"\\ud83d"']
-    rows = TRAFFIC.from_columns(
+    rows = TRAFFIC.from_arrays(
         {
             "migration_id": pa.array([0] * 6, pa.int64()),
             "record_time": pa.array([datetime(2026, 1, 1, tzinfo=UTC)] * 6, pa.timestamp("us", tz="UTC")),
@@ -198,7 +198,7 @@ def test_payloads_are_json_digit_for_digit_on_one_line(tmp_path: Path) -> None:
             "extra": pa.array(payloads),
         }
     )
-    frames = lf.Frames(MemorySource({"traffic": rows}, ordered=True), ["traffic"])
+    frames = lf.Frames(MemoryFrameSource({"traffic": rows}, ordered=True), ["traffic"])
     export.write(frames, "traffic", tmp_path / "x.jsonl", columns=["extra", "total_traffic_cost"])
     assert (tmp_path / "x.jsonl").read_text().split("\n") == [
         '{"extra":{"a":1.50,"b":[1e400,0E-10,"x\\ny"]},"total_traffic_cost":9223372036854775807}',
@@ -226,7 +226,7 @@ def test_some_columns_in_the_order_asked(frames: lf.Frames, tmp_path: Path) -> N
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_no_rows_make_a_file_that_can_be_read(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"x.{suffix}"
-    assert export.write(lf.Frames(MemorySource({}), ["traffic"]), "traffic", target) == 0
+    assert export.write(lf.Frames(MemoryFrameSource({}), ["traffic"]), "traffic", target) == 0
     if suffix == "parquet":
         assert pq.read_table(target).schema.equals(TRAFFIC.schema)
     else:
@@ -252,14 +252,14 @@ def test_batches_are_written_as_they_come(
     sizes: list[int] = []
     monkeypatch.setattr(reading, "BATCH_ROWS", 20)
     monkeypatch.setattr(export, "GROUP_ROWS", 40)
-    batches = lf.Frames.batches
+    batches = lf.Frames.iter_batches
 
     def watched(frames: lf.Frames, *asked: Any) -> Iterator[pa.RecordBatch]:
         for batch in batches(frames, *asked):
             sizes.extend(file.stat().st_size for file in tmp_path.glob(".x.*"))
             yield batch
 
-    monkeypatch.setattr(lf.Frames, "batches", watched)
+    monkeypatch.setattr(lf.Frames, "iter_batches", watched)
     export.write(frames, "tree_events", tmp_path / f"x.{suffix}")
     assert len(set(sizes)) > 10
 

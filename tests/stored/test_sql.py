@@ -15,12 +15,12 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes import export
+from ledgerframes.datasets import EVENT_TABLES, LEDGER_TABLES, TABLES
+from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.store import EVENTS, EVENTS_BY_ID, Ids, Snapshot, Span, Store
+from ledgerframes.store import EVENTS, EVENTS_BY_ID, IdSet, MigrationWindow, Store, StoreSnapshot
 from ledgerframes.store.extent import from_microseconds
-from ledgerframes.store.precedence import KEPT
-from ledgerframes.tables import EVENT_TABLES, LEDGER_TABLES, TABLES
-from ledgerframes.tables.history import TRAFFIC
+from ledgerframes.store.table_source import KEPT
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -79,9 +79,9 @@ def test_a_range_leaves_tables_without_record_time_whole(net: lf.Network) -> Non
 
 
 def test_nothing_is_asked_of_the_network(net: lf.Network) -> None:
-    before = net.requests
+    before = net.request_count
     lf.sql(net, "select * from traffic", since="2020-01-01", until="2030-01-01")
-    assert net.requests == before
+    assert net.request_count == before
 
 
 def test_an_empty_store_has_every_table(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_an_empty_store_has_every_table(tmp_path: Path) -> None:
 def traffic_rows(costs: list[int]) -> pa.Table:
     """Traffic with these costs, one a microsecond."""
     times = [from_microseconds(time) for time in range(len(costs))]
-    return TRAFFIC.from_columns(
+    return TRAFFIC.from_arrays(
         {
             "migration_id": pa.array([0] * len(costs), pa.int64()),
             "record_time": pa.array(times, pa.timestamp("us", tz="UTC")),
@@ -110,7 +110,7 @@ def traffic_rows(costs: list[int]) -> pa.Table:
 
 
 def store_with_costs(net: lf.Network, costs: list[int]) -> None:
-    net.store.commit(EVENTS, Span(0, 0, len(costs)), {"traffic": traffic_rows(costs)}, final=True, source="test")
+    net.store.commit(EVENTS, MigrationWindow(0, 0, len(costs)), {"traffic": traffic_rows(costs)}, final=True, source="test")
 
 
 def test_sums_stay_integers_and_exact(net: lf.Network, frames: lf.Frames) -> None:
@@ -182,9 +182,9 @@ def test_no_column_is_object(net: lf.Network) -> None:
 
 def test_a_join_that_misses_makes_integers_nullable(net: lf.Network, frames: lf.Frames) -> None:
     query = "select update_id, total_traffic_cost from verdicts left join traffic using (update_id)"
-    joined = lf.sql(net, query)["total_traffic_cost"]
-    assert str(joined.dtype) == "Int64"
-    assert joined.isna().sum() == len(frames.verdicts) - len(frames.traffic) > 0
+    merge_with = lf.sql(net, query)["total_traffic_cost"]
+    assert str(merge_with.dtype) == "Int64"
+    assert merge_with.isna().sum() == len(frames.verdicts) - len(frames.traffic) > 0
 
 
 def test_a_closed_set_keeps_its_categories(net: lf.Network) -> None:
@@ -199,7 +199,7 @@ def test_a_closed_set_keeps_its_categories(net: lf.Network) -> None:
         ("verdict_result = 'VERDICT_RESULT_REJECTED'", lambda rows: rows["verdict_result"] == "VERDICT_RESULT_REJECTED"),
         ("verdict_result in ('VERDICT_RESULT_REJECTED', 'x')", lambda rows: rows["verdict_result"] == "VERDICT_RESULT_REJECTED"),
         ("record_time < '2026-11-08 12:00:00'", lambda rows: rows["record_time"] < pd.Timestamp("2026-11-08T12:00Z")),
-        ("body_visible", lambda rows: rows["body_visible"]),
+        ("update_visible", lambda rows: rows["update_visible"]),
         ("view_count > 1 and extra is null", lambda rows: (rows["view_count"] > 1) & rows["extra"].isna()),
         ("list_contains(root_views, 0)", lambda rows: rows["root_views"].map(lambda views: 0 in views)),
     ],
@@ -260,7 +260,7 @@ def test_ids_answer_where_there_is_no_range(tmp_path: Path, frames: lf.Frames) -
     by_id = lf.load_events(net, update_ids=frames.verdicts["update_id"].head(5))
     pd.testing.assert_frame_equal(lf.sql(net, ordered("verdicts")), by_id.verdicts)
     # A range without rows says nothing about tables.
-    net.store.commit(EVENTS, Span(0, 0, 10), {}, final=False, source="test")
+    net.store.commit(EVENTS, MigrationWindow(0, 0, 10), {}, final=False, source="test")
     assert len(lf.sql(net, "select * from verdicts")) == 5
     assert len(lf.sql(net, "select * from events.verdicts")) == 0
 
@@ -296,11 +296,11 @@ def test_one_moment_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     store_with_costs(net, [1])
     look = Store.snapshot
 
-    def look_and_commit(store: Store, *asked: Any) -> Snapshot:
+    def look_and_commit(store: Store, *asked: Any) -> StoreSnapshot:
         seen = look(store, *asked)
         if not net.store.segments(EVENTS_BY_ID):
             rows = {"traffic": traffic_rows([2])}
-            net.store.commit(EVENTS_BY_ID, Ids(frozenset({"id0"})), rows, final=True, source="test")
+            net.store.commit(EVENTS_BY_ID, IdSet(frozenset({"id0"})), rows, final=True, source="test")
         return seen
 
     monkeypatch.setattr(Store, "snapshot", look_and_commit)

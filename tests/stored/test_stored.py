@@ -11,20 +11,20 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes import export
+from ledgerframes.datasets import EVENT_TABLES
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.store import EVENTS, Span
+from ledgerframes.store import EVENTS, MigrationWindow
 from ledgerframes.store.extent import from_microseconds
-from ledgerframes.tables import EVENT_TABLES
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
 
 @pytest.mark.parametrize("table", [table.name for table in EVENT_TABLES])
 def test_stored_is_what_the_loader_gives(net: lf.Network, frames: lf.Frames, table: str) -> None:
-    before = net.requests
+    before = net.request_count
     pd.testing.assert_frame_equal(export.stored(net, table, **DAY).read(table), frames.read(table))
     pd.testing.assert_frame_equal(export.stored(net, table).read(table), frames.read(table))
-    assert net.requests == before
+    assert net.request_count == before
 
 
 def test_a_range_that_is_not_all_there_is_refused_unless_told(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_range_that_is_not_all_there_is_refused_unless_told(tmp_path: Path) ->
 
 def test_a_range_is_refused_where_nothing_is_known_of_the_history(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
-    net.store.commit(EVENTS, Span(4, 0, 10), {}, final=True, source="test")
+    net.store.commit(EVENTS, MigrationWindow(4, 0, 10), {}, final=True, source="test")
     with pytest.raises(CoverageError, match="lacks"):
         export.stored(net, "traffic", since=from_microseconds(0), until=from_microseconds(10) + timedelta(days=1))
 

@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 import stamina
 import ledgerframes as lf
-from ledgerframes.errors import OfferUnresolved
+from ledgerframes.errors import OfferUnresolvedError
 
 url, count = sys.argv[1], int(sys.argv[2])
 stamina.set_testing(True, attempts=8, cap=True)  # no pauses
@@ -37,7 +37,7 @@ for number in range(count):
             receiver="bob::1220bb", amount=Decimal("1.5"), description=f"offer {number}",
             expires_at=datetime(2100, 1, 1, tzinfo=UTC), tracking_id=f"t-{number:03}",
         )
-    except OfferUnresolved as error:
+    except OfferUnresolvedError as error:
         assert error.tracking_id == f"t-{number:03}"
 net.wallet.resume_all()
 print("done", flush=True)

@@ -70,7 +70,7 @@ def test_bad_input_is_caught_before_anything(
     with pytest.raises(kind, match=says):
         net.wallet.offer_transfer(**{**OFFER, **wrong})
     assert service.requests == []
-    assert not net.local_folder.exists()
+    assert not net.local_dir.exists()
 
 
 def test_the_longest_texts_are_taken(net: lf.Network, service: WalletService) -> None:

@@ -19,9 +19,9 @@ import ledgerframes as lf
 from ledgerframes.api.transport import Transport
 from ledgerframes.errors import (
     CoverageError,
-    OfferUnresolved,
+    HostUnreachableError,
+    OfferUnresolvedError,
     StoreError,
-    Unreachable,
     UsageError,
 )
 from ledgerframes.settings import Limits
@@ -40,7 +40,7 @@ def offers_wallet(service: WalletService, folder: Path, now: datetime = NOW, ret
 
 def unresolved(service: WalletService, folder: Path, fault: str) -> None:
     service.post_plan = [fault] * 9
-    with pytest.raises(OfferUnresolved):
+    with pytest.raises(OfferUnresolvedError):
         offers_wallet(service, folder).offer_transfer(**{**OFFER, "expires_at": NOW + timedelta(days=1)}, tracking_id="t-1")
     service.post_plan.clear()
 
@@ -60,7 +60,7 @@ def test_what_has_expired_is_never_sent(
     unresolved(service, tmp_path, fault)
     posts = len(service.posts)
     wallet = offers_wallet(service, tmp_path, NOW + late)
-    with pytest.raises(OfferUnresolved, match="expired at") as caught:
+    with pytest.raises(OfferUnresolvedError, match="expired at") as caught:
         wallet.resume("t-1")
     assert (caught.value.outcome, wallet.journal.get("t-1").status, len(service.posts)) == (outcome, left, posts)
 
@@ -87,7 +87,7 @@ def test_a_hundred_offers_with_every_failure(connect: Connect, service: WalletSe
         service.status_plan = [STATUS_FAULTS[(number + step) % len(STATUS_FAULTS)] for step in range(number % 5)]
         try:
             connect().wallet.offer_transfer(**OFFER, tracking_id=tracking_id)
-        except OfferUnresolved as error:
+        except OfferUnresolvedError as error:
             assert error.tracking_id == tracking_id
     service.settle()
     connect().wallet.resume_all()
@@ -118,7 +118,7 @@ def test_any_sequence_of_failures_makes_one_offer_or_none_with_an_error(
         offer = offers_wallet(service, folder).offer_transfer(**OFFER, tracking_id="t-1")
         assert offer.exists
         assert service.count("t-1") == 1
-    except OfferUnresolved as error:
+    except OfferUnresolvedError as error:
         assert service.count("t-1") <= 1
         assert error.outcome != "refused" or not service.made
     service.settle()
@@ -137,7 +137,7 @@ def test_no_token_shows_anywhere(
     service.post_plan = ["401 before", *["drop before"] * 9]
     shown: list[str] = []
     for _ in range(2):
-        with pytest.raises(OfferUnresolved) as caught:
+        with pytest.raises(OfferUnresolvedError) as caught:
             net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
         shown += [str(caught.value), repr(caught.value), repr(vars(caught.value)), repr(caught.value.__cause__)]
     shown += [repr(net), repr(net.wallet), repr(net.wallet.journal), repr(net.wallet.journal.get("t-1")), caplog.text]
@@ -169,8 +169,8 @@ def test_what_the_profile_lacks_is_named(connect: Connect, missing: str, says: s
 
 
 def test_without_a_journal_that_can_be_written_nothing_is_sent(net: lf.Network, service: WalletService) -> None:
-    net.local_folder.parent.mkdir(parents=True)
-    net.local_folder.write_text("a file in the way")
+    net.local_dir.parent.mkdir(parents=True)
+    net.local_dir.write_text("a file in the way")
     with pytest.raises(StoreError):
         net.wallet.offer_transfer(**OFFER)
     assert service.requests == []
@@ -210,15 +210,15 @@ def test_a_status_of_a_later_version_means_that_the_offer_exists(net: lf.Network
 
 def test_the_offer_has_every_column_of_the_journal(net: lf.Network) -> None:
     offer = net.wallet.offer_transfer(**OFFER)
-    assert {field.name for field in fields(offer)} >= {"tracking_id", "status", "contract_id", "attempts", "first_sent_at"}
+    assert {field.name for field in fields(offer)} >= {"tracking_id", "status", "contract_id", "attempt_count", "first_sent_at"}
     assert offer.first_sent_at is not None
 
 
 def test_a_dropped_connection_is_the_cause(net: lf.Network, service: WalletService) -> None:
     service.post_plan = ["drop before"] * 9
-    with pytest.raises(OfferUnresolved) as caught:
+    with pytest.raises(OfferUnresolvedError) as caught:
         net.wallet.offer_transfer(**OFFER)
-    assert isinstance(caught.value.__cause__, Unreachable)
+    assert isinstance(caught.value.__cause__, HostUnreachableError)
     assert isinstance(caught.value.__cause__.__cause__, httpx.RemoteProtocolError)
 
 
@@ -233,7 +233,7 @@ def test_an_offer_made_elsewhere_is_a_success_when_its_contents_cannot_be_read(
 def test_a_token_that_fails_meanwhile_leaves_an_offer_that_can_be_resumed(connect: Connect, service: WalletService) -> None:
     tokens = [TOKEN]
     net = connect(token=lambda: tokens.pop())
-    with pytest.raises(OfferUnresolved, match=r"net\.wallet\.resume\('t-1'\)"):
+    with pytest.raises(OfferUnresolvedError, match=r"net\.wallet\.resume\('t-1'\)"):
         net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     with pytest.raises(UsageError, match="token"):
         net.wallet.offer_transfer(**OFFER, tracking_id="t-2")

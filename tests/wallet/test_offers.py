@@ -15,9 +15,9 @@ from wallet_service import EXPIRY, OFFER, POST_FAULTS, URL, Connect, WalletServi
 import ledgerframes as lf
 from ledgerframes.api.transport import Transport
 from ledgerframes.errors import (
-    BadRequest,
-    NotAuthenticated,
-    OfferUnresolved,
+    AuthenticationError,
+    BadRequestError,
+    OfferUnresolvedError,
     UsageError,
 )
 from ledgerframes.settings import Limits
@@ -59,7 +59,7 @@ def test_it_is_journalled_before_it_is_sent(net: lf.Network, service: WalletServ
     seen: list[tuple[str, int]] = []
 
     def hook(when: str, tracking_id: str) -> None:
-        offer = Journal(net.local_folder).get(tracking_id)
+        offer = Journal(net.local_dir).get(tracking_id)
         seen.append((offer.status, offer.open_attempts))
 
     service.hook = hook
@@ -100,7 +100,7 @@ def test_other_contents_are_an_error_before_anything_is_sent(
     net: lf.Network, service: WalletService, other: dict[str, Any], names: str
 ) -> None:
     service.post_plan = ["400 before"]
-    with pytest.raises(OfferUnresolved):
+    with pytest.raises(OfferUnresolvedError):
         net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     with pytest.raises(UsageError, match=f"another {names}"):
         net.wallet.offer_transfer(**{**OFFER, **other}, tracking_id="t-1")
@@ -134,7 +134,7 @@ def test_an_offer_made_elsewhere_is_taken_over_only_with_the_same_contents(
     assert net.wallet.offer_transfer(**OFFER, tracking_id="t-1").contract_id == "000001"
     other = {**OFFER, "amount": 6}
     for call in (lambda: net.wallet.offer_transfer(**other, tracking_id="t-2"), lambda: net.wallet.resume("t-2")):
-        with pytest.raises(OfferUnresolved, match=r"used elsewhere, for an offer of 5\.0 to bob::1220bb") as caught:
+        with pytest.raises(OfferUnresolvedError, match=r"used elsewhere, for an offer of 5\.0 to bob::1220bb") as caught:
             call()
         assert (caught.value.outcome, net.wallet.journal.get("t-2").status) == ("refused", "refused")
     assert len(service.made) == 2
@@ -142,7 +142,7 @@ def test_an_offer_made_elsewhere_is_taken_over_only_with_the_same_contents(
 
 def test_another_wallet_does_not_get_the_same_offer(net: lf.Network, connect: Connect, service: WalletService) -> None:
     service.post_plan = ["drop before"] * 20
-    with pytest.raises(OfferUnresolved):
+    with pytest.raises(OfferUnresolvedError):
         net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     sent = len(service.requests)
     for other in ({"wallet_url": "http://other.invalid"}, {"token": jwt("carol")}):
@@ -173,7 +173,7 @@ def test_429_is_the_same_request_again(net: lf.Network, service: WalletService) 
 
 def test_tries_are_bounded_by_the_limits(connect: Connect, service: WalletService) -> None:
     service.post_plan = ["429 before"] * 99
-    with pytest.raises(OfferUnresolved):
+    with pytest.raises(OfferUnresolvedError):
         connect(retries=2).wallet.offer_transfer(**OFFER)
     assert len(service.posts) == 3
 
@@ -203,7 +203,7 @@ def test_what_stays_unresolved_names_the_id_and_the_call_that_goes_on(
 ) -> None:
     service.post_plan = [fault] * 99
     service.delay = 0
-    with pytest.raises(OfferUnresolved) as caught:
+    with pytest.raises(OfferUnresolvedError) as caught:
         net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     error = caught.value
     assert (error.tracking_id, error.status, error.outcome) == ("t-1", status, "unknown")
@@ -216,13 +216,13 @@ def test_what_stays_unresolved_names_the_id_and_the_call_that_goes_on(
 
 @pytest.mark.parametrize(
     ("fault", "kind", "left"),
-    [("400 before", BadRequest, "refused"), ("401 before", NotAuthenticated, "pending"), ("404 before", None, "pending")],
+    [("400 before", BadRequestError, "refused"), ("401 before", AuthenticationError, "pending"), ("404 before", None, "pending")],
 )
 def test_a_refusal_is_not_sent_again_by_itself(
     net: lf.Network, service: WalletService, fault: str, kind: type[Exception] | None, left: str
 ) -> None:
     service.post_plan = [fault]
-    with pytest.raises(OfferUnresolved, match="was not made") as caught:
+    with pytest.raises(OfferUnresolvedError, match="was not made") as caught:
         net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     assert kind is None or isinstance(caught.value.__cause__, kind)
     assert (len(service.requests), caught.value.outcome, caught.value.status) == (1, "refused", int(fault[:3]))
@@ -237,7 +237,7 @@ def test_a_refusal_after_an_unknown_outcome_refuses_nothing(net: lf.Network, ser
     service.status_plan = ["404"] * 4
     assert net.wallet.offer_transfer(**OFFER, tracking_id="t-1").status == "created"
     service.post_plan = ["drop before", "400 before"]
-    with pytest.raises(OfferUnresolved, match="not known"):
+    with pytest.raises(OfferUnresolvedError, match="not known"):
         net.wallet.offer_transfer(**OFFER, tracking_id="t-2")
     assert net.wallet.journal.get("t-2").status == "pending"
 
@@ -245,10 +245,10 @@ def test_a_refusal_after_an_unknown_outcome_refuses_nothing(net: lf.Network, ser
 def test_resume_all_tries_all_and_says_what_is_left(net: lf.Network, service: WalletService) -> None:
     for number in range(3):
         service.post_plan = ["401 before"]
-        with pytest.raises(OfferUnresolved):
+        with pytest.raises(OfferUnresolvedError):
             net.wallet.offer_transfer(**OFFER, tracking_id=f"t-{number}")
     service.post_plan = ["401 before"]
-    with pytest.raises(OfferUnresolved, match="1 of 3 offers") as caught:
+    with pytest.raises(OfferUnresolvedError, match="1 of 3 offers") as caught:
         net.wallet.resume_all()
     assert caught.value.tracking_id == "t-0"
     assert [service.count(f"t-{number}") for number in range(3)] == [0, 1, 1]

@@ -11,7 +11,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
-from ledgerframes.errors import OfferUnresolved
+from ledgerframes.errors import OfferUnresolvedError
 from ledgerframes.sandbox import Faults, Sandbox
 
 OFFERS = 100
@@ -46,13 +46,13 @@ def test_a_hundred_offers_with_every_fault_exist_exactly_once(tmp_path: Path) ->
                 expires_in=timedelta(days=30_000),
                 tracking_id=tracking_id,
             )
-        except OfferUnresolved as error:
+        except OfferUnresolvedError as error:
             assert tracking_id in str(error)
     for _ in range(20):
         try:
             connect(box, tmp_path).wallet.resume_all()
             break
-        except OfferUnresolved:
+        except OfferUnresolvedError:
             continue
     made = Counter(offer.tracking_id for offer in box.offers)
     assert made == dict.fromkeys(wanted, 1)

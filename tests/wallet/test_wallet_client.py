@@ -13,9 +13,17 @@ import pytest
 from wallet_service import OFFER, TOKEN, Connect, WalletService
 
 import ledgerframes as lf
-from ledgerframes.errors import Busy, Conflict, DecodeError, Internal, NotFound, OfferUnresolved, UsageError
+from ledgerframes.datasets.offers.schema import TRANSFER_OFFERS
+from ledgerframes.errors import (
+    BusyError,
+    ConflictError,
+    DecodeError,
+    InternalServerError,
+    NotFoundError,
+    OfferUnresolvedError,
+    UsageError,
+)
 from ledgerframes.loaders.transfer_offers import load_transfer_offers
-from ledgerframes.tables.wallet import TRANSFER_OFFERS
 
 Answers = Callable[[httpx.Request], httpx.Response]
 
@@ -40,7 +48,12 @@ def answering(connect: Connect, content: object, status: int = 200, asked: list[
 
 def test_each_operation_has_its_method_and_path(connect: Connect, recorded: dict[str, Any]) -> None:
     for call, content, method, path in [
-        (lambda w: w.offer_status("t 1/ü"), recorded["status_created"], "POST", "/transfer-offers/t%201%2F%C3%BC/status"),
+        (
+            lambda w: w.offer_status("t 1/ü"),
+            recorded["status_created"],
+            "POST",
+            "/transfer-offers/t%201%2F%C3%BC/status",
+        ),
         (lambda w: w.offers(), recorded["list_200"], "GET", "/transfer-offers"),
         (lambda w: w.accepted_offers(), {"accepted_offers": []}, "GET", "/accepted-transfer-offers"),
         (lambda w: w.accept("00ab"), recorded["accept_200"], "POST", "/transfer-offers/00ab/accept"),
@@ -90,7 +103,9 @@ def test_a_malformed_answer_names_the_place(connect: Connect) -> None:
     assert caught.value.json_path.startswith("$.offers")
 
 
-@pytest.mark.parametrize(("status", "kind"), [(404, NotFound), (409, Conflict), (429, Busy), (500, Internal)])
+@pytest.mark.parametrize(
+    ("status", "kind"), [(404, NotFoundError), (409, ConflictError), (429, BusyError), (500, InternalServerError)]
+)
 def test_writes_are_sent_once(connect: Connect, status: int, kind: type[Exception]) -> None:
     for write in (
         lambda w: w.accept("00ab"),
@@ -119,7 +134,7 @@ def test_what_names_no_offer_is_not_sent(net: lf.Network, service: WalletService
 
 
 def test_a_token_that_the_service_quotes_is_not_shown(connect: Connect) -> None:
-    with pytest.raises(Conflict) as caught:
+    with pytest.raises(ConflictError) as caught:
         answering(connect, {"error": f"bad token {TOKEN}"}, 409).wallet.accept("00ab")
     assert TOKEN not in str(caught.value) + caught.value.detail
 
@@ -133,14 +148,14 @@ def test_no_offers_give_the_empty_frame(net: lf.Network, service: WalletService)
     assert list(frame.columns) == list(TRANSFER_OFFERS.column_names)
     assert dict(frame.dtypes.astype(str)) == dict(TRANSFER_OFFERS.empty().dtypes.astype(str))
     assert service.requests == []
-    assert not net.local_folder.exists()
+    assert not net.local_dir.exists()
 
 
 def test_the_frame_is_the_journal_with_status(net: lf.Network, service: WalletService) -> None:
     for tracking_id in ("t-1", "t-2", "t-3"):
         net.wallet.offer_transfer(**OFFER, tracking_id=tracking_id)
     service.post_plan = ["drop before"] * 9
-    with pytest.raises(OfferUnresolved):
+    with pytest.raises(OfferUnresolvedError):
         net.wallet.offer_transfer(**OFFER, tracking_id="t-4")
     service.statuses["t-2"] = {"status": "completed", "transaction_id": "1220cc", "contract_id": "00c0"}
     service.statuses["t-3"] = {"status": "failed", "failure_kind": "withdrawn", "withdrawn_reason": "out of funds"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from threading import RLock
 from typing import NamedTuple
 
-from ledgerframes.collector import collector_paused
+from ledgerframes.gc_pause import pause_gc
 
 from ..builder import NULL, Event
 from ..clock import Clock
@@ -102,7 +102,7 @@ class ParticipantLedger:
         """Return the updates of one slice, by offset; built when asked for and kept for a while."""
         with self._lock:
             if number_ not in self._kept:
-                with collector_paused():  # not longer: what builds a transaction leaves cycles behind
+                with pause_gc():  # not longer: what builds a transaction leaves cycles behind
                     self._kept[number_] = self._build(number_)
                 while len(self._kept) > SLICES_KEPT:
                     self._kept.popitem(last=False)

@@ -1,0 +1,32 @@
+"""Every table, by name."""
+
+from __future__ import annotations
+
+from ledgerframes.datasets._schema import Column, Table
+from ledgerframes.datasets.bulk.schema import BULK_TABLES
+from ledgerframes.datasets.events.schema import EVENT_TABLES
+from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
+from ledgerframes.datasets.offers.schema import TRANSFER_OFFERS
+from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
+from ledgerframes.datasets.state.schema import LEDGER_STATE_TABLES
+from ledgerframes.errors import UsageError
+
+__all__ = ["EVENT_TABLES", "LEDGER_TABLES", "TABLES", "Column", "Table", "table"]
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (*EVENT_TABLES, *BULK_TABLES, *LEDGER_TABLES, *LEDGER_STATE_TABLES, PRICE_VOTES, NAME_RULES, TRANSFER_OFFERS)
+}
+
+
+def table(name: str) -> Table:
+    """The declaration of one table.
+
+    Raises
+    ------
+    UsageError
+        If there is no table of that name.
+    """
+    if name not in TABLES:
+        raise UsageError(f"There is no table {name!r}. Tables: {', '.join(sorted(TABLES))}.")
+    return TABLES[name]

@@ -1,0 +1,208 @@
+"""Structs of the history API: event items and update items.
+
+Times stay text here (they become columns all at once), payloads stay the bytes that came. `null` and absent mean the same.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ledgerframes.datasets._structs import ABSENT, Wire
+from ledgerframes.errors import DecodeError
+
+
+class Node(Wire):
+    """A node of a transaction tree, or a created event on its own: one struct, because a tagged union is slower."""
+
+    event_id: str
+    contract_id: str
+    template_id: str
+    event_type: str | None = None
+    package_name: str | None = None
+    choice: str | None = None
+    consuming: bool | None = None
+    acting_parties: list[str] | None = None
+    interface_id: str | None = None
+    created_at: str | None = None
+    signatories: list[str] | None = None
+    observers: list[str] | None = None
+    create_arguments: msgspec.Raw = ABSENT
+    choice_argument: msgspec.Raw = ABSENT
+    exercise_result: msgspec.Raw = ABSENT
+    child_event_ids: list[str] | None = None
+
+
+class Reassignment(Wire):
+    """Assignment or unassignment: the first has a created event, the second a contract id (docs/facts.md#reassignment-item)."""
+
+    source_synchronizer: str
+    target_synchronizer: str
+    migration_id: int
+    unassign_id: str
+    reassignment_counter: int
+    submitter: str | None = None
+    contract_id: str | None = None
+    created_event: Node | None = None
+
+
+class Update(Wire):
+    """A transaction (with `events_by_id`) or a reassignment (with `event`); V1 items have an offset too."""
+
+    update_id: str
+    record_time: str
+    migration_id: int | None = None
+    workflow_id: str | None = None
+    synchronizer_id: str | None = None
+    effective_at: str | None = None
+    root_event_ids: list[str] | None = None
+    events_by_id: dict[str, Node] | None = None
+    external_transaction_hash: str | None = None
+    offset: str | int | None = None
+    event: Reassignment | None = None
+
+
+class Quorum(Wire):
+    """Parties of which a number must confirm."""
+
+    parties: list[str]
+    threshold: int
+
+
+class View(Wire):
+    """One view of a confirmation request."""
+
+    view_id: int
+    informees: list[str] | None = None
+    confirming_parties: list[Quorum] | None = None
+    sub_views: list[int] | None = None
+    view_hash: str | None = None
+
+
+class TransactionViews(Wire):
+    """The views of a confirmation request."""
+
+    views: list[View]
+    root_views: list[int] | None = None
+
+
+class Verdict(Wire):
+    """What the mediator decided on a confirmation request."""
+
+    update_id: str
+    migration_id: int
+    domain_id: str
+    record_time: str
+    finalization_time: str
+    verdict_result: str
+    submitting_participant_uid: str
+    submitting_parties: list[str] | None = None
+    mediator_group: int = 0
+    transaction_views: TransactionViews | None = None
+
+
+class Envelope(Wire):
+    """Cost of one envelope of a request."""
+
+    traffic_cost: int
+    view_ids: list[int] | None = None
+
+
+class TrafficSummary(Wire):
+    """Cost of a confirmation request; early builds named the list of envelopes otherwise (docs/facts.md#envelope-list-name)."""
+
+    total_traffic_cost: int
+    envelope_traffic_summaries: list[Envelope] | None = None
+    envelope_traffic_costs: list[Envelope] | None = None
+
+
+class ActivityRecord(Wire):
+    """Activity weight of one app provider."""
+
+    party: str
+    weight: int
+
+
+class ActivityRecords(Wire):
+    """Activity weights that one request earned."""
+
+    round_number: int
+    records: list[ActivityRecord]
+
+
+class Event(Wire):
+    """One event item: any of the four parts may be missing."""
+
+    update: Update | None = None
+    verdict: Verdict | None = None
+    traffic_summary: TrafficSummary | None = None
+    app_activity_records: ActivityRecords | None = None
+
+
+class Present(msgspec.Struct, gc=False):
+    """An object of which it only matters that it is there; its members are passed over."""
+
+
+class ReassignmentHead(msgspec.Struct, gc=False):
+    """What places a reassignment."""
+
+    migration_id: int
+
+
+class UpdateHead(msgspec.Struct, gc=False):
+    """What places an update; its tree, most of the bytes of an event item, is passed over."""
+
+    update_id: str
+    record_time: str
+    migration_id: int | None = None
+    events_by_id: Present | None = None
+    event: ReassignmentHead | None = None
+
+
+class EventWithoutUpdateBody(Wire):
+    """One event item without what its update did, for readers who ask for verdicts, traffic and activity only."""
+
+    update: UpdateHead | None = None
+    verdict: Verdict | None = None
+    traffic_summary: TrafficSummary | None = None
+    app_activity_records: ActivityRecords | None = None
+
+
+class EventsPage(Wire):
+    """Answer of the event listing."""
+
+    events: list[Event]
+
+
+class UpdatesPage(Wire):
+    """Answer of the update listing."""
+
+    transactions: list[Update]
+
+
+def head(event: Event | EventWithoutUpdateBody) -> tuple[int, str, str]:
+    """Migration id, record time and update id of an event, wherever they stand (docs/facts.md#history-paging).
+
+    Raises
+    ------
+    DecodeError
+        If it has neither update nor verdict, or the two contradict each other.
+    """
+    update, verdict = event.update, event.verdict
+    if update is None:
+        if verdict is None:
+            raise DecodeError("An event has neither update nor verdict, so nothing says which or when it was.", json_path="$")
+        return verdict.migration_id, verdict.record_time, verdict.update_id
+    if verdict is not None and verdict.update_id != update.update_id:
+        raise DecodeError(
+            f"Update {update.update_id} came with the verdict on {verdict.update_id}.", json_path="$.verdict.update_id"
+        )
+    return _migration_id(update), update.record_time, update.update_id
+
+
+def _migration_id(update: Update | UpdateHead) -> int:
+    if update.event is not None:
+        return update.event.migration_id  # a reassignment keeps it inside (docs/facts.md#reassignment-item)
+    if update.migration_id is None or update.events_by_id is None:
+        reason = "neither a transaction (migration_id and events_by_id) nor a reassignment (event)"
+        raise DecodeError(f"Update {update.update_id} is {reason}.", json_path="$.update")
+    return update.migration_id

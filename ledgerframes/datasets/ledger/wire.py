@@ -1,0 +1,321 @@
+"""Structs of the ledger API's update pages, in the one-of encoding that the specification gives.
+
+Some one-ofs wrap their content in ``value`` and some do not (docs/facts.md#one-of-encodings); others have been seen both
+ways. What arrives
+the other way round is put right by :func:`decode_updates`, and costs only then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets._structs import ABSENT, Wire
+from ledgerframes.errors import DecodeError
+
+
+class LedgerStruct(Wire, rename="camel"):
+    """A JSON object of the ledger API."""
+
+
+class LedgerNode(LedgerStruct):
+    """A created, archived or exercised event: one struct, whose members are those of all three."""
+
+    contract_id: str
+    template_id: str
+    offset: int | None = None
+    node_id: int | None = None
+    package_name: str | None = None
+    witness_parties: list[str] | None = None
+    implemented_interfaces: list[str] | None = None
+    acs_delta: bool | None = None
+    # created
+    contract_key: msgspec.Raw = ABSENT
+    contract_key_hash: str | None = None
+    create_argument: msgspec.Raw = ABSENT
+    created_event_blob: str | None = None
+    interface_views: msgspec.Raw = ABSENT
+    signatories: list[str] | None = None
+    observers: list[str] | None = None
+    created_at: str | None = None
+    representative_package_id: str | None = None
+    # exercised
+    interface_id: str | None = None
+    choice: str | None = None
+    choice_argument: msgspec.Raw = ABSENT
+    acting_parties: list[str] | None = None
+    consuming: bool | None = None
+    last_descendant_node_id: int | None = None
+    exercise_result: msgspec.Raw = ABSENT
+
+
+class LedgerEvent(Wire):
+    """One of the three kinds of event."""
+
+    created: LedgerNode | None = msgspec.field(default=None, name="CreatedEvent")
+    archived: LedgerNode | None = msgspec.field(default=None, name="ArchivedEvent")
+    exercised: LedgerNode | None = msgspec.field(default=None, name="ExercisedEvent")
+
+
+class TraceContext(LedgerStruct):
+    """Trace context of the submission."""
+
+    traceparent: str | None = None
+    tracestate: str | None = None
+
+
+class LedgerUpdate(LedgerStruct, kw_only=True):
+    """What transactions, reassignments and topology transactions share."""
+
+    update_id: str
+    offset: int
+    record_time: str
+    synchronizer_id: str
+    command_id: str | None = None
+    workflow_id: str | None = None
+    trace_context: TraceContext | None = None
+    paid_traffic_cost: int | None = None
+
+
+class LedgerTransaction(LedgerUpdate, kw_only=True):
+    """A transaction as the participant's parties see it."""
+
+    events: list[LedgerEvent]
+    effective_at: str
+    external_transaction_hash: str | None = None
+    transaction_hash: str | None = None
+
+
+class Unassigned(LedgerStruct):
+    """A contract leaves a synchronizer."""
+
+    reassignment_id: str
+    contract_id: str
+    template_id: str
+    source: str
+    target: str
+    reassignment_counter: int
+    submitter: str | None = None
+    assignment_exclusivity: str | None = None
+    witness_parties: list[str] | None = None
+    package_name: str | None = None
+    offset: int | None = None
+    node_id: int | None = None
+
+
+class Assigned(LedgerStruct):
+    """A contract arrives at a synchronizer; its id is in the created event only."""
+
+    reassignment_id: str
+    source: str
+    target: str
+    reassignment_counter: int
+    created_event: LedgerNode
+    submitter: str | None = None
+
+
+class UnassignedValue(Wire):
+    """The wrapper of an unassignment."""
+
+    value: Unassigned
+
+
+class LedgerReassignmentEvent(Wire):
+    """One of the two kinds; only the first is wrapped."""
+
+    unassigned: UnassignedValue | None = msgspec.field(default=None, name="JsUnassignedEvent")
+    assigned: Assigned | None = msgspec.field(default=None, name="JsAssignmentEvent")
+
+
+class LedgerReassignment(LedgerUpdate):
+    """A reassignment as the participant's parties see it."""
+
+    events: list[LedgerReassignmentEvent]
+
+
+class Authorization(LedgerStruct):
+    """A party's permission on a participant."""
+
+    party_id: str
+    participant_id: str
+    participant_permission: str | None = None
+
+
+class AuthorizationValue(Wire):
+    """The wrapper of an authorization."""
+
+    value: Authorization
+
+
+class TopologyChange(Wire):
+    """One of the kinds of topology event."""
+
+    added: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationAdded")
+    changed: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationChanged")
+    revoked: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationRevoked")
+    onboarding: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationOnboarding")
+    empty: msgspec.Raw = msgspec.field(default=ABSENT, name="Empty")
+
+
+class TopologyEvent(Wire):
+    """A change of who may act where."""
+
+    event: TopologyChange | None = None
+
+
+class LedgerTopology(LedgerUpdate):
+    """A topology transaction; its record time is when it becomes effective."""
+
+    events: list[TopologyEvent]
+
+
+class SynchronizerTime(LedgerStruct):
+    """How far a synchronizer has come."""
+
+    synchronizer_id: str
+    record_time: str
+
+
+class OffsetCheckpoint(LedgerStruct):
+    """An offset to go on from; pages never hold one, lists do."""
+
+    offset: int
+    synchronizer_times: list[SynchronizerTime] | None = None
+
+
+class TransactionValue(Wire):
+    """The wrapper of a transaction."""
+
+    value: LedgerTransaction
+
+
+class ReassignmentValue(Wire):
+    """The wrapper of a reassignment."""
+
+    value: LedgerReassignment
+
+
+class TopologyValue(Wire):
+    """The wrapper of a topology transaction."""
+
+    value: LedgerTopology
+
+
+class CheckpointValue(Wire):
+    """The wrapper of a checkpoint."""
+
+    value: OffsetCheckpoint
+
+
+class UpdateOneOf(Wire):
+    """One of the four kinds of update."""
+
+    transaction: TransactionValue | None = msgspec.field(default=None, name="Transaction")
+    reassignment: ReassignmentValue | None = msgspec.field(default=None, name="Reassignment")
+    topology: TopologyValue | None = msgspec.field(default=None, name="TopologyTransaction")
+    checkpoint: CheckpointValue | None = msgspec.field(default=None, name="OffsetCheckpoint")
+
+
+class UpdateItem(Wire):
+    """An item of a page; a list of updates holds the same items."""
+
+    update: UpdateOneOf | None = None
+
+
+class UpdatesPage(LedgerStruct):
+    """A page of updates; its bounds tile with those of the pages before and after it."""
+
+    lowest_page_offset_exclusive: int
+    highest_page_offset_inclusive: int
+    updates: list[UpdateItem] | None = None
+    next_page_token: str | None = None
+
+
+class ActiveContract(LedgerStruct):
+    """A contract that is active, or on its way: one struct, whose members are those of the three kinds."""
+
+    created_event: LedgerNode | None = None
+    synchronizer_id: str | None = None
+    reassignment_counter: int | None = None
+    assigned_event: Assigned | None = None
+    unassigned_event: Unassigned | None = None
+
+
+class ContractEntry(Wire):
+    """One of the kinds of entry of the active contracts."""
+
+    active: ActiveContract | None = msgspec.field(default=None, name="JsActiveContract")
+    assigned: ActiveContract | None = msgspec.field(default=None, name="JsIncompleteAssigned")
+    unassigned: ActiveContract | None = msgspec.field(default=None, name="JsIncompleteUnassigned")
+    empty: msgspec.Raw = msgspec.field(default=ABSENT, name="JsEmpty")
+
+
+class ActiveContractItem(LedgerStruct):
+    """An item of the active contracts."""
+
+    contract_entry: ContractEntry | None = None
+    workflow_id: str | None = None
+    stream_continuation_token: str | None = None
+
+
+PAGE = "POST /v2/updates/get-updates-page"
+
+
+def decode_page(body: bytes) -> UpdatesPage:
+    """Decode a page of updates, whichever way its one-ofs are wrapped.
+
+    Raises
+    ------
+    DecodeError
+        If it is not a page.
+    """
+    try:
+        return decode(body, UpdatesPage, PAGE)
+    except DecodeError:
+        page = _parsed(body)
+        if not isinstance(page, dict) or not isinstance(page.get("updates"), list):
+            raise
+        page["updates"] = [_as_documented(item) for item in page["updates"]]
+        return decode(msgspec.json.encode(page), UpdatesPage, PAGE)
+
+
+# -- one-ofs the other way round ------------------------------------------------------------------------------------
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return None
+
+
+def _as_documented(item: Any) -> Any:
+    """An update item with ``value`` where the specification has it, and nowhere else."""
+    if not isinstance(item, dict) or not isinstance(item.get("update"), dict):
+        return item
+    return {**item, "update": {kind: {"value": _with_events(_unwrapped(content))} for kind, content in item["update"].items()}}
+
+
+def _with_events(update: Any) -> Any:
+    if not isinstance(update, dict) or not isinstance(update.get("events"), list):
+        return update
+    return {**update, "events": [_event_as_documented(event) for event in update["events"]]}
+
+
+def _event_as_documented(event: Any) -> Any:
+    if not isinstance(event, dict):
+        return event
+    if any(kind.startswith("ParticipantAuthorization") for kind in event):
+        event = {"event": event}  # the level between was left out
+    if isinstance(event.get("event"), dict):
+        changes = {kind: change if kind == "Empty" else {"value": _unwrapped(change)} for kind, change in event["event"].items()}
+        return {**event, "event": changes}
+    return {
+        kind: {"value": _unwrapped(part)} if kind == "JsUnassignedEvent" else _unwrapped(part) for kind, part in event.items()
+    }
+
+
+def _unwrapped(content: Any) -> Any:
+    return content["value"] if isinstance(content, dict) and content.keys() == {"value"} else content

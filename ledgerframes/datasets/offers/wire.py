@@ -1,0 +1,86 @@
+"""Structs of the wallet API: transfer offers, their status, and the balance.
+
+Amounts are decimals from the first byte on; times stay text, as everywhere on the wire.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from ledgerframes.datasets._structs import Wire
+
+
+class CreatedOffer(Wire):
+    """Answer to a new transfer offer (docs/facts.md#transfer-offers)."""
+
+    offer_contract_id: str
+
+
+class OfferStatus(Wire):
+    """How the offer with a tracking id fares: a one-of by ``status`` (docs/facts.md#wallet-api).
+
+    ``created``, ``accepted`` and ``completed`` have a transaction id and a contract id, each state another one; ``failed`` has
+    a failure kind (expired, rejected, withdrawn), and a reason only when it was withdrawn.
+    """
+
+    status: str
+    transaction_id: str | None = None
+    contract_id: str | None = None
+    failure_kind: str | None = None
+    withdrawn_reason: str | None = None
+
+
+class OfferedAmount(Wire):
+    """An amount with its unit, such as AmuletUnit or USDUnit (docs/facts.md#wallet-api)."""
+
+    amount: Decimal
+    unit: str | None = None
+
+
+class OfferPayload(Wire, rename={"expires_at": "expiresAt", "tracking_id": "trackingId"}):
+    """Payload of an offer; an accepted one has no description (docs/facts.md#wallet-api)."""
+
+    sender: str
+    receiver: str
+    amount: OfferedAmount
+    dso: str | None = None
+    description: str | None = None
+    expires_at: str | None = None
+    tracking_id: str | None = None
+
+
+class OfferContract(Wire):
+    """A transfer offer, or an accepted one, as the contract it is (docs/facts.md#wallet-api)."""
+
+    template_id: str
+    contract_id: str
+    payload: OfferPayload
+    created_event_blob: str | None = None
+    created_at: str | None = None
+
+
+class OffersList(Wire):
+    """Offers sent and received."""
+
+    offers: list[OfferContract]
+
+
+class AcceptedOffersList(Wire):
+    """Accepted offers that the sender's automation has not consumed yet."""
+
+    accepted_offers: list[OfferContract]
+
+
+class AcceptedOffer(Wire):
+    """Answer to an acceptance."""
+
+    accepted_offer_contract_id: str
+
+
+class Balance(Wire):
+    """What the wallet holds, as of a round."""
+
+    round: int
+    effective_unlocked_qty: Decimal
+    effective_locked_qty: Decimal
+    total_holding_fees: Decimal

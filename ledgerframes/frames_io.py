@@ -1,0 +1,151 @@
+"""Frames in a folder: Parquet files and a manifest, to hand to somebody or to keep beside a paper."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from ledgerframes.datasets import TABLES
+from ledgerframes.datasets import table as table_spec
+from ledgerframes.datasets.bookkeeping import COVERAGE
+from ledgerframes.errors import IntegrityError, StoreError
+from ledgerframes.frames import Frames
+from ledgerframes.version import installed_version
+from ledgerframes.windows import Window, instant, iso
+
+__all__ = ["open_frames", "save_frames"]
+
+MANIFEST = "manifest.json"
+COVERAGE_FILE = "coverage.parquet"
+
+
+def save_frames(frames: Frames, folder: str | Path) -> Path:
+    """Write frames as one Parquet file a table, with a manifest of rows, sizes and digests.
+
+    Parameters
+    ----------
+    frames : Frames
+    folder : str or path
+        Made if it is not there; files of the same name are replaced.
+
+    Returns
+    -------
+    Path
+        The manifest.
+
+    Raises
+    ------
+    StoreError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), during="yesterday")
+    >>> _ = lf.save_frames(frames, "shared")
+    >>> lf.open_frames("shared").traffic.equals(frames.traffic)
+    True
+    """
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        files = {name: _write(target / f"{name}.parquet", _rows(frames, name)) for name in frames.tables}
+        files["coverage"] = _write(
+            target / COVERAGE_FILE, pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
+        )
+        window = frames.window
+        manifest: dict[str, Any] = {
+            "network": frames.network,
+            "window": {"since": iso(window.since), "until": iso(window.until)} if window else None,
+            "failed": frames.failed_objects,
+            "written_by": f"ledgerframes {installed_version()}",
+            "files": files,
+        }
+        (target / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{target} cannot be written ({error}). Give another folder.", path=str(target)) from error
+    return target / MANIFEST
+
+
+def open_frames(folder: str | Path) -> Frames:
+    """Open frames that :func:`save_frames` wrote; every file is checked against the manifest.
+
+    Parameters
+    ----------
+    folder : str or path
+
+    Returns
+    -------
+    Frames
+        Read from the files when first touched.
+
+    Raises
+    ------
+    StoreError
+        If there is no manifest, or it cannot be read.
+    IntegrityError
+        If a file is missing, or is not the one that was written.
+    """
+    source = Path(folder)
+    try:
+        manifest = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
+        files, since_until = manifest["files"], manifest["window"]
+        names = [name for name in TABLES if name in files]
+        for name, facts in files.items():
+            _check(source / f"{name}.parquet", facts)
+        window = Window(instant(since_until["since"]), instant(since_until["until"])) if since_until else None
+        opened = _Folder(source, manifest["network"], tuple(names))
+        return Frames(opened, names, window=window, failed=manifest.get("failed", {}))  # 0.1.0 did not write them
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{source} holds no frames ({error}). Give a folder that save_frames wrote.", path=str(source)
+        ) from error
+
+
+class _Folder:
+    """A folder as a source of frames."""
+
+    ordered = True
+    place = None  # damage is named by the table
+
+    def __init__(self, path: Path, network: str, tables: tuple[str, ...]) -> None:
+        self._path = path
+        self.network = network
+        self.bytes = sum((path / f"{name}.parquet").stat().st_size for name in tables)
+
+    def scan(self, table: str) -> ds.Dataset:
+        return ds.dataset(self._path / f"{table}.parquet", schema=table_spec(table).schema)
+
+    def parts(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+        return [(self.scan(table), False)]
+
+    def coverage(self) -> Any:
+        return COVERAGE.to_pandas(pq.read_table(self._path / COVERAGE_FILE))
+
+
+def _rows(frames: Frames, name: str) -> pa.Table:
+    spec = table_spec(name)
+    rows = frames.scan(name).to_table()
+    return spec.sorted(rows)
+
+
+def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
+    pq.write_table(rows, path, compression="zstd")
+    return {"rows": rows.num_rows, "bytes": path.stat().st_size, "sha256": _digest(path)}
+
+
+def _check(path: Path, facts: dict[str, Any]) -> None:
+    if not path.is_file() or _digest(path) != facts["sha256"]:
+        raise IntegrityError(f"{path} is not the file its manifest names. Ask for the folder again.", path=str(path))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

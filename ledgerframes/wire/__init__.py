@@ -1,1 +1,0 @@
-"""What the network sends: msgspec structs, and bytes turned into them."""

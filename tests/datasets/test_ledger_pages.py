@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from ledgerframes.datasets import LEDGER_TABLES, TABLES
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.ledger.build import ledger_tables
+from ledgerframes.datasets.ledger.wire import ActiveContractItem, decode_page
+from ledgerframes.datasets.state.schema import active_contract_table
+from ledgerframes.errors import DecodeError
+
+TIME = "2026-11-01T00:00:00.000001Z"
+ME = "participant::1"
+
+
+def exercised(node_id: int, last: int, **members: Any) -> dict[str, Any]:
+    node = {"contractId": f"00{node_id}", "templateId": "pkg:Main:Asset", "offset": 7, "nodeId": node_id, "packageName": "asset"}
+    choice = {
+        "choice": "Go",
+        "choiceArgument": {},
+        "actingParties": ["a"],
+        "consuming": True,
+        "lastDescendantNodeId": last,
+        "exerciseResult": None,
+    }
+    return {"ExercisedEvent": {**node, **choice, **members}}
+
+
+def created(node_id: int, **members: Any) -> dict[str, Any]:
+    node = {"contractId": f"00{node_id}", "templateId": "pkg:Main:Asset", "offset": 7, "nodeId": node_id, "packageName": "asset"}
+    return {
+        "CreatedEvent": {
+            **node,
+            "createArgument": {"n": "1"},
+            "createdAt": TIME,
+            "signatories": ["a"],
+            "observers": [],
+            **members,
+        }
+    }
+
+
+def transaction(*events: dict[str, Any], offset: int = 7, **members: Any) -> dict[str, Any]:
+    value = {
+        "updateId": f"1220{offset}",
+        "offset": offset,
+        "recordTime": TIME,
+        "effectiveAt": TIME,
+        "synchronizerId": "s::1",
+        "events": list(events),
+    }
+    return {"update": {"Transaction": {"value": {**value, **members}}}}
+
+
+def page(*items: dict[str, Any], **members: Any) -> bytes:
+    head = {"lowestPageOffsetExclusive": 0, "highestPageOffsetInclusive": 9, "nextPageToken": None}
+    return json.dumps({"updates": items, **head, **members}).encode()
+
+
+def frames(body: bytes, *, trees: bool = True) -> dict[str, pd.DataFrame]:
+    tables = ledger_tables(decode_page(body).updates or [], ME, trees=trees)
+    return {name: TABLES[name].to_pandas(rows) for name, rows in tables.items()}
+
+
+@pytest.fixture
+def recorded(fixtures: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((fixtures / "made" / "get_updates_page_all_variants.json").read_text())
+    return loaded
+
+
+def test_an_empty_page_gives_every_table_empty() -> None:
+    for spec in LEDGER_TABLES:
+        pd.testing.assert_frame_equal(frames(page())[spec.name], spec.empty())
+
+
+def test_all_kinds_of_update_load(recorded: dict[str, Any]) -> None:
+    tables = frames(json.dumps(recorded).encode())
+    assert tables["ledger_updates"]["kind"].tolist() == ["transaction", "reassignment", "reassignment", "topology"]
+    assert tables["ledger_updates"]["paid_traffic_cost"].tolist() == [2841, pd.NA, pd.NA, pd.NA]
+    assert tables["ledger_events"]["event_type"].tolist() == ["created_event", "exercised_event", "created_event"]
+    assert tables["ledger_reassignments"]["kind"].tolist() == ["unassignment", "assignment"]
+    assert tables["ledger_topology"]["change"].tolist() == ["added", "changed", "revoked"]
+    assert pd.isna(tables["ledger_topology"]["participant_permission"][2])
+    assert tables["ledger_reassignments"]["contract_id"].notna().all()
+
+
+def _wrapped_the_other_way(page: dict[str, Any]) -> dict[str, Any]:
+    """Every one-of with `value` where the specification has none, and without where it has one."""
+    page = copy.deepcopy(page)
+    for item in page["updates"]:
+        ((kind, wrapped),) = item["update"].items()
+        content = wrapped["value"]
+        for event in content["events"]:
+            for name in list(event):
+                if name == "event":
+                    ((change, inner),) = event.pop("event").items()
+                    event[change] = inner.get("value", inner)
+                elif name == "JsUnassignedEvent":
+                    event[name] = event[name]["value"]
+                else:
+                    event[name] = {"value": event[name]}
+        item["update"] = {kind: content}
+    return page
+
+
+def test_one_ofs_wrapped_the_other_way_load_alike(recorded: dict[str, Any]) -> None:
+    expected = frames(json.dumps(recorded, separators=(",", ":")).encode())
+    other = frames(json.dumps(_wrapped_the_other_way(recorded)).encode())
+    for name, frame in expected.items():
+        pd.testing.assert_frame_equal(other[name], frame, obj=name)
+
+
+def test_trees_are_rebuilt_from_node_ids_with_gaps() -> None:
+    events = [exercised(0, 9), exercised(2, 5), created(4), created(7), exercised(11, 11)]
+    rows = frames(page(transaction(*events)))["ledger_events"]
+    assert rows["node_id"].tolist() == [0, 2, 4, 7, 11]
+    assert rows["parent_node_id"].tolist() == [pd.NA, 0, 2, 0, pd.NA]
+    assert rows["depth"].tolist() == [0, 1, 2, 1, 0]
+
+
+def test_acs_delta_has_no_tree() -> None:
+    rows = frames(
+        page(transaction(created(0), {"ArchivedEvent": {"contractId": "00", "templateId": "p:M:E", "nodeId": 3}})), trees=False
+    )
+    assert rows["ledger_events"]["event_type"].tolist() == ["created_event", "archived_event"]
+    assert rows["ledger_events"][["parent_node_id", "depth"]].isna().all(axis=None)
+
+
+def test_numbers_may_come_as_text_and_times_with_any_digits() -> None:
+    item = transaction(
+        created(0), paidTrafficCost="12", effectiveAt="2026-11-01T00:00:00Z", recordTime="2026-11-01T00:00:00.123456789Z"
+    )
+    row = frames(page(item, lowestPageOffsetExclusive="0"))["ledger_updates"].iloc[0]
+    assert row["paid_traffic_cost"] == 12
+    assert row["record_time"] == pd.Timestamp("2026-11-01T00:00:00.123456Z")
+
+
+def test_shapes_before_3_4_lack_members_without_failing(fixtures: Path) -> None:
+    value = json.loads((fixtures / "transaction_by_offset_acs_delta.json").read_text())["transaction"]
+    rows = frames(page({"update": {"Transaction": {"value": value}}}), trees=False)
+    assert len(rows["ledger_events"]) == len(value["events"])
+    assert rows["ledger_events"]["acs_delta"].isna().all()
+    assert rows["ledger_updates"]["paid_traffic_cost"].isna().all()
+
+
+def test_unknown_members_are_kept() -> None:
+    tables = frames(page(transaction(created(0, mood="good"), flavour="sweet")))
+    assert tables["ledger_events"]["extra"].tolist() == ['{"mood":"good"}']
+    assert tables["ledger_updates"]["extra"].tolist() == ['{"flavour":"sweet"}']
+
+
+def test_checkpoints_hold_no_update(fixtures: Path) -> None:
+    checkpoint = {"update": {"OffsetCheckpoint": {"value": {"offset": 9, "synchronizerTimes": []}}}}
+    assert len(frames(page(checkpoint))["ledger_updates"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (page({"update": {}}), "none of the kinds"),
+        (page({}), "none of the kinds"),
+        (page(transaction({})), "none of the kinds"),
+        (page({"update": {"Surprise": {"value": {}}}}), "none of the kinds"),
+        (page({"update": {"Transaction": {"value": {"updateId": 3}}}}), r"updates\[0\]"),
+        (page(transaction(created(0), recordTime="soon")), "not a time"),
+        (b"{}", "lowestPageOffsetExclusive"),
+        (b"<html>", "not JSON"),
+    ],
+)
+def test_what_is_no_page_is_refused(body: bytes, reason: str) -> None:
+    with pytest.raises(DecodeError, match=reason):
+        frames(body)
+
+
+def test_recorded_active_contracts_load(fixtures: Path) -> None:
+    body = (fixtures / "active_contracts.json").read_bytes()
+    items = decode(body, list[ActiveContractItem], "test")
+    rows = TABLES["ledger_active_contracts"].to_pandas(active_contract_table(items, ME, 500))
+    assert len(rows) == len(json.loads(body))
+    assert set(rows["contract_state"]) == {"active"}
+    assert rows["template_name"].str.contains(":").all()
