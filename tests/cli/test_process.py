@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "ledgerframes.cli"]
+COMMAND = [sys.executable, "-m", "ledgerframes"]
 HEAVY = ("pandas", "pyarrow", "numpy", "httpx", "flask", "matplotlib", "nbclient", "rich")
 
 # The package without its own __init__: what the command line itself imports.
