@@ -27,7 +27,8 @@ def export(
 
     Memory stays bounded, and the file is there whole or not at all.
     """
-    from ledgerframes.export import reading_in, stored, write
+    from ledgerframes.export import stored, write
+    from ledgerframes.store.table_source import resolve_in_store
 
     net = call.connect()
     frames = stored(net, table, since=since, until=until, during=during, partial=partial)
@@ -42,7 +43,7 @@ def export(
         "provisional": "provisional" in set(frames.coverage["status"]),
     }
     call.tell(document, _text(document))
-    choice = reading_in(net.store, table).choice
+    choice = resolve_in_store(net.store, table).other_datasets_note
     if choice:
         output.write_error(f"{choice}.")
 

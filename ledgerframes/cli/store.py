@@ -41,7 +41,7 @@ app.command("prune")(upkeep.prune)
 
 def describe(net: Network) -> dict[str, Any]:
     """What the store holds of a network, as plain values."""
-    from ledgerframes.store import (
+    from ledgerframes.datasets.registry import (
         BULK,
         BULK_ACS,
         BULK_ACS_BY_KEY,
@@ -81,7 +81,7 @@ def describe(net: Network) -> dict[str, Any]:
 
 def _ranges(segments: list[Segment]) -> list[dict[str, Any]]:
     """Coverage, with neighbours of one migration and status put together; segments come in order."""
-    from ledgerframes.store import MigrationWindow
+    from ledgerframes.extents import MigrationWindow
 
     ranges: list[dict[str, Any]] = []
     for segment in segments:
@@ -110,14 +110,14 @@ def _ranges(segments: list[Segment]) -> list[dict[str, Any]]:
 
 def _object_count(segments: list[Segment]) -> int:
     """How many objects were read."""
-    from ledgerframes.store import ObjectSet
+    from ledgerframes.datasets.bulk.extent import ObjectSet
 
     extents = [segment.extent for segment in segments if isinstance(segment.extent, ObjectSet)]
     return len({key for extent in extents if not extent.is_folder for key in extent.object_keys})
 
 
 def _ids(segments: list[Segment]) -> dict[str, int]:
-    from ledgerframes.store import IdSet
+    from ledgerframes.extents import IdSet
 
     counts = {"final": 0, "provisional": 0}
     for segment in segments:

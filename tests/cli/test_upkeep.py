@@ -66,7 +66,7 @@ def test_compact_of_one_stream_and_a_size(run: Run, net: Network) -> None:
     assert "Nothing to merge" in run("store", "compact", "--target-bytes", "1").out
     ran = run("store", "compact", "--dataset", "event")
     assert (ran.code, ran.out) == (2, "")
-    assert "There is no dataset 'event'" in ran.err
+    assert "Unknown dataset 'event'" in ran.err
 
 
 def test_compact_names_a_damaged_file(run: Run, net: Network) -> None:
