@@ -48,7 +48,7 @@ def test_a_range_is_refused_where_nothing_is_known_of_the_history(tmp_path: Path
 def test_an_empty_store_is_not_an_empty_table(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "nothing")
     for asked in ({}, DAY):
-        with pytest.raises(CoverageError, match="Table traffic of .* is not in the store"):
+        with pytest.raises(CoverageError, match=r"Table traffic of .* is not in the store"):
             export.stored(net, "traffic", **asked)
         assert export.stored(net, "traffic", **asked, partial=True).traffic.empty
     assert not (tmp_path / "nothing").exists(), "reading creates nothing"
