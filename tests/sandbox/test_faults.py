@@ -139,7 +139,7 @@ def test_trying_again_gets_through_and_is_reproducible(good: httpx.Response) -> 
 
 def test_another_seed_of_faults_strikes_elsewhere() -> None:
     strikes = [
-        [Faults(too_many_requests=0.5, seed=seed).strike("too_many_requests", number) for number in range(50)] for seed in (0, 1)
+        [Faults(too_many_requests=0.5, seed=seed).strikes("too_many_requests", number) for number in range(50)] for seed in (0, 1)
     ]
     assert strikes[0] != strikes[1]
 

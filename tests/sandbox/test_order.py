@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.sandbox.participant import formats, paging
-from ledgerframes.sandbox.wallet.offers import OfferRequest
+from ledgerframes.sandbox.ledger_api.updates import PageRequest
+from ledgerframes.sandbox.participant import filters
+from ledgerframes.sandbox.wallet import OfferRequest
 
 from .conftest import DAYS, EVENTS, PAGE, client_of, events_of, ledger_of, update_format, wallet_of
 from .order import check, fields_of_prose, fields_of_table, needs_order, paragraph, section, table
@@ -28,7 +29,7 @@ def members(structure: type[msgspec.Struct]) -> set[str]:
 
 def test_page_request(ledger: httpx.Client) -> None:
     fields = fields_of_table(section("Page request (GetUpdatesPageRequest)"))
-    assert members(paging.PageRequest) == {field.name for field in fields}
+    assert members(PageRequest) == {field.name for field in fields}
     full: Json = {
         "updateFormat": update_format(), "beginOffsetExclusive": 0, "endOffsetInclusive": 500, "maxPageSize": 5,
         "descendingOrder": False, "pageToken": "",
@@ -55,10 +56,10 @@ def test_formats() -> None:
         named.setdefault(row["Type"], set()).add(row["Field"])
     known = {"ParticipantAuthorizationTopologyFormat": "AuthorizationFormat"}
     for name, fields in named.items():
-        assert members(getattr(formats, known.get(name, name))) == fields
+        assert members(getattr(filters, known.get(name, name))) == fields
     shapes = re.search(r"Values: ([\w, ]+)\.", section("Formats and filters"))
     assert shapes
-    assert set(shapes[1].split(", ")) == set(formats.Shape.__args__)
+    assert set(shapes[1].split(", ")) == set(filters.Shape.__args__)
 
 
 def test_transactions(effects: Any, deltas: Any) -> None:
