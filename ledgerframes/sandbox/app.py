@@ -1,4 +1,7 @@
-"""The WSGI app of the sandbox, with every API under its prefix and the history at the root, too."""
+"""The WSGI app of the sandbox, with each API under its prefix.
+
+The history API is also at the root.
+"""
 
 from __future__ import annotations
 

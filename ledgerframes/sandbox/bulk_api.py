@@ -1,4 +1,4 @@
-"""Endpoints of the bulk storage, its listings, checksums and downloads (docs/facts.md#bulk-storage), with damage."""
+"""Endpoints of the bulk storage, with damaged objects (docs/facts.md#bulk-storage)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class BulkApi(Api):
 
     @endpoint("POST", "/v0/history/bulk/updates", ListingRequest)
     def _updates(self, request: ListingRequest) -> Json:
-        """List whole folders, as many as fit; the token is the name of the last one."""
+        """List as many whole folders as fit, with the name of the last one as token."""
         begin, end = parse_time(request.start_record_time), parse_time(request.end_record_time)
         size, token = request.page_size, request.next_page_token or ""
         folders = self._storage.folders()
@@ -73,7 +73,7 @@ class BulkApi(Api):
         folders = [folder for folder in self._storage.snapshots() if limit is None or folder.begin <= limit]
         if not folders:
             raise HttpError(404, "No active contracts are stored for that time")
-        refs = [self._reference(key) for key in self._storage.keys(folders[-1], "ACS")]
+        refs = [self._reference(key) for key in self._storage.keys(folders[-1])]
         return {"record_time": instant(folders[-1].begin), "object_refs": refs}
 
     @endpoint("POST", "/v0/history/bulk/checksums", ChecksumsRequest)
@@ -155,7 +155,7 @@ def foreign(key: str) -> bytes:
 
 @cache
 def bomb() -> bytes:
-    """Return an object of one line that starts like an update's and continues in zeros without an end."""
+    """Return an object of one endless line that starts like an update's."""
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=False)
     zeros = b"0" * 2**20
     frame = compressor.compressobj()

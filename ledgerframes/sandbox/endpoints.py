@@ -1,4 +1,4 @@
-"""Endpoints as declarations, with the request parsing and the refusals that all APIs share."""
+"""Declarations of endpoints, and the parsing and refusals that all APIs share."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Endpoint(NamedTuple):
 
 
 def endpoint(method: str, path: str, request: type[msgspec.Struct] | None = None, **options: Any) -> Callable[[Handler], Handler]:
-    """Declare a method of an `Api` as the handler of a route; parameters as in `Endpoint`."""
+    """Declare a method of an `Api` as a handler, with the options of `Endpoint`."""
 
     def declare(handler: Handler) -> Handler:
         vars(handler).setdefault("endpoints", []).append(Endpoint(method, path, request, **options))
@@ -112,10 +112,10 @@ class Services(NamedTuple):
 
 
 class Api:
-    """A group of endpoints; a subclass declares them with `endpoint`.
+    """A group of endpoints.
 
-    A handler gets the parts of the path and, if its endpoint has a request model, the decoded body as `request`.
-    It returns a Flask response, JSON text as bytes, or anything that msgspec encodes as JSON.
+    A subclass declares them with `endpoint`. A handler gets the parts of the path and, if its endpoint has a request
+    model, the decoded body as `request`. It returns a Flask response, JSON text as bytes, or a value that msgspec encodes.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Api:
         self._draws = count()
 
     def strikes(self, fault: str) -> bool:
-        """Return whether a fault strikes now; every question is a draw of its own."""
+        """Return whether a fault strikes now, in a new draw."""
         return self.services.faults.strikes(fault, next(self._draws))
 
     def record(self, api: str, body: Any) -> None:
@@ -143,7 +143,7 @@ class Api:
         return value
 
     def admit(self, declared: Endpoint) -> None:
-        """Refuse a caller who may not use an endpoint; called before the body is read."""
+        """Refuse a caller who may not use an endpoint, before the body is read."""
 
     def malformed(self, error: msgspec.MsgspecError) -> HttpError:
         """Return the refusal of a body that does not fit its model."""
@@ -176,7 +176,7 @@ class Api:
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """Return a response with a JSON body; bytes are JSON already, and a response stays as it is."""
+    """Return a response with a JSON body, where bytes are JSON and a response stays."""
     if isinstance(value, Response):
         return value
     body = value if isinstance(value, bytes) else msgspec.json.encode(value)
@@ -194,7 +194,7 @@ def malformed(reason: str) -> HttpError:
 
 
 def describe(error: msgspec.MsgspecError) -> str:
-    """Return a decoding error in the words of the service; a syntax error stays as it is."""
+    """Return the text of a decoding error in the words of the service."""
     match = VALIDATION.fullmatch(str(error))
     if match is None:
         return str(error)

@@ -1,9 +1,12 @@
-"""The history API over a world, with single events and updates, pages of them, reference data and probes."""
+"""The history API over a world.
+
+It serves single events and updates, pages of them, reference data and probes.
+"""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any
@@ -63,7 +66,7 @@ class HistoryApi(Api):
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
-        self._world, self._words, self._clock = services.world, services.words, services.clock
+        self._world, self._vocabulary, self._clock = services.world, services.words, services.clock
         self._contracts: dict[str, Json] = {}
 
     @endpoint("GET", "/v0/events/<path:update_id>")
@@ -118,8 +121,8 @@ class HistoryApi(Api):
         return takewhile(lambda event: self._has_started(event.migration_id), events)
 
     def _encoding(self, members: Any) -> str:
-        """Return the value encoding of a request, whose key has the network's word for its language."""
-        key = f"{self._words.lang}_value_encoding"
+        """Return the value encoding of a request, whose key names the network's language."""
+        key = f"{self._vocabulary.lang}_value_encoding"
         encoding = members.get(key)
         if encoding is None:
             return "compact_json"
@@ -161,39 +164,35 @@ class HistoryApi(Api):
             if created <= now:
                 vote = scenery.lasting(scenery.templates.price_vote, "price vote", member, occurrence)
                 votes.append(self._contract(vote, created))
-        joined = world.timeline.switch + HOUR
-        if now >= joined:
-            votes.append(self._newcomers_vote(joined))
-        return {f"{self._words.coin}_price_votes": votes}
+        vote_time = world.timeline.switch + HOUR
+        if now >= vote_time:
+            votes.append(self._newcomers_vote(vote_time))
+        return {f"{self._vocabulary.coin}_price_votes": votes}
 
-    def _newcomers_vote(self, joined: int) -> Json:
+    def _newcomers_vote(self, time: int) -> Json:
         seed = self._world.seed
         arguments = {
             "dso": self._world.people.dso,
             "sv": f"{NEWCOMER}::{fingerprint(seed, NEWCOMER)}",
-            f"{self._words.coin}Price": None,
-            "lastUpdatedAt": instant(joined),
+            f"{self._vocabulary.coin}Price": None,
+            "lastUpdatedAt": instant(time),
         }
         template_id = self._world.scenery().templates.price_vote.identifier
-        return contract_object(template_id, contract_id(seed, "newcomer's vote"), arguments, trimmed(joined))
+        return contract_object(template_id, contract_id(seed, "newcomer's vote"), arguments, trimmed(time))
 
     def _contract(self, contract: Contract, created: int) -> Json:
         """Return a contract as the update that created it shows it, by record time."""
-        identifier = contract.identifier
+        timeline, identifier = self._world.timeline, contract.identifier
         if identifier not in self._contracts:
-            node = next(node for node in self._nodes(created, identifier.encode()) if node["contract_id"] == identifier)
-            members = (node[name] for name in ("template_id", "contract_id", "create_arguments", "created_at"))
-            self._contracts[identifier] = contract_object(*members)
+            migration = SECOND_MIGRATION if created >= timeline.switch else SECOND_MIGRATION - 1
+            events = self._world.slice(timeline.number_at(migration, created))
+            updates = (decode_object(event.update) for event in events if identifier.encode() in event.update)
+            nodes = (node for update in updates for node in update["events_by_id"].values() if "created_at" in node)
+            node = next(node for node in nodes if node["contract_id"] == identifier)
+            self._contracts[identifier] = contract_object(
+                node["template_id"], identifier, node["create_arguments"], node["created_at"]
+            )
         return self._contracts[identifier]
-
-    def _nodes(self, time: int, mark: bytes) -> Iterator[Json]:
-        """Iterate over the create nodes of updates with a mark, in the slice at a time."""
-        timeline = self._world.timeline
-        migration = SECOND_MIGRATION if time >= timeline.switch else SECOND_MIGRATION - 1
-        for event in self._world.slice(timeline.number_at(migration, time)):
-            if mark in event.update:
-                nodes: Iterable[Json] = decode_object(event.update)["events_by_id"].values()
-                yield from (node for node in nodes if "created_at" in node)
 
     @endpoint("GET", "/readyz")
     @endpoint("GET", "/livez")
@@ -206,7 +205,7 @@ class HistoryApi(Api):
 
     @endpoint("GET", "/status")
     def _status(self) -> Json:
-        return {"success": {"id": f"{self._words.coin}::scan-app", **STATUS}}
+        return {"success": {"id": f"{self._vocabulary.coin}::scan-app", **STATUS}}
 
 
 def contract_object(template_id: str, identifier: str, payload: Json, created_at: str) -> Json:
@@ -226,7 +225,7 @@ def blob_of(identifier: str) -> str:
 
 
 def in_first_version(update: bytes) -> bytes:
-    """Return an update as the deprecated route does, with "#" before event ids (docs/facts.md#event-id-prefix)."""
+    """Return an update with "#" before event ids (docs/facts.md#event-id-prefix)."""
     item: Json = decode_object(update)
     if "event" in item:
         return update

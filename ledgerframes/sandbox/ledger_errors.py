@@ -1,4 +1,4 @@
-"""Errors of the ledger API, each a code whose category decides the statuses (docs/facts.md#ledger-errors)."""
+"""Errors of the ledger API (docs/facts.md#ledger-errors)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class LedgerApiError(Exception):
         return self.redacted or OTHER_HTTP.get(self.code) or STATUSES[CODES[self.code]][1]
 
     def body(self) -> dict[str, Any]:
-        """Return the error as JSON values; optional members are null."""
+        """Return the error as JSON values, with null for optional members."""
         trace = digest("trace", self.code, self.cause, size=16)
         category = -1 if self.redacted else CODES[self.code]
         grpc = {401: 16, 403: 7}[self.redacted] if self.redacted else STATUSES[category][0]

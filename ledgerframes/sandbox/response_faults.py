@@ -1,4 +1,4 @@
-"""Faults of response bodies, as other versions and other services would write the same facts."""
+"""Faults of response bodies, as other versions would write the same facts."""
 
 from __future__ import annotations
 

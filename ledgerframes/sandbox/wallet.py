@@ -1,6 +1,7 @@
-"""The wallet API, with transfer offers in memory and apart from the seeded world (docs/facts.md#wallet-api).
+"""The wallet API (docs/facts.md#wallet-api).
 
-Time passes by the sandbox's clock. Delays are counted in requests to the wallet, so that tests need not wait.
+Transfer offers are in memory, apart from the seeded world. Time passes by the sandbox's clock. Delays are counted in
+requests to the wallet, so that tests need not wait.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class _Submission:
 
 
 class OfferBook:
-    """Offers by sender and tracking id, with the automation that advances them (docs/facts.md#transfer-offers).
+    """Offers and the automation that advances them (docs/facts.md#transfer-offers).
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ class OfferBook:
 
     @property
     def offers(self) -> list[Offer]:
-        """Copies of all offers in order of creation; reading them advances none."""
+        """Copies of all offers in order of creation, none of which advances."""
         with self._lock:
             return [replace(offer) for offer in self._offers.values()]
 
@@ -227,7 +228,7 @@ class OfferBook:
             return [offer for offer in self._offers.values() if offer.state == state and party in (offer.sender, offer.receiver)]
 
     def accept(self, contract_id: str, by: str | None = None) -> Offer:
-        """Accept an offer as its receiver; None stands for whoever is entitled."""
+        """Accept an offer as its receiver, where None is whoever is entitled."""
         with self._lock:
             offer = self._open_offer(contract_id, by, receiver=True)
             offer.state, offer.accepted_at_request = ACCEPTED, self._requests
@@ -303,7 +304,7 @@ class WalletApi(Api):
         return {"accepted_offers": [self._contract(offer) for offer in self._book.of(self._party, ACCEPTED)]}
 
     def _contract(self, offer: Offer) -> Json:
-        """Return the contract of an offer; an accepted one has no description."""
+        """Return the contract of an offer, without description once accepted."""
         scenery, identifier, waiting = self._world.scenery(), offer.contract(offer.state), offer.state == CREATED
         template = scenery.templates.transfer_offer if waiting else scenery.templates.accepted_offer
         payload = {
@@ -355,6 +356,6 @@ class WalletApi(Api):
 
 
 def decimal_text(value: Decimal) -> str:
-    """Return a decimal in the form of contract payloads, without trailing zeros but at least one place."""
+    """Return a decimal without trailing zeros but with at least one place, as in payloads."""
     whole, _, fraction = f"{value:f}".partition(".")
     return f"{whole}.{fraction.rstrip('0') or '0'}"

@@ -203,9 +203,9 @@ def test_snapshots_do_not_depend_on_the_order_of_asking() -> None:
 def test_a_snapshot_builds_on_the_one_before() -> None:
     box = Sandbox(1, 700, 3)
     earlier, later = box.bulk.snapshots()[-2:]
-    box.bulk.keys(earlier, "ACS")
+    box.bulk.keys(earlier)
     before = box.world.generated
-    box.bulk.keys(later, "ACS")
+    box.bulk.keys(later)
     assert box.world.generated - before <= 24
 
 
@@ -226,7 +226,7 @@ def test_digests_outlive_their_objects(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_lines_of_objects_are_promised() -> None:
     """Stores keep what objects held: see the promise of the world."""
     bulk = Sandbox(7, 300, 1).bulk
-    folders = [("updates", bulk.folders()[0]), ("ACS", bulk.snapshots()[0])]
-    keys = [key for kind, folder in folders for key in bulk.keys(folder, kind)]
+    folders = [bulk.folders()[0], bulk.snapshots()[0]]
+    keys = [key for folder in folders for key in bulk.keys(folder)]
     text = b"".join(key.encode() + b"\n".join(lines_of(bulk.get(key) or b"")) for key in keys)
     assert hashlib.sha256(text).hexdigest()[:16] == PROMISED

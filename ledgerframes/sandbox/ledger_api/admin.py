@@ -1,4 +1,7 @@
-"""Endpoints of parties, packages, users and the version. Reads show the world plus the accepted writes."""
+"""Endpoints of parties, packages, users and the version.
+
+Reads show the world and the accepted writes.
+"""
 
 from __future__ import annotations
 
@@ -266,8 +269,8 @@ def _user_details(user: User) -> Json:
 
 def _party_details(party: str, local: bool = True, metadata: Json | None = None, version: int = 0) -> Json:
     annotations = (metadata or {}).get("annotations", {})
-    shown = {"resourceVersion": str(version), "annotations": annotations} if local else None
-    return {"party": party, "isLocal": local, "localMetadata": shown, "identityProviderId": ""}
+    details = {"resourceVersion": str(version), "annotations": annotations} if local else None
+    return {"party": party, "isLocal": local, "localMetadata": details, "identityProviderId": ""}
 
 
 def _archive() -> bytes:

@@ -1,4 +1,7 @@
-"""Endpoints of commands and completions. Submissions are recorded and answered, but the seeded world stays as it is."""
+"""Endpoints of commands and completions.
+
+Submissions are recorded, but do not change the seeded world.
+"""
 
 from __future__ import annotations
 
@@ -45,19 +48,10 @@ class TransactionRequest(msgspec.Struct, rename="camel"):
     commands: JsCommands | None = None
 
 
-class ReassignmentCommands(msgspec.Struct, rename="camel"):
-    """Commands of a reassignment, with the members that the sandbox reads."""
-
-    commands: list[Json] = []
-    command_id: str = ""
-    submitter: str = ""
-    workflow_id: str = ""
-
-
 class ReassignmentRequest(msgspec.Struct, rename="camel"):
     """Body of the reassignments' operations."""
 
-    reassignment_commands: ReassignmentCommands | None = None
+    reassignment_commands: Json | None = None
 
 
 class CompletionRequest(msgspec.Struct, rename="camel"):
@@ -110,7 +104,7 @@ class Commands(LedgerEndpoints):
             update.nodes.append(Node(position, position, node, parties, parties, node.get("consuming", False)))
         return update
 
-    def _recorded(self, kind: str, request: msgspec.Struct, command_id: str, body: Json) -> Update:
+    def _recorded(self, kind: str, request: msgspec.Struct | Json, command_id: str, body: Json) -> Update:
         self.record("ledger", request)
         update_id = PREFIX + digest("submitted", len(self.services.writes), command_id)
         return Update(self.ledger.end(), update_id, self.ledger.clock.now(), kind, body, command=command_id)
@@ -127,20 +121,21 @@ class Commands(LedgerEndpoints):
     def _reassign(self, request: ReassignmentRequest) -> Update:
         """Record the commands of a reassignment, and return the unassignment that they would make."""
         commands, people = request.reassignment_commands, self.ledger.world.people
-        if commands is None or commands == ReassignmentCommands():
+        if not commands:
             raise missing("reassignment_commands")
-        update = self._recorded("reassignment", commands, commands.command_id, {"workflow_id": commands.workflow_id})
-        command: Json = next(iter((commands.commands or [{}])[0].get("command", {}).values()), {})
+        body = {"workflow_id": commands.get("workflowId", "")}
+        update = self._recorded("reassignment", commands, commands.get("commandId", ""), body)
+        command: Json = next(iter((commands.get("commands") or [{}])[0].get("command", {}).values()), {})
         value = command.get("value", command)
         update.body["event"] = {
             "source_synchronizer": value.get("source", people.synchronizer),
             "target_synchronizer": value.get("target", people.app_synchronizer),
             "unassign_id": value.get("reassignmentId") or "00" + digest("reassigned", update.update_id, size=20),
-            "submitter": commands.submitter,
+            "submitter": commands.get("submitter", ""),
             "reassignment_counter": 1,
         }
         identifier = value.get("contractId") or contract_id("submitted", update.update_id)
-        update.submitters = parties = frozenset([commands.submitter or self.user.party])
+        update.submitters = parties = frozenset([commands.get("submitter") or self.user.party])
         body = {"contract_id": identifier, "template_id": "", "package_name": ""}
         update.nodes = [Node(0, 0, body, parties, parties)]
         return update

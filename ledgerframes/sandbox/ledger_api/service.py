@@ -1,4 +1,4 @@
-"""State and checks that all endpoints of the ledger API share, among them pages and their tokens."""
+"""Checks, pages and tokens that all endpoints of the ledger API share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 
 from ..endpoints import UNKNOWN_ROUTE, Api, Endpoint, HttpError, Json, Services
 from ..ledger_errors import LedgerApiError, missing
-from ..participant.filters import EventFormat, Filters, UpdateFormat
+from ..participant.filters import EventFormat, UpdateFormat
 from ..participant.rendering import EventRenderer, UpdateRenderer
 from ..times import SECOND, instant
 from ..users import User, check_rights
@@ -53,19 +53,8 @@ class Version(NamedTuple):
         return frozenset(name for name, minor in MEMBERS_SINCE.items() if not self.has(minor))
 
 
-class LegacyFilter(msgspec.Struct, rename="camel"):
-    """Filter of the deprecated list operations."""
-
-    filters_by_party: dict[str, Filters] = {}
-    filters_for_any_party: Filters | None = None
-
-    def format(self, verbose: bool) -> EventFormat:
-        """Return the filter as an event format."""
-        return EventFormat(self.filters_by_party, self.filters_for_any_party, verbose)
-
-
 class PageToken(msgspec.Struct, array_like=True):
-    """Position of the next page, and a checksum of the request that it belongs to (docs/facts.md#page-token-binding)."""
+    """Position of the next page, bound to a request (docs/facts.md#page-token-binding)."""
 
     checksum: str
     position: tuple[int, ...]
@@ -163,7 +152,7 @@ def malformed_body(reason: str) -> HttpError:
 
 
 def limited(items: Iterator[Json]) -> list[Json]:
-    """Return a list up to the limit of the query, or refuse one that is too long (docs/facts.md#list-limit)."""
+    """Return a list up to its limit, or refuse it (docs/facts.md#list-limit)."""
     limit = flask.request.args.get("limit", type=int)
     size = MAX_LIST if limit is None else min(limit, MAX_LIST)
     values = list(islice(items, size + 1))
@@ -206,7 +195,10 @@ def write_token(binding: Any, *position: int) -> str:
 
 
 def read_token(token: str | None, binding: Any, code: str = "INVALID_ARGUMENT") -> tuple[int, ...]:
-    """Return the position of a page token, empty without token, or refuse a token of another request."""
+    """Return the position of a page token, or refuse a token of another request.
+
+    The position is empty without token.
+    """
     if not token:
         return ()
     try:

@@ -12,7 +12,7 @@ from ..ledger_errors import LedgerApiError, missing
 from ..participant.contracts import ASSIGNED, UNASSIGNED, ActiveContract, Contracts
 from ..participant.filters import EventFormat, Filters, Match
 from ..participant.rendering import EventRenderer, ledger_time
-from .service import LedgerEndpoints, LegacyFilter, check_size, limited, malformed_body, page, read_token
+from .service import LedgerEndpoints, check_size, limited, malformed_body, page, read_token
 
 DEFAULT_SIZE, MAX_SIZE = 2000, 10_000
 ACTIVE_PAGE = "/v2/state/active-contracts-page"
@@ -27,8 +27,7 @@ class ActiveRequest(msgspec.Struct, rename="camel"):
 
     active_at_offset: int | None = None
     event_format: EventFormat | None = None
-    filter: LegacyFilter | None = None
-    verbose: bool = False
+    filter: EventFormat | None = None  # deprecated
     max_page_size: int | None = None
     page_token: str | None = None
 
@@ -67,8 +66,7 @@ class State(LedgerEndpoints):
         return {"activeContracts": contracts, "activeAtOffset": offset, "nextPageToken": token}
 
     def _active(self, request: ActiveRequest, offset: int) -> Iterator[Json]:
-        legacy = request.filter.format(request.verbose) if request.filter else None
-        events, end = self.event_renderer(request.event_format or legacy), self.ledger.end()
+        events, end = self.event_renderer(request.event_format or request.filter), self.ledger.end()
         if offset > end:
             raise LedgerApiError("OFFSET_AFTER_LEDGER_END", f"Active at offset ({offset}) is after ledger end ({end})")
         self.check_begin(offset, "Active contracts request")
@@ -100,7 +98,7 @@ class State(LedgerEndpoints):
         return {"createdEvent": created["createdEvent"]}
 
     def _events_of(self, contract_id: str, events: EventRenderer) -> Json:
-        """Return the created and the archived event of a contract, or refuse if neither is visible."""
+        """Return the events of a contract, or refuse if none is visible."""
         values: Json = {"created": None, "archived": None}
         offsets = self._contracts.offsets(contract_id, self.ledger.end())
         if not offsets[1:] or offsets[1] > self.ledger.pruned_through:

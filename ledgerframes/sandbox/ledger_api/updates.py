@@ -1,4 +1,4 @@
-"""Endpoints of updates: pages, lists and single updates."""
+"""Endpoints of pages, lists and single updates."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 import flask
 import msgspec
 
+from ..builder import encode
 from ..endpoints import Json, endpoint
 from ..ledger_errors import LedgerApiError, missing
 from ..participant.filters import DELTA, EFFECTS, EventFormat, Filters, Shape, TransactionFormat, UpdateFormat
 from ..participant.projection import Update
 from ..participant.rendering import UpdateRenderer
-from .service import LedgerEndpoints, LegacyFilter, check_size, limited, read_token, write_token
+from .service import LedgerEndpoints, check_size, limited, read_token, write_token
 
 CHECKPOINT_EVERY = 50  # updates in a list
 DEFAULT_SIZE = 100
@@ -38,14 +39,13 @@ class ListRequest(msgspec.Struct, rename="camel"):
     end_inclusive: int | None = None
     update_format: UpdateFormat | None = None
     descending_order: bool = False
-    filter: LegacyFilter | None = None
-    verbose: bool = False
+    filter: EventFormat | None = None  # deprecated
 
     def legacy_format(self, shape: Shape) -> UpdateFormat:
         """Return the deprecated filter as a format of transactions."""
         if self.filter is None:
             raise missing("filter")
-        return UpdateFormat.of_transactions(self.filter.format(self.verbose), shape)
+        return UpdateFormat.of_transactions(self.filter, shape)
 
 
 class LookupRequest(msgspec.Struct, rename="camel"):
@@ -58,7 +58,10 @@ class LookupRequest(msgspec.Struct, rename="camel"):
 
 
 class Updates(LedgerEndpoints):
-    """Endpoints of updates (docs/facts.md#update-page-request and docs/facts.md#update-page-response)."""
+    """Endpoints of updates.
+
+    See docs/facts.md#update-page-request and docs/facts.md#update-page-response.
+    """
 
     @endpoint("POST", "/v2/updates/get-updates-page", PageRequest, since=5)
     def _page(self, request: PageRequest) -> Json:
@@ -74,11 +77,12 @@ class Updates(LedgerEndpoints):
             bool(request.descending_order), self.ledger.participant,
         ]  # fmt: skip
         low, high = self._bounds(request, read_token(request.page_token, binding, "INVALID_UPDATES_PAGE_TOKEN"))
-        updates: list[Json] = []
+        updates: list[msgspec.Raw] = []
         next_offset = high if request.end_offset_inclusive is None and not request.descending_order else None
         for update, value in renderer.updates(self.ledger.updates(low, high, bool(request.descending_order))):
             if len(updates) < size:
-                updates.append({"update": value})
+                # Encoded at once, because the garbage collector visits the dictionaries of a whole page many times.
+                updates.append(msgspec.Raw(encode(self.json_value({"update": value}))))
                 continue
             if request.descending_order:
                 low = next_offset = update.offset

@@ -1,4 +1,4 @@
-"""One participant's ledger, the updates that its parties see of the world under its own offsets.
+"""One participant's ledger, with the updates that its parties see.
 
 Read `projection` (one update), `topology`, `ledger` (all updates), `contracts` (active contracts), then `filters` and
 `rendering` (the form that a request gets).

@@ -1,4 +1,4 @@
-"""Active contracts of a participant at any offset, and the updates that created and archived each contract.
+"""Active contracts of a participant, and the offsets of their events.
 
 The ledger is read once from its start. The state is kept at every so many slices, so that an earlier offset does not
 start over.
@@ -20,7 +20,7 @@ ACTIVE, ASSIGNED, UNASSIGNED = "active", "incomplete assigned", "incomplete unas
 
 @dataclass(slots=True)
 class ActiveContract:
-    """A contract of the active contract set. Its create node is kept as JSON, which takes less memory."""
+    """An active contract, whose create node is JSON to save memory."""
 
     state: str
     update: Update  # that created or last moved it; of transactions without nodes
@@ -56,7 +56,7 @@ class Contracts:
         self._parties: dict[frozenset[str], frozenset[str]] = {}  # equal sets of parties are kept once
 
     def active_at(self, offset: int) -> list[ActiveContract]:
-        """Return the contracts active at an offset, in the order of the updates that last touched them."""
+        """Return the contracts active at an offset, by the updates that last touched them."""
         with self._lock:
             last = slice_of(offset)
             first = max(number for number in self._states if number <= last)
@@ -70,7 +70,7 @@ class Contracts:
             return sorted(state.values(), key=lambda contract: (contract.update.offset, contract.number))
 
     def offsets(self, contract_id: str, through: int) -> list[int]:
-        """Return the offsets of a contract's create and archive, as far as they exist up to an offset."""
+        """Return the offsets of a contract's create and archive up to an offset."""
         with self._lock:
             last = min(slice_of(through), self._ledger.world.timeline.count - 1)
             while len(self._offsets.get(contract_id, ())) < 2 and self._indexed <= last:
@@ -96,7 +96,7 @@ class Contracts:
                     state[identifier].created_at = body["effective_at"]
 
     def _apply_half(self, state: dict[str, ActiveContract], update: Update) -> None:
-        """Apply an assignment or an unassignment; the second of the two completes the reassignment."""
+        """Apply an assignment or an unassignment, of which the second completes the other."""
         half, node = update.body["event"], update.nodes[0]
         assigns = "created_event" in half
         identifier = node.body["contract_id"]

@@ -1,4 +1,4 @@
-"""Formats and filters of ledger requests, and the templates they name (docs/facts.md#filters).
+"""Formats and filters of ledger requests (docs/facts.md#filters).
 
 Decoding is relaxed as the service's is: unknown members are ignored, absent ones take defaults.
 """
@@ -28,7 +28,7 @@ class CumulativeFilter(msgspec.Struct, rename="camel"):
 
 
 class Filters(msgspec.Struct, rename="camel"):
-    """Filters of a party; none at all means everything."""
+    """Filters of a party, where none at all means everything."""
 
     cumulative: list[CumulativeFilter] = []
 
@@ -96,7 +96,7 @@ class Registry:
         self._templates = {entry.identifier for entry in known.values()} - self._interfaces
 
     def resolve(self, name: str, interface: bool = False) -> str:
-        """Return the id of the template or interface that a filter names by package name or package id."""
+        """Return the id of a template or interface that a filter names."""
         package, _, entity = name.partition(":")
         parts = name.split(":")
         if len(parts) != IDENTIFIER_PARTS or not all(part.strip("#") for part in parts):
@@ -114,7 +114,7 @@ class Registry:
 
 
 class Match(NamedTuple):
-    """Parts of a created event that a request includes, and the interfaces through which it matched."""
+    """Parts of an event that a request includes, and the interfaces that it matched."""
 
     blob: bool
     views: list[str]  # interface ids
@@ -183,13 +183,13 @@ class EventFilter:
     def _match(self, template_id: str, parties: frozenset[str]) -> Match | None:
         interfaces = self._registry.implements.get(template_id, ())
         names = {None, template_id, *interfaces}
-        found = [each for each in self._filters if each.identifier in names and (each.party is None or each.party in parties)]
-        if not found:
+        filters = [each for each in self._filters if each.identifier in names and (each.party is None or each.party in parties)]
+        if not filters:
             return None
-        views = {each.identifier for each in found if each.view}
-        matched = {each.identifier for each in found}
+        views = {each.identifier for each in filters if each.view}
+        matched = {each.identifier for each in filters}
         return Match(
-            any(each.blob for each in found),
+            any(each.blob for each in filters),
             [name for name in interfaces if name in views],
             [name for name in interfaces if name in matched],
         )

@@ -68,7 +68,7 @@ class ParticipantLedger:
         return self.offset_at(self.clock.now())
 
     def offset_at(self, time: int) -> int:
-        """Return the highest offset with a record time of at most `time`, in microseconds since 1970."""
+        """Return the highest offset at a time, in microseconds since 1970."""
         timeline = self.world.timeline
         if time < timeline.start:
             return 0
@@ -92,7 +92,7 @@ class ParticipantLedger:
         return self.pruned_through
 
     def slice(self, slice_number: int) -> list[Update]:
-        """Return the updates of one slice, by offset; recent slices are cached."""
+        """Return the updates of one slice by offset, from the cache if recent."""
         with self._lock:
             if slice_number not in self._cache:
                 with collector_paused():  # no longer than the build, because transactions leave cycles
@@ -125,7 +125,7 @@ class ParticipantLedger:
         return next((update for update in topology if update.update_id == update_id), None)
 
     def submissions(self, after: int, through: int) -> Iterator[tuple[int, Event]]:
-        """Iterate over offset and event of requests that mention the participant, including rejected ones."""
+        """Iterate over offset and event of requests that mention the participant."""
         mark = self.participant.encode()
         last = min(slice_of(through), self.world.timeline.count - 1)
         for slice_number in range(slice_of(after), last + 1):
@@ -139,7 +139,7 @@ class ParticipantLedger:
         return guests(self, slice_of(self.end()))
 
     def planted(self) -> list[PlantedMismatch]:
-        """Return the submissions with a planted cost; generates the whole world."""
+        """Return the submissions with a planted cost, for which the whole world is generated."""
         return [
             PlantedMismatch(update.update_id, update.offset, update.paid, cost)
             for update in self.updates(0, offset_of(self.world.timeline.count, 0))
@@ -164,7 +164,7 @@ class ParticipantLedger:
         return updates
 
     def _plant(self, slice_number: int, updates: list[Update]) -> None:
-        """Change the cost of a few submissions, so that reconciliations have differences to report."""
+        """Change the cost of a few submissions, so that reconciliations report differences."""
         due = slice_number - self.world.timeline.first_count in PLANTED_SLICES
         for update in updates:
             if update.paid is not None:

@@ -1,4 +1,4 @@
-"""Updates of a participant's ledger, as projected from events of the world (docs/facts.md#ledger-event-fields).
+"""Updates of a participant's ledger (docs/facts.md#ledger-event-fields).
 
 Offsets follow from the position of an event by arithmetic, so that any update can be located at once.
 """
@@ -111,7 +111,7 @@ def cost_of(event: Event) -> int | None:
 
 
 def project(ledger: ParticipantLedger, event: Event, offset: int) -> Update | None:
-    """Return a participant's view of an event, or None if the event is rejected or not visible there."""
+    """Return a participant's view of an event, or None if it is rejected or not visible."""
     verdict = decode_verdict(event.verdict) if event.verdict != NULL else None
     if event.update != NULL:
         body = decode_object(event.update)
@@ -165,7 +165,7 @@ def _private_body(world: World, event: Event, verdict: Verdict) -> dict[str, Any
 
 
 class _Tree:
-    """Nodes of a transaction in pre-order, without those that no party of the participant witnesses."""
+    """Nodes of a transaction in pre-order that parties of the participant witness."""
 
     def __init__(self, body: dict[str, Any], parties: frozenset[str]) -> None:
         self._by_id: dict[str, dict[str, Any]] = body["events_by_id"]

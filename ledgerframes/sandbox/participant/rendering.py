@@ -1,4 +1,4 @@
-"""Updates and events in the encoding of the ledger API (docs/facts.md#one-of-encodings), for one format and version."""
+"""Updates and events in the encoding of the ledger API (docs/facts.md#one-of-encodings)."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class UpdateRenderer:
                 yield update, value
 
     def update(self, update: Update) -> Json | None:
-        """Return an update as a one-of such as ``{"Transaction": {"value": …}}``, or None if excluded."""
+        """Return an update as a one-of by its kind, or None if excluded."""
         kind, render = self._renderings[update.kind]
         value = render(update)
         return {kind: {"value": value}} if value else None
@@ -167,11 +167,10 @@ class UpdateRenderer:
         if not rendered:
             return None
         external_hash = update.body.get("external_transaction_hash")
-        common = {**_header(update), **_transaction_body(update), **events.submission(update)}
-        return {**common, "externalTransactionHash": external_hash, "events": rendered}
+        return {**_transaction(update), **events.submission(update), "externalTransactionHash": external_hash, "events": rendered}
 
     def tree(self, update: Update) -> Json | None:
-        """Return a transaction in the deprecated shape by node ids, which newer versions left as it was."""
+        """Return a transaction in the deprecated shape, without the members of newer versions."""
         events = self._transactions
         if events is None or update.kind != "transaction":
             return None
@@ -180,7 +179,7 @@ class UpdateRenderer:
             for kind, value in (events.event(update, node, EFFECTS) or {}).items():
                 nodes[str(node.number)] = {kind.replace("Event", "TreeEvent"): {"value": value}}
         command_id = events.submission(update)["commandId"]
-        return {**_header(update), **_transaction_body(update), "commandId": command_id, "eventsById": nodes} if nodes else None
+        return {**_transaction(update), "commandId": command_id, "eventsById": nodes} if nodes else None
 
     def reassignment(self, update: Update) -> Json | None:
         """Return a reassignment, or None if its contract is excluded."""
@@ -214,9 +213,10 @@ def _header(update: Update) -> Json:
     }
 
 
-def _transaction_body(update: Update) -> Json:
+def _transaction(update: Update) -> Json:
     body = update.body
     return {
+        **_header(update),
         "workflowId": body["workflow_id"],
         "effectiveAt": body["effective_at"],
         "synchronizerId": body["synchronizer_id"],
@@ -240,7 +240,7 @@ def _topology_party(event: Json) -> str:
 
 
 def _interface_view(interface_id: str, created: Json) -> Json:
-    """Return a contract's view through an interface; a few fail (docs/facts.md#ledger-event-fields)."""
+    """Return a contract's interface view, which may fail (docs/facts.md#ledger-event-fields)."""
     failed = number("failed view", created["contract_id"]) % FAILED_VIEW_EVERY == 0
     return {
         "interfaceId": interface_id,
@@ -266,7 +266,7 @@ def _view_value(interface_id: str, arguments: Json) -> Json:
 
 
 def trace_context(update_id: str) -> Json | None:
-    """Return the trace context of an update; a few have none."""
+    """Return the trace context of an update, or None for a few."""
     if number("untraced", update_id) % UNTRACED_EVERY == 0:
         return None
     traceparent = f"00-{digest('trace', update_id, size=16)}-{digest('span', update_id, size=8)}-01"

@@ -1,4 +1,4 @@
-"""Topology transactions of a participant, for its parties at the start and for guests from time to time."""
+"""Topology transactions of a participant, for its parties and for guests."""
 
 from __future__ import annotations
 
