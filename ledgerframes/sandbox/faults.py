@@ -10,20 +10,20 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from itertools import count
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from werkzeug.wrappers import Response
 
 from .endpoints import PLAIN_TEXT
 from .ledger_errors import LedgerApiError
 from .randomness import number
 from .response_faults import RESPONSE_FAULTS
 
-StartResponse = Callable[..., Any]
-WSGIApp = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 HTML, JSON = "text/html", "application/json"
-UNAVAILABLE = "503 Service Unavailable"
 DOWNLOAD = "/v0/history/bulk/download/"
 PROBES = ("/readyz", "/livez", "/version", "/status")
 LISTINGS = ("/v0/events", "/v2/updates")
@@ -38,7 +38,7 @@ class Replacement(NamedTuple):
     """A response instead of the app's."""
 
     fault: str
-    status: str
+    status: int
     content_type: str
     body: bytes
     applies: Callable[[str], bool] = lambda path: True  # by path
@@ -47,20 +47,20 @@ class Replacement(NamedTuple):
 OVERLOADED = LedgerApiError("PARTICIPANT_BACKPRESSURE", "The participant is overloaded; try again later")
 REPLACEMENTS = (  # the first that strikes counts
     Replacement(
-        "too_many_requests", "429 Too Many Requests", PLAIN_TEXT, b"Too Many Requests: Server is busy, please try again later.",
+        "too_many_requests", 429, PLAIN_TEXT, b"Too Many Requests: Server is busy, please try again later.",
     ),
     Replacement(
-        "unavailable_html", UNAVAILABLE, HTML,
+        "unavailable_html", 503, HTML,
         b"<html><head><title>503 Service Temporarily Unavailable</title></head><body><hr>ingress</body></html>",
     ),
     Replacement(
-        "not_ready", UNAVAILABLE, JSON, b'{"error":"History has not been replicated yet; try again later or ask another SV"}',
+        "not_ready", 503, JSON, b'{"error":"History has not been replicated yet; try again later or ask another SV"}',
         lambda path: LEDGER not in path and path.endswith(LISTINGS),
     ),
     Replacement(
-        "html_instead_of_json", "200 OK", HTML, b"<!DOCTYPE html><html><body><h1>We will be back soon</h1></body></html>",
+        "html_instead_of_json", 200, HTML, b"<!DOCTYPE html><html><body><h1>We will be back soon</h1></body></html>",
     ),
-    Replacement("overload_409", "409 Conflict", JSON, msgspec.json.encode(OVERLOADED.body()), lambda path: LEDGER in path),
+    Replacement("overload_409", 409, JSON, msgspec.json.encode(OVERLOADED.body()), lambda path: LEDGER in path),
 )  # fmt: skip
 
 
@@ -190,50 +190,52 @@ class FaultMiddleware:
         The probabilities.
     """
 
-    def __init__(self, app: WSGIApp, faults: Faults) -> None:
+    def __init__(self, app: WSGIApplication, faults: Faults) -> None:
         self._app, self._faults = app, faults
         self._requests = count()
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Respond to a request, or fail."""
-        request_number, path = next(self._requests), environ["PATH_INFO"]
+        return self._response(environ, next(self._requests))(environ, start_response)
+
+    def _response(self, environ: WSGIEnvironment, request_number: int) -> WSGIApplication:
+        path = environ["PATH_INFO"]
         if self._faults.latency_seconds:
             time.sleep(self._faults.latency_seconds)
         if _is_probe(path):
-            if path.endswith("/readyz") and self._faults.strikes("not_ready", request_number):
-                return _respond(start_response, UNAVAILABLE, [("Content-Type", PLAIN_TEXT)], b"")
-            return self._app(environ, start_response)
+            not_ready = path.endswith("/readyz") and self._faults.strikes("not_ready", request_number)
+            return Response(b"", 503, content_type=PLAIN_TEXT) if not_ready else self._app
         self._drop("dropped_connections", request_number)
         for replacement in REPLACEMENTS:
             if replacement.applies(path) and self._faults.strikes(replacement.fault, request_number):
-                headers = [("Content-Type", replacement.content_type)]
+                response = Response(replacement.body, replacement.status, content_type=replacement.content_type)
                 if replacement.fault == "too_many_requests" and self._faults.strikes("retry_after", request_number):
-                    headers.append(("Retry-After", "1"))
-                return _respond(start_response, replacement.status, headers, replacement.body)
-        return self._spoiled(environ, start_response, request_number)
+                    response.headers["Retry-After"] = "1"
+                return response
+        return self._spoiled(environ, request_number)
 
     def _drop(self, fault: str, request_number: int) -> None:
         if self._faults.strikes(fault, request_number):
             after = ", after the effect" if fault == "dropped_after_write" else ""
             raise Dropped(f"connection dropped by the sandbox's faults{after}")
 
-    def _spoiled(self, environ: dict[str, Any], start_response: StartResponse, request_number: int) -> Iterable[bytes]:
+    def _spoiled(self, environ: WSGIEnvironment, request_number: int) -> Response:
         """Return the app's response, with changes to the body of a good one."""
-        status, headers, body = _collect(self._app, environ)
+        response = Response.from_app(self._app, environ, buffered=True)
         if _is_write(environ):
             self._drop("dropped_after_write", request_number)
-        if status.startswith("200") and ("Content-Type", JSON) in headers:
+        if response.status_code == 200 and response.content_type == JSON:
             for name, change in RESPONSE_FAULTS.items():
                 if self._faults.strikes(name, request_number):
-                    body = change(body)
-        length = len(body)
+                    response.data = change(response.data)
         cuts = ["truncated_bodies"]
-        if DOWNLOAD in environ["PATH_INFO"] and status.startswith("20"):
+        if DOWNLOAD in environ["PATH_INFO"] and response.status_code in (200, 206):
             cuts.append("dropped_download")
         if any(self._faults.strikes(name, request_number) for name in cuts):
-            body = body[: length // 2]
-        others = [header for header in headers if header[0].lower() != "content-length"]
-        return _respond(start_response, status, others, body, length)
+            body = response.data
+            response.data = body[: len(body) // 2]
+            response.content_length = len(body)
+        return response
 
 
 def _is_probe(path: str) -> bool:
@@ -241,30 +243,8 @@ def _is_probe(path: str) -> bool:
     return path.endswith(PROBES) and "/v0/" not in path and "/v2/" not in path
 
 
-def _is_write(environ: dict[str, Any]) -> bool:
+def _is_write(environ: WSGIEnvironment) -> bool:
     """Return whether a request may change something, unlike one for an offer's status."""
     path: str = environ["PATH_INFO"]
     _, _, rest = path.partition(LEDGER if LEDGER in path else WALLET)
     return environ["REQUEST_METHOD"] in ("POST", "PATCH") and rest.startswith(WRITES) and not rest.endswith("/status")
-
-
-def _collect(app: WSGIApp, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:
-    started: list[Any] = []
-
-    def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], Any]:
-        started[:] = [status, headers]
-        return lambda data: None
-
-    chunks = app(environ, start)
-    try:
-        body = b"".join(chunks)
-    finally:
-        getattr(chunks, "close", lambda: None)()
-    return started[0], started[1], body
-
-
-def _respond(
-    start_response: StartResponse, status: str, headers: list[tuple[str, str]], body: bytes, length: int | None = None
-) -> list[bytes]:
-    start_response(status, [*headers, ("Content-Length", str(len(body) if length is None else length))])
-    return [body]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, make_app
 from .bulk import BulkStorage
 from .clock import Clock
 from .endpoints import Services, Write
-from .faults import FaultMiddleware, Faults, WSGIApp
+from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE, Version
 from .participant import ParticipantLedger, PlantedMismatch
 from .participant.filters import Registry
@@ -19,6 +20,9 @@ from .users import Users
 from .wallet import Offer, OfferBook
 from .words import words_of
 from .world import world_of
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 WORLD_VERSION = 1  # raise it when the same seed gives other bytes: stores are named by it
 HOST = "http://sandbox.invalid"
@@ -125,7 +129,7 @@ class Sandbox:
             self.wallet, self.bulk, self.writes, faults or Faults(),
         )  # fmt: skip
         app = make_app(services)
-        self.app: WSGIApp = FaultMiddleware(app, faults) if faults else app
+        self.app: WSGIApplication = FaultMiddleware(app, faults) if faults else app
 
     @property
     def now(self) -> datetime:
