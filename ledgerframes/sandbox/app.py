@@ -17,8 +17,8 @@ from .history_api import history_api
 from .ledger_api import LedgerService, ledger_api
 from .reference_api import reference_api
 from .requests import Refusal
+from .vocabulary import Vocabulary
 from .wallet import WalletService, wallet_api
-from .words import Words
 from .world import World
 
 HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX = "/api/scan", "/api/ledger", "/api/validator"
@@ -32,7 +32,7 @@ class Services(NamedTuple):
     """What the routes are over."""
 
     world: World
-    words: Words
+    words: Vocabulary
     clock: Clock
     ledger: LedgerService
     wallet: WalletService

@@ -18,9 +18,8 @@ import zstandard
 
 from .builder import NULL, Event
 from .clock import Clock
-from .keeping import forget_oldest
 from .times import DAY, HOUR, instant, moment
-from .world import World
+from .world import World, evict_oldest
 
 T = TypeVar("T")
 BEGINNING = "0001-01-01T00:00:00Z"
@@ -137,7 +136,7 @@ class BulkStorage:
             if key not in self._kept:
                 lines = self.lines(folder, encoding) if kind == "updates" else self._active(folder, encoding)
                 self._kept[key] = _packed(list(lines))
-                forget_oldest(self._kept, _size, BYTES_KEPT, fewest=1)
+                evict_oldest(self._kept, _size, BYTES_KEPT, min_count=1)
             self._kept.move_to_end(key)
             return self._kept[key]
 

@@ -12,11 +12,11 @@ from flask import Blueprint, Response, request
 
 from .builder import NULL, Event
 from .clock import Clock
-from .reference import INCOMPLETE_ROUNDS
 from .requests import Refusal, body_of, cursor_of, encoding_of, json_response, page_size_of
+from .rounds import INCOMPLETE_ROUNDS
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import SECOND
-from .words import Words
+from .vocabulary import Vocabulary
 from .world import World
 
 # How far the service's own copy of each stream is behind the network, in microseconds.
@@ -24,7 +24,7 @@ UPDATES_BEHIND, VERDICTS_BEHIND = 45 * SECOND, 90 * SECOND
 VERSION = {"version": "0.7.4", "commit_ts": "2026-10-02T09:41:07Z"}
 
 
-def history_api(world: World, words: Words, clock: Clock) -> Blueprint:
+def history_api(world: World, words: Vocabulary, clock: Clock) -> Blueprint:
     """Return the routes of the history API (docs/facts.md#history-api).
 
     Parameters
@@ -76,7 +76,7 @@ class History:
         """Return an event as it is known at present: newer rounds have no activity yet."""
         state = None
         if event.app_activity_records != NULL and self.now() < self._world.timeline.now:
-            state = self._world.reference.round_at(event.record_time)
+            state = self._world.rounds.state_at(event.record_time)
         if state and state.number >= self._first_incomplete():
             return replace(event, app_activity_records=NULL).item()
         return event.item()
@@ -142,7 +142,7 @@ def _add_updates(api: Blueprint, view: History) -> None:
         return json_response(in_first_version(view.update(update_id, encoding)))
 
 
-def _add_probes(api: Blueprint, words: Words) -> None:
+def _add_probes(api: Blueprint, words: Vocabulary) -> None:
     @api.get("/readyz")
     @api.get("/livez")
     def probe() -> Response:

@@ -15,14 +15,14 @@ from .identifiers import contract_id, fingerprint
 from .lookup import Lookup, wire_contract
 from .requests import Refusal, body_of, json_response, malformed
 from .times import HOUR, instant, trimmed
-from .words import Words
+from .vocabulary import Vocabulary
 from .world import World
 
 NAME_RULES_STEP, VOTES_STEP = 1, 5  # which of the first transactions makes them
 NEWCOMER = "Umbra-Commons"  # an SV that has not voted yet; its vote came with the state of the second migration
 
 
-def reference_api(world: World, words: Words, clock: Clock) -> Blueprint:
+def reference_api(world: World, words: Vocabulary, clock: Clock) -> Blueprint:
     """Return the routes of the reference data.
 
     Parameters
@@ -66,7 +66,7 @@ class ReferenceData:
         The vocabulary of the payloads.
     """
 
-    def __init__(self, world: World, words: Words) -> None:
+    def __init__(self, world: World, words: Vocabulary) -> None:
         self._world = world
         self._words = words
         self._lookup = Lookup(world)
@@ -76,18 +76,18 @@ class ReferenceData:
         made = self._world.schedule.genesis.time(NAME_RULES_STEP)
         if now < made:
             raise Refusal(500, "No AnsRules found")
-        return self._lookup.contract(self._world.scenery().name_rules, made)
+        return self._lookup.contract(self._world.constants().lasting("name_rules"), made)
 
     def votes(self, now: int) -> list[dict[str, Any]]:
         """Return the latest vote of every SV."""
-        world, scenery = self._world, self._world.scenery()
+        world, constants = self._world, self._world.constants()
         found = []
         first = world.schedule.genesis.time(VOTES_STEP)
         for member, chain in enumerate(world.schedule.votes):
             occurrence = chain.count_before(now + 1) - 1
             made = chain.time(occurrence) if occurrence >= 0 else first
             if made <= now:
-                vote = scenery.lasting(scenery.templates.price_vote, "price vote", member, occurrence)
+                vote = constants.lasting("price_vote", member, occurrence)
                 found.append(self._lookup.contract(vote, made))
         joined = world.timeline.switch + HOUR
         return [*found, self._newcomer(joined)] if now >= joined else found
@@ -95,7 +95,7 @@ class ReferenceData:
     def _newcomer(self, joined: int) -> dict[str, Any]:
         seed, people = self._world.seed, self._world.people
         created = {
-            "template_id": self._world.scenery().templates.price_vote.identifier,
+            "template_id": self._world.constants().templates.price_vote.identifier,
             "contract_id": contract_id(seed, "newcomer's vote"),
             "create_arguments": {
                 "dso": people.dso,

@@ -16,8 +16,8 @@ from .participant.paging import LARGEST_SIZE
 from .participant.registry import Registry
 from .times import moment
 from .users import Users
+from .vocabulary import vocabulary_of
 from .wallet import Offer, OfferBook, WalletService
-from .words import words_of
 from .world import world_of
 from .writes import Write
 
@@ -101,7 +101,7 @@ class Sandbox:
     ) -> None:
         if events < 1 or days < 1:
             raise ValueError(f"events={events}, days={days}: a world has at least one event and one day")
-        words = words_of(vocabulary)
+        words = vocabulary_of(vocabulary)
         self.faults = faults
         self.world = world_of(seed, events, days, words)
         begin, end = self.world.timeline.start, self.world.timeline.now
@@ -120,7 +120,7 @@ class Sandbox:
         self.wallet = OfferBook(self.clock)
         self.writes: list[Write] = []
         self.bulk = BulkStorage(self.world, self.clock)
-        registry = Registry(self.world.scenery().templates)
+        registry = Registry(self.world.constants().templates)
         service = LedgerService(self.ledger, registry, self.users, ledger_version, self.writes, max_page_size, faults)
         wallet = WalletService(self.wallet, self.users, self.world, self.writes, faults)
         app = make_app(Services(self.world, words, self.clock, service, wallet, self.bulk, faults))

@@ -130,7 +130,7 @@ class ParticipantLedger:
 
     def find(self, update_id: str) -> Update | None:
         """Return the update with an id; None when there is none here."""
-        place = self.world.identifiers.place(update_id)
+        place = self.world.identifiers.position(update_id)
         if place and place[0] < self.world.timeline.count:
             return self.at(offset_of(*place))
         topology = (

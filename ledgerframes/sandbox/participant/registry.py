@@ -8,7 +8,7 @@ from typing import Any
 from ..canton import CantonError
 from ..ledger import Template
 from ..randomness import number
-from ..templates import Templates
+from ..transactions import Templates
 
 PARTS = 3  # package, module, entity
 FAILED_VIEW_EVERY = 60

@@ -65,8 +65,8 @@ class WalletService:
 
     def shown(self, offer: Offer) -> dict[str, Any]:
         """Return an offer's contract as the wire shows it."""
-        scenery = self.world.scenery()
-        return shown(offer, scenery.dso, scenery.templates, scenery.words)
+        constants = self.world.constants()
+        return shown(offer, constants.dso, constants.templates, constants.vocabulary)
 
     def written(self, body: Any) -> None:
         """Note an accepted write."""

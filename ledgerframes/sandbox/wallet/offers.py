@@ -13,9 +13,9 @@ import msgspec
 from ..identifiers import PREFIX, contract_id
 from ..randomness import digest
 from ..requests import Refusal
-from ..templates import Templates
 from ..times import instant, trimmed
-from ..words import Words
+from ..transactions import Templates
+from ..vocabulary import Vocabulary
 
 CREATED, ACCEPTED, COMPLETED, FAILED = "created", "accepted", "completed", "failed"
 EXPIRED, REJECTED, WITHDRAWN = "expired", "rejected", "withdrawn"
@@ -112,7 +112,7 @@ class Offer:
         self.state, self.failure_kind, self.withdrawn_reason = FAILED, kind, reason
 
 
-def shown(offer: Offer, dso: str, templates: Templates, words: Words) -> dict[str, Any]:
+def shown(offer: Offer, dso: str, templates: Templates, words: Vocabulary) -> dict[str, Any]:
     """Return the contract of an offer as the wire shows it; an accepted one lacks the description."""
     template = templates.transfer_offer if offer.state == CREATED else templates.accepted_offer
     payload: dict[str, Any] = {
