@@ -23,7 +23,6 @@ from .transactions import (
     assign_roles,
     build_tree,
     carried_contract,
-    reassignment,
 )  # fmt: skip
 from .values import LEDGER
 from .verdicts import traffic_of, verdict_of
@@ -127,8 +126,8 @@ class SliceBuilder:
     def _update(self, draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
         is_for_ledger = self._constants.encoding is LEDGER
         record_time = six_digits(draft.event.time)
-        if draft.kind_name == "reassignment":
-            half = reassignment(draft)
+        roots = build_tree(draft, kind)
+        if half := draft.names.get("half"):
             if not is_for_ledger:
                 half.pop(LEDGER_ONLY, None)
             return {
@@ -137,7 +136,7 @@ class SliceBuilder:
                 "record_time": record_time,
                 "event": half,
             }
-        root_ids, nodes = arrange(draft.update_id, build_tree(draft, kind), draft.effective_at, is_for_ledger)
+        root_ids, nodes = arrange(draft.update_id, roots, draft.effective_at, is_for_ledger)
         update = {
             "update_id": draft.update_id,
             "migration_id": draft.migration_id,

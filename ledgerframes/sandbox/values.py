@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -154,7 +155,7 @@ class _Compiler:
             return form, (lambda names: convert(names["draws"].pick(TEXTS)),)
         if micros:
             return form, (lambda names: convert(names[source] + micros),)
-        return form, ((lambda names: names[source]) if convert is str else (lambda names: convert(names[source])),)
+        return form, (itemgetter(source) if convert is str else (lambda names: convert(names[source])),)
 
 
 def _renderer(piece: Piece) -> Slot:

@@ -1,13 +1,14 @@
 """The transactions of a world: declarations in network.txt, and the interpreter that turns them into trees.
 
-Read network.txt, then `draft` (the interpreter); `payments` and `governance` contain what a kind computes.
+Read network.txt, then `draft` and `kinds` (the interpreter); `roles`, `payments` and `governance` contain the
+functions that declarations name.
 """
 
 from .constants import Templates, WorldConstants
 from .declarations import KINDS, WEIGHTS, Kind, View
 from .draft import DraftTransaction, SliceState, resolve_parties
 from .kinds import assign_roles, build_tree
-from .payments import LEDGER_ONLY, carried_contract, reassignment
+from .payments import LEDGER_ONLY, carried_contract
 
 __all__ = [
     "KINDS",
@@ -22,6 +23,5 @@ __all__ = [
     "assign_roles",
     "build_tree",
     "carried_contract",
-    "reassignment",
     "resolve_parties",
 ]

@@ -12,9 +12,9 @@ from ..ledger import Contract, Template
 from ..parties import WorldParties
 from ..randomness import digest
 from ..rounds import Rounds
-from ..values import Encoding, Slot, compile_payload
+from ..values import Encoding, Names, Slot, compile_payload
 from ..vocabulary import Vocabulary
-from .declarations import CHOICES, FRAGMENTS, TEMPLATES
+from .declarations import CHOICES, FRAGMENTS, TEMPLATES, TemplateSpec
 
 T = TypeVar("T")
 TREE_TOKEN = re.compile(r"[^\s\[\]]+|[\[\]]")
@@ -41,9 +41,12 @@ class CompiledTemplate(NamedTuple):
 
     template: Template
     payload: Slot
-    signatories: tuple[str, ...]
-    observers: tuple[str, ...]
-    owner: str
+    spec: TemplateSpec
+
+    def parties(self, names: Names) -> tuple[list[str], list[str], str]:
+        """Return signatories, observers and owner of a contract with these names."""
+        signatories = sorted({names[name] for name in self.spec.signatories})
+        return signatories, sorted({names[name] for name in self.spec.observers}), names.get(self.spec.owner, "")
 
 
 class Step(NamedTuple):
@@ -84,8 +87,8 @@ class WorldConstants:
 
     Attributes
     ----------
-    compiled
-        Compiled templates by name.
+    templates_by_name
+        Compiled templates.
     trees
         Compiled trees by their notation: ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and
         ``-x`` archives the contract or contracts named x, ``*x`` inserts the nodes named x.
@@ -99,7 +102,7 @@ class WorldConstants:
         self.templates = Templates(vocabulary)
         self.dso = parties.dso
         self.unit = self._payload("unit")({})
-        self.compiled = Compiled(self._compile_template)
+        self.templates_by_name = Compiled(self._compile_template)
         self.trees = Compiled(self._compile_tree)
         self._lasting: dict[tuple[object, ...], Contract] = {}
         self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.party.identifier}
@@ -126,8 +129,7 @@ class WorldConstants:
     def _compile_template(self, name: str) -> CompiledTemplate:
         spec = TEMPLATES[name]
         template: Template = getattr(self.templates, name)
-        payload = self._payload(spec.payload)
-        return CompiledTemplate(template, payload, spec.signatories, spec.observers, spec.owner)
+        return CompiledTemplate(template, self._payload(spec.payload), spec)
 
     def _compile_tree(self, notation: str) -> tuple[Step, ...]:
         levels: list[list[Step]] = [[]]

@@ -34,6 +34,9 @@ class ChoiceSpec(NamedTuple):
     interface: str
 
 
+Calls = list[tuple[str, ...]]  # of a name, the function that fills it, and its arguments
+
+
 class View(NamedTuple):
     """A transaction view; its parties are names of a transaction, and a name may stand for several."""
 
@@ -48,8 +51,9 @@ class Kind(NamedTuple):
     """A kind of transaction."""
 
     submitter: str
-    roles: tuple[tuple[str, ...], ...]  # name, function, arguments
+    roles: Calls
     views: list[View]
+    content: Calls
     tree: str
     weight: int
     bytes_per_view: int
@@ -98,19 +102,26 @@ def _choice(header: str, lines: list[str]) -> tuple[str, ChoiceSpec]:
 
 def _kind(header: str, lines: list[str]) -> tuple[str, Kind]:
     name, _, options = header.partition(":")
-    values = dict(option.split(maxsplit=1) for option in (*options.split(","), *lines) if option.strip())
-    roles = tuple(tuple((role if "=" in role else f"{role}={role}").replace("=", ":").split(":"))
-                  for role in values.get("roles", "").split())  # fmt: skip
+    values: dict[str, str] = defaultdict(str)
+    for option in filter(str.strip, (*options.split(","), *lines)):
+        key, value = option.split(maxsplit=1)
+        values[key] += f"{value} "
     return name, Kind(
-        values.get("by", ""),
-        roles,
-        _views(re.findall(r"[()|]|[^\s()|]+", values.get("views", ""))[::-1]),
-        values.get("tree", ""),
-        int(values.get("weight", 0)),
-        int(values.get("bytes", 1500)),
-        values.get("workflow", ""),
-        values.get("carries", ""),
+        values["by"].strip(),
+        _calls(values["roles"]),
+        _views(re.findall(r"[()|]|[^\s()|]+", values["views"])[::-1]),
+        _calls(values["content"]),
+        values["tree"],
+        int(values["weight"] or 0),
+        int(values["bytes"] or 1500),
+        values["workflow"].strip(),
+        values["carries"].strip(),
     )
+
+
+def _calls(text: str) -> Calls:
+    """Read name=function:argument… for each word; a name alone is filled by the function of that name."""
+    return [tuple((word if "=" in word else f"{word}={word}").replace("=", ":").split(":")) for word in text.split()]
 
 
 def _views(parts: list[str]) -> list[View]:

@@ -86,7 +86,7 @@ class DraftTransaction:
         self.featured: Mapping[str, str] = round_state.featured if round_state else {}
         self.is_visible, self.is_rejected = event.outcome == ACCEPTED, event.outcome in REJECTED
         self.roots: list[Node] = []
-        self.kind_name, self.bytes_per_view = "", 0
+        self.bytes_per_view = 0
         self.fixed_costs: Sequence[int] = ()
         self.names: dict[str, Any] = {
             **state.names,
@@ -118,7 +118,7 @@ class DraftTransaction:
         **names
             Sources of its payload besides those of the transaction.
         """
-        compiled, names = self.constants.compiled[template], {**self.names, **names}
+        compiled, names = self.constants.templates_by_name[template], {**self.names, **names}
         payload = Raw(compiled.payload(names))
         if key:
             identifier = self.constants.lasting(template, *key).identifier
@@ -129,9 +129,7 @@ class DraftTransaction:
             identifier,
             compiled.template,
             payload,
-            sorted({names[name] for name in compiled.signatories}),
-            sorted({names[name] for name in compiled.observers}),
-            names.get(compiled.owner, ""),
+            *compiled.parties(names),
             names.get("units", 0),
             self.effective_at,
         )

@@ -1,17 +1,17 @@
-"""Computed parts of what SVs and validators do: rounds, votes, reports, subscriptions, and the first transactions."""
+"""Functions that declarations name: rounds, votes, reports, subscriptions, confirmations, the first transactions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ..ledger import Contract
-from ..parties import SV_NAMES, VALIDATOR_NAMES, Provider
+from ..ledger import Contract, Node
+from ..parties import SV_NAMES, VALIDATOR_NAMES
 from ..randomness import number
 from ..rounds import FIRST_ROUND, OPEN_AT_ONCE
 from ..schedule import SUBSCRIBERS, TICK
 from .draft import DraftTransaction
-from .payments import make_coupon, take_coins, transfer
+from .payments import make_coupon
 
 MAX_MARKERS = 12
 SVS, VALIDATORS = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
@@ -69,7 +69,7 @@ RECURRING = {
 }
 
 
-def recurring_names(draft: DraftTransaction, template: str) -> str:
+def recurring(draft: DraftTransaction, template: str) -> str:
     """Set the names of an occurrence, and return the first of them."""
     names = RECURRING[template](draft, draft.event.member, draft.event.occurrence)
     draft.names.update(names)
@@ -78,36 +78,13 @@ def recurring_names(draft: DraftTransaction, template: str) -> str:
     return str(next(iter(names.values())))
 
 
-def recurring_contract(draft: DraftTransaction, template: str, member: int, occurrence: int) -> Contract:
-    """Make the contract of an occurrence."""
+def occurrence(draft: DraftTransaction, template: str, ahead: str) -> Contract:
+    """Make the contract of this occurrence, or of the one before."""
+    return _recurring_contract(draft, template, draft.event.member, draft.event.occurrence + int(ahead))
+
+
+def _recurring_contract(draft: DraftTransaction, template: str, member: int, occurrence: int) -> Contract:
     return draft.make(template, (member, occurrence), **RECURRING[template](draft, member, occurrence))
-
-
-def replace(template: str) -> Callable[[DraftTransaction], None]:
-    """Return the content that replaces the contract of the occurrence before."""
-
-    def content(draft: DraftTransaction) -> None:
-        for name, occurrence in (("old", draft.event.occurrence - 1), ("new", draft.event.occurrence)):
-            draft.names[name] = recurring_contract(draft, template, draft.event.member, occurrence)
-
-    return content
-
-
-def liveness(draft: DraftTransaction) -> None:
-    """Replace a license and leave a record for the round."""
-    replace("validator_license")(draft)
-    draft.names["record"] = draft.make("liveness_record")
-
-
-def subscription(draft: DraftTransaction) -> None:
-    """Pay a subscription, which the provider renews at once."""
-    replace("subscription")(draft)
-    names = draft.names
-    names["inputs"] = take_coins(draft, names["payer"])
-    units = min(names["inputs"][0].units, 25 * 10**9)
-    parts = [(names["provider"], units)]
-    names["transfer"] = transfer(draft, names["payer"], names["provider"], names["inputs"], parts)
-    names["payment"] = draft.make("subscription_payment", units=units)
 
 
 # Mining rounds
@@ -126,11 +103,11 @@ def round_contract(draft: DraftTransaction, state: str, round_number: int) -> Co
     )
 
 
-def round_tick(draft: DraftTransaction) -> None:
+def round_tick(draft: DraftTransaction) -> list[Node]:
     """Archive the lowest open round, make a new one, and advance the older ones."""
     tick, constants = draft.event.occurrence, draft.constants
     lowest = FIRST_ROUND + tick
-    draft.add_roots(
+    nodes = draft.nodes(
         "DsoRules_AdvanceOpenMiningRounds[$CoinRules_AdvanceOpenMiningRounds[-lowest +summarizing +fresh]]",
         lowest=round_contract(draft, "open_round", lowest),
         middle=constants.lasting("open_round", lowest + 1),
@@ -144,7 +121,8 @@ def round_tick(draft: DraftTransaction) -> None:
             names = {"old": round_contract(draft, before, lowest - below)}
             if after:
                 names["new"] = round_contract(draft, after, lowest - below)
-            draft.add_roots(tree, **names)
+            nodes += draft.nodes(tree, **names)
+    return nodes
 
 
 def choose_race(draft: DraftTransaction) -> str:
@@ -155,90 +133,78 @@ def choose_race(draft: DraftTransaction) -> str:
 # Confirmations and featured apps
 
 
-def confirmation(draft: DraftTransaction) -> None:
+def confirmation(draft: DraftTransaction) -> list[Node]:
     """Convert waiting markers to coupons, expire a stale confirmation, or confirm an action."""
     draws, pools = draft.draws, draft.pools
     markers = pools["activity_marker"].take_any(draws, MAX_MARKERS) if draws.chance(0.5) else []
     if markers:
         coupons = [make_coupon(draft, marker.owner, "0.5") for marker in markers]
         tree = "DsoRules_ConvertFeaturedAppActivityMarkers[-markers +coupons]"
-        draft.add_roots(tree, markers=markers, coupons=coupons)
-    elif stale := pools["confirmation"].any(draws):
+        return draft.nodes(tree, markers=markers, coupons=coupons)
+    if stale := pools["confirmation"].any(draws):
         stale.is_spent = True
-        draft.add_roots("DsoRules_ExpireStaleConfirmation[Confirmation_Expire]", confirmation=stale)
-    else:
-        made = draft.make("confirmation")
-        pools["confirmation"].add(made)
-        draft.add_roots("DsoRules_ConfirmAction[+confirmation]", confirmation=made)
+        return draft.nodes("DsoRules_ExpireStaleConfirmation[Confirmation_Expire]", confirmation=stale)
+    made = draft.make("confirmation")
+    pools["confirmation"].add(made)
+    return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=made)
 
 
-def grant_rights(draft: DraftTransaction, since: str) -> None:
+def grant_rights(draft: DraftTransaction, since: str) -> list[Node]:
     """Make the providers featured that are so since "start" or "later"."""
+    nodes = []
     for provider in draft.parties.providers:
         if provider.featured == since:
-            names = _provider_names(provider)
+            names: dict[str, Any] = {"provider": provider.party.identifier, "weight": provider.weight}
             right = draft.make("featured_right", (provider.party.identifier,), **names)
-            draft.add_roots("DsoRules_GrantFeaturedAppRight[+right]", right=right, **names)
-
-
-def _provider_names(provider: Provider) -> dict[str, Any]:
-    return {"provider": provider.party.identifier, "weight": provider.weight}
+            nodes += draft.nodes("DsoRules_GrantFeaturedAppRight[+right]", right=right, **names)
+    return nodes
 
 
 # The first transactions: rules, rounds, rights, licenses and everything else that lasts
 
 
-def _make_rules(draft: DraftTransaction) -> None:
+def _make_rules(draft: DraftTransaction) -> list[Node]:
     svs = [
         {"sv": sv.identifier, "name": sv.name, "weight": 100_000 - 10_000 * rank, "participantId": f"PAR::{sv.participant}"}
         for rank, sv in enumerate(draft.parties.svs)
     ]
     rounds = [round_contract(draft, "open_round", FIRST_ROUND + ahead) for ahead in range(OPEN_AT_ONCE)]
-    draft.add_roots(
-        "+rules +coin_rules $CoinRules_Bootstrap_Rounds[+rounds]",
-        rules=draft.make("dso_rules", identifier=draft.names["dso_rules"].identifier, svs=svs),
-        coin_rules=draft.make("coin_rules", identifier=draft.names["coin_rules"].identifier),
-        rounds=rounds,
-        first_round=rounds[0],
-        price=draft.constants.rounds.price(FIRST_ROUND),
-    )
+    rules = {name: _make_lasting(draft, name, svs=svs) for name in ("dso_rules", "coin_rules")}
+    price = draft.constants.rounds.price(FIRST_ROUND)
+    tree = "+dso_rules +coin_rules $CoinRules_Bootstrap_Rounds[+rounds]"
+    return draft.nodes(tree, rounds=rounds, first_round=rounds[0], price=price, **rules)
 
 
-def _make_names(draft: DraftTransaction) -> None:
-    draft.add_roots("+rules", rules=draft.make("name_rules", identifier=draft.names["name_rules"].identifier))
+def _make_lasting(draft: DraftTransaction, template: str, **names: Any) -> Contract:
+    return draft.make(template, identifier=draft.names[template].identifier, **names)
 
 
-def _make_apps(draft: DraftTransaction) -> None:
-    for provider in draft.parties.providers:
-        names = {"operator": provider.party.identifier, "name": provider.party.name}
-        for template in ("venue", "batch"):
-            draft.add_roots("+app", app=draft.make(template, (names["operator"],), **names))
-    draft.add_roots("+registry", registry=draft.make("registry", identifier=draft.names["registry"].identifier))
+def _make_apps(draft: DraftTransaction) -> list[Node]:
+    apps = [
+        draft.make(template, (app.party.identifier,), operator=app.party.identifier, name=app.party.name)
+        for app in draft.parties.providers
+        for template in ("venue", "batch")
+    ]
+    return draft.nodes("+apps", apps=[*apps, _make_lasting(draft, "registry")])
 
 
-def _make_first(template: str, first: int, end: int) -> Callable[[DraftTransaction], None]:
-    """Return the step that makes the first contracts of some members."""
-
-    def step(draft: DraftTransaction) -> None:
-        contracts = [recurring_contract(draft, template, member, -1) for member in range(first, end)]
-        draft.add_roots("+contracts", contracts=contracts)
-
-    return step
+def _make_first(draft: DraftTransaction, template: str, members: range) -> list[Node]:
+    return draft.nodes("+first", first=[_recurring_contract(draft, template, member, -1) for member in members])
 
 
-GENESIS = (
+GENESIS: tuple[Callable[[DraftTransaction], list[Node]], ...] = (
     _make_rules,
-    _make_names,
+    lambda draft: draft.nodes("+rules", rules=_make_lasting(draft, "name_rules")),
     lambda draft: grant_rights(draft, "start"),
-    _make_first("validator_license", 0, VALIDATORS // 2),
-    _make_first("validator_license", VALIDATORS // 2, VALIDATORS),
-    _make_first("price_vote", 0, SVS),
-    _make_first("status_report", 0, SVS),
-    _make_first("subscription", 0, SUBSCRIBERS),
+    lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2)),
+    lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2, VALIDATORS)),
+    lambda draft: _make_first(draft, "price_vote", range(SVS)),
+    lambda draft: _make_first(draft, "status_report", range(SVS)),
+    lambda draft: _make_first(draft, "subscription", range(SUBSCRIBERS)),
     _make_apps,
 )
 
 
-def genesis(draft: DraftTransaction) -> None:
+def genesis(draft: DraftTransaction) -> list[Node]:
     """Take one step of the start."""
-    GENESIS[draft.event.occurrence](draft)
+    return GENESIS[draft.event.occurrence](draft)
