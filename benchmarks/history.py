@@ -28,7 +28,7 @@ from ledgerframes.sandbox.bulk_api import BulkApi
 from ledgerframes.sandbox.endpoints import HttpError
 from ledgerframes.sandbox.timeline import END_OF_LAST_DAY, Timeline
 from ledgerframes.sandbox.times import micros
-from ledgerframes.sandbox.words import words_of
+from ledgerframes.sandbox.vocabulary import vocabulary_of
 
 GIGABYTE, MEGABYTE = 10**9, 10**6
 GIGABYTES_PER_DAY = 2.5  # enough for a second object: lines shrink to a fourteenth
@@ -262,7 +262,7 @@ def history_app(folder: Path) -> Flask:
     history = StoredHistory(folder)
     app = Flask(__name__, static_folder=None)
     app.register_error_handler(HttpError, HttpError.response)
-    services = SimpleNamespace(bulk=history, words=words_of("neutral"), faults=Faults())
+    services = SimpleNamespace(bulk=history, vocabulary=vocabulary_of("neutral"), faults=Faults())
     routes = BulkApi(services).blueprint()  # type: ignore[arg-type]
     app.register_blueprint(routes, url_prefix="/api/scan", name="prefixed")
     app.register_blueprint(routes, name="root")

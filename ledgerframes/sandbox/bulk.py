@@ -19,9 +19,8 @@ import zstandard
 
 from .builder import NULL, Event
 from .clock import Clock
-from .keeping import forget_oldest
 from .times import DAY, HOUR, instant, moment
-from .world import World
+from .world import World, evict_oldest
 
 FIRST_DAY = "0001-01-01T00:00:00Z"  # start of the first folder, by name
 BEFORE_EVERYTHING = -(10**17)
@@ -133,7 +132,7 @@ class BulkStorage:
             if folder not in self._cache:
                 lines = self.lines(folder) if folder.kind == "updates" else self._active(folder)
                 self._cache[folder] = _compress(list(lines))
-                forget_oldest(self._cache, lambda objects: sum(map(len, objects)), BYTES_KEPT, fewest=1)
+                evict_oldest(self._cache, lambda objects: sum(map(len, objects)), BYTES_KEPT, min_count=1)
             self._cache.move_to_end(folder)
             return self._cache[folder]
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .participant import ParticipantLedger
     from .participant.filters import Registry
     from .users import Users
+    from .vocabulary import Vocabulary
     from .wallet import OfferBook
-    from .words import Words
     from .world import World
 
 Json = dict[str, Any]
@@ -98,7 +98,7 @@ class Services(NamedTuple):
     """Parts of a sandbox that its APIs show or change."""
 
     world: World
-    words: Words
+    vocabulary: Vocabulary
     clock: Clock
     ledger: ParticipantLedger
     version: Version  # of the ledger
@@ -156,7 +156,7 @@ class Api:
             for number, declared in enumerate(getattr(getattr(type(self), name), "endpoints", ())):
                 view = self._view(declared, getattr(self, name))
                 route_name = f"{name.strip('_')}{number or ''}"
-                path = declared.path.replace("{coin}", self.services.words.coin)
+                path = declared.path.replace("{coin}", self.services.vocabulary.coin)
                 routes.add_url_rule(path, route_name, view, methods=[declared.method])
         return routes
 

@@ -20,7 +20,7 @@ from .endpoints import Api, HttpError, Json, Services, endpoint, parse_time, tex
 from .identifiers import contract_id, fingerprint
 from .ledger import Contract
 from .randomness import digest
-from .reference import INCOMPLETE_ROUNDS
+from .rounds import INCOMPLETE_ROUNDS
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, instant, trimmed
 from .values import ENCODINGS
@@ -66,7 +66,7 @@ class HistoryApi(Api):
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
-        self._world, self._vocabulary, self._clock = services.world, services.words, services.clock
+        self._world, self._vocabulary, self._clock = services.world, services.vocabulary, services.clock
         self._contracts: dict[str, Json] = {}
 
     @endpoint("GET", "/v0/events/<path:update_id>")
@@ -139,7 +139,7 @@ class HistoryApi(Api):
         """Return an event as known at present, which for the newest rounds is without activity."""
         now = self._clock.now()
         if event.app_activity_records != NULL and now < self._world.timeline.now:
-            state, newest = self._world.reference.round_at(event.record_time), self._world.rounds.lowest_open(now)
+            state, newest = self._world.rounds.state_at(event.record_time), self._world.rounds.lowest_open(now)
             if state and state.number > (newest - INCOMPLETE_ROUNDS if newest else -1):
                 return replace(event, app_activity_records=NULL).item()
         return event.item()
@@ -149,20 +149,20 @@ class HistoryApi(Api):
         created = self._world.schedule.genesis.time(NAME_RULES_STEP)
         if self._clock.now() < created:
             raise HttpError(500, "No AnsRules found")
-        rules = self._contract(self._world.scenery().name_rules, created)
+        rules = self._contract(self._world.constants().lasting("name_rules"), created)
         cached = request.cached_ans_rules_contract_id == rules["contract_id"]
         return {"ans_rules_update": {"contract": None if cached else rules, "domain_id": self._world.people.synchronizer}}
 
     @endpoint("GET", "/v0/{coin}-price/votes")
     def _price_votes(self) -> Json:
         """Return the latest vote of every SV (docs/facts.md#name-rules-and-price-votes)."""
-        now, world, scenery = self._clock.now(), self._world, self._world.scenery()
+        now, world, constants = self._clock.now(), self._world, self._world.constants()
         votes = []
         for member, chain in enumerate(world.schedule.votes):
             occurrence = chain.count_before(now + 1) - 1
             created = chain.time(occurrence) if occurrence >= 0 else world.schedule.genesis.time(VOTES_STEP)
             if created <= now:
-                vote = scenery.lasting(scenery.templates.price_vote, "price vote", member, occurrence)
+                vote = constants.lasting("price_vote", member, occurrence)
                 votes.append(self._contract(vote, created))
         vote_time = world.timeline.switch + HOUR
         if now >= vote_time:
@@ -177,7 +177,7 @@ class HistoryApi(Api):
             f"{self._vocabulary.coin}Price": None,
             "lastUpdatedAt": instant(time),
         }
-        template_id = self._world.scenery().templates.price_vote.identifier
+        template_id = self._world.constants().templates.price_vote.identifier
         return contract_object(template_id, contract_id(seed, "newcomer's vote"), arguments, trimmed(time))
 
     def _contract(self, contract: Contract, created: int) -> Json:

@@ -17,8 +17,8 @@ from .participant import ParticipantLedger, PlantedMismatch
 from .participant.filters import Registry
 from .times import moment
 from .users import Users
+from .vocabulary import vocabulary_of
 from .wallet import Offer, OfferBook
-from .words import words_of
 from .world import world_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Sandbox:
     ) -> None:
         if events < 1 or days < 1:
             raise ValueError(f"events={events}, days={days}: a world has at least one event and one day")
-        words = words_of(vocabulary)
+        words = vocabulary_of(vocabulary)
         self.faults = faults
         self.world = world_of(seed, events, days, words)
         begin, end = self.world.timeline.start, self.world.timeline.now
@@ -123,7 +123,7 @@ class Sandbox:
         self.wallet = OfferBook(self.clock)
         self.writes: list[Write] = []
         self.bulk = BulkStorage(self.world, self.clock)
-        registry = Registry(self.world.scenery().templates)
+        registry = Registry(self.world.constants().templates)
         services = Services(
             self.world, words, self.clock, self.ledger, Version.parse(ledger_version), max_page_size, registry, self.users,
             self.wallet, self.bulk, self.writes, faults or Faults(),

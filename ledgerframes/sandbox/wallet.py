@@ -305,13 +305,13 @@ class WalletApi(Api):
 
     def _contract(self, offer: Offer) -> Json:
         """Return the contract of an offer, without description once accepted."""
-        scenery, identifier, waiting = self._world.scenery(), offer.contract(offer.state), offer.state == CREATED
-        template = scenery.templates.transfer_offer if waiting else scenery.templates.accepted_offer
+        constants, identifier, waiting = self._world.constants(), offer.contract(offer.state), offer.state == CREATED
+        template = constants.templates.transfer_offer if waiting else constants.templates.accepted_offer
         payload = {
             "sender": offer.sender,
             "receiver": offer.receiver,
-            "dso": scenery.dso,
-            "amount": {"amount": decimal_text(offer.amount), "unit": f"{scenery.words.Coin}Unit"},
+            "dso": constants.dso,
+            "amount": {"amount": decimal_text(offer.amount), "unit": f"{constants.vocabulary.Coin}Unit"},
             **({"description": offer.request.description} if waiting else {}),
             "expiresAt": instant(offer.request.expires_at),
             "trackingId": offer.tracking_id,

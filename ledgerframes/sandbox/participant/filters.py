@@ -12,7 +12,7 @@ import msgspec
 
 from ..ledger import Template
 from ..ledger_errors import LedgerApiError
-from ..templates import Templates
+from ..transactions import Templates
 
 Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]
 DELTA: Shape = "TRANSACTION_SHAPE_ACS_DELTA"

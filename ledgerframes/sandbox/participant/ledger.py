@@ -116,7 +116,7 @@ class ParticipantLedger:
 
     def find(self, update_id: str) -> Update | None:
         """Return the update with an id, or None."""
-        position = self.world.identifiers.place(update_id)
+        position = self.world.identifiers.position(update_id)
         if position and position[0] < self.world.timeline.count:
             return self.at(offset_of(*position))
         topology = (
