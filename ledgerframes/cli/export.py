@@ -31,7 +31,8 @@ def export(
 
     Makes no HTTP requests. Memory stays bounded, and the file appears only when it is complete.
     """
-    from ledgerframes.export import reading_in, stored, write
+    from ledgerframes.export import stored, write
+    from ledgerframes.store.table_source import resolve_in_store
 
     net = context.connect()
     frames = stored(net, table, since=since, until=until, during=during, partial=allow_partial)
@@ -46,7 +47,7 @@ def export(
         "provisional": "provisional" in set(frames.coverage["status"]),
     }
     context.print_summary(document, _format)
-    note = reading_in(net.store, table).choice
+    note = resolve_in_store(net.store, table).other_datasets_note
     if note:
         output.write_error(f"{note}.")
 

@@ -39,7 +39,7 @@ app.command("prune")(store_maintenance.prune)
 
 def describe(net: Network) -> dict[str, Any]:
     """Return coverage, rows and sizes of a network's data as plain values."""
-    from ledgerframes.store import (
+    from ledgerframes.datasets.registry import (
         BULK,
         BULK_ACS,
         BULK_ACS_BY_KEY,
@@ -78,7 +78,7 @@ def describe(net: Network) -> dict[str, Any]:
 
 def _coverage(segments: list[Segment]) -> list[dict[str, Any]]:
     """Return the windows of sorted segments, merged where migration and status agree."""
-    from ledgerframes.store import MigrationWindow
+    from ledgerframes.extents import MigrationWindow
 
     windows: list[dict[str, Any]] = []
     for segment in segments:
@@ -103,14 +103,14 @@ def _coverage(segments: list[Segment]) -> list[dict[str, Any]]:
 
 
 def _count_objects(segments: list[Segment]) -> int:
-    from ledgerframes.store import ObjectSet
+    from ledgerframes.datasets.bulk.extent import ObjectSet
 
     extents = [segment.extent for segment in segments if isinstance(segment.extent, ObjectSet)]
     return len({key for extent in extents if not extent.is_folder for key in extent.object_keys})
 
 
 def _count_ids(segments: list[Segment]) -> dict[str, int]:
-    from ledgerframes.store import IdSet
+    from ledgerframes.extents import IdSet
 
     counts = {"final": 0, "provisional": 0}
     for segment in segments:

@@ -92,15 +92,15 @@ def test_export_of_a_window_that_is_not_covered(run: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        (["traffic", "--to", "x.csv"], 3, "holds nothing of table traffic"),
-        (["trafic", "--to", "x.csv"], 2, "keeps no table 'trafic'"),
+        (["traffic", "--to", "x.csv"], 3, "is not in the store"),
+        (["trafic", "--to", "x.csv"], 2, "Unknown table 'trafic'"),
         (["traffic"], 2, "--to"),
         (["traffic", "--to", "x.xlsx", "--allow-partial"], 2, "Use .parquet, .csv, .jsonl"),
         (["traffic", "--to", "x.csv", "--allow-partial", "--columns", "cost"], 2, "no column 'cost'"),
         (["traffic", "--to", "x.csv", "--allow-partial", "--columns", ""], 2, "no column ''"),
         (["traffic", "--to", "nowhere/x.csv", "--allow-partial"], 2, "The folder nowhere is not there"),
         (["traffic", "--to", "x.csv", "--allow-partial", "--columns", "update_id,update_id"], 2, "asked for twice"),
-        (["bulk.traffic", "--to", "x.csv"], 2, "It keeps: events.traffic, events_by_id.traffic"),
+        (["bulk.traffic", "--to", "x.csv"], 2, "Choose from events.traffic, events_by_id.traffic"),
         (["traffic", "--to", "x.csv", "--since", "2026-11-09", "--until", "2026-11-08"], 2, "must lie before"),
     ],
 )
@@ -115,7 +115,7 @@ def test_export_names_other_datasets_with_rows(run: Run, traffic: pd.DataFrame, 
     assert run("export", "updates", "--to", tmp_path / "x.csv").err == ""
     run("sync", "bulk", *DAY)
     shown = run("export", "updates", "--to", tmp_path / "y.csv")
-    assert shown.err == "updates are those of events; bulk holds some, too: write bulk.updates.\n"
+    assert shown.err == "updates was read from events; bulk also has rows (query bulk.updates).\n"
     named = run("export", "bulk.updates", "--to", tmp_path / "z.csv", *DAY)
     assert (named.code, named.err) == (0, "")
     assert len((tmp_path / "z.csv").read_text().splitlines()) > 1
@@ -150,7 +150,7 @@ def test_sql_reports_tables_without_rows_and_provisional_rows(run: Run) -> None:
     empty = run("sql", "select count(*) as n from traffic")
     assert empty.code == 0
     assert empty.err.count("\n") == 1
-    assert "holds nothing of table traffic. `ledgerframes sync --help`" in empty.err
+    assert "Table traffic of" in empty.err and "is not in the store. Fetch it with" in empty.err
     run("sync", "events", "--during", "today")
     for window in ((), ("--during", "today")):
         shown = run("sql", "select count(*) as n from traffic", "--json", *window)
@@ -161,7 +161,7 @@ def test_sql_reports_tables_without_rows_and_provisional_rows(run: Run) -> None:
 
 def test_sql_names_other_datasets_with_rows(run: Run, traffic: pd.DataFrame) -> None:
     run("sync", "bulk", *DAY)
-    assert "bulk holds some, too: write bulk.updates" in run("sql", "select count(*) as n from updates").err
+    assert "bulk also has rows (query bulk.updates)" in run("sql", "select count(*) as n from updates").err
     for query in ("select updates.kind from bulk.updates", "select 'updates' as x from traffic -- updates", "show tables"):
         assert run("sql", query).err == ""
 

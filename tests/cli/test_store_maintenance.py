@@ -66,7 +66,7 @@ def test_compact_of_one_dataset_and_a_size(run: Run, net: Network) -> None:
     assert "Nothing to merge" in run("store", "compact", "--target-bytes", "1").out
     result = run("store", "compact", "--dataset", "event")
     assert (result.code, result.out) == (2, "")
-    assert "There is no dataset 'event'" in result.err
+    assert "Unknown dataset 'event'" in result.err
 
 
 def test_compact_names_a_damaged_file(run: Run, net: Network) -> None:
