@@ -1,4 +1,4 @@
-"""Changes to the body of a good answer: what other versions and other services do to the same facts."""
+"""Faults of response bodies, as other versions would write the same facts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OFFSETS = (
 INTEGERS = frozenset(
     {"migration_id", "round_number", "reassignment_counter", "reassignmentCounter", "paidTrafficCost", *COSTS, *OFFSETS}
 )
-# Contract payloads belong to the contracts' authors: services do not touch them.
+# Contract payloads belong to the contracts' authors, and services do not change them.
 PAYLOADS = frozenset(
     {
         "create_arguments", "choice_argument", "exercise_result", "payload",
@@ -25,44 +25,44 @@ PAYLOADS = frozenset(
 
 
 def not_an_event(body: bytes) -> bytes:
-    """Replace one item of a page by something that is none."""
-    answer = msgspec.json.decode(body)
+    """Replace one item of a page with a value that is no event."""
+    response = msgspec.json.decode(body)
     for name in ("events", "transactions", "updates"):
-        if isinstance(answer, dict) and answer.get(name):
-            items = answer[name]
+        if isinstance(response, dict) and response.get(name):
+            items = response[name]
             items[len(items) // 2] = {"update": 5}
-    return msgspec.json.encode(answer)
+    return msgspec.json.encode(response)
 
 
 def unknown_members(body: bytes) -> bytes:
-    """Add members that no specification names, on every level of the envelope."""
-    answer = msgspec.json.decode(body)
-    for found in list(_objects(answer)):
-        found["sandbox_extension"] = {"since": "9.9", "values": [1, None, "x"]}
-    return msgspec.json.encode(answer)
+    """Add unknown members on every level of the envelope."""
+    response = msgspec.json.decode(body)
+    for value in list(_objects(response)):
+        value["sandbox_extension"] = {"since": "9.9", "values": [1, None, "x"]}
+    return msgspec.json.encode(response)
 
 
 def string_integers(body: bytes) -> bytes:
     """Write the 64-bit integers of the envelope as strings (docs/facts.md#integers-as-text)."""
-    answer = msgspec.json.decode(body)
-    for found in _objects(answer):
-        for name in INTEGERS & found.keys():
-            found[name] = found[name] if found[name] is None else str(found[name])
-    return msgspec.json.encode(answer)
+    response = msgspec.json.decode(body)
+    for value in _objects(response):
+        for name in INTEGERS & value.keys():
+            value[name] = value[name] if value[name] is None else str(value[name])
+    return msgspec.json.encode(response)
 
 
 def old_service(body: bytes) -> bytes:
-    """Leave out the parts of events that are null."""
-    answer = msgspec.json.decode(body)
-    for item in answer.get("events", [answer]) if isinstance(answer, dict) else []:
+    """Remove the parts of events that are null."""
+    response = msgspec.json.decode(body)
+    for item in response.get("events", [response]) if isinstance(response, dict) else []:
         for part in PARTS:
             if part in item and item[part] is None:
                 del item[part]
-    return msgspec.json.encode(answer)
+    return msgspec.json.encode(response)
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Iterate over the objects of the envelope, but not over maps whose keys are data."""
+    """Iterate over the objects of the envelope, without maps whose keys are data."""
     if isinstance(value, list):
         for element in value:
             yield from _objects(element)
@@ -75,15 +75,12 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _is_map(value: dict[str, Any]) -> bool:
-    """Tell maps, whose keys are data, and one-ofs, which have one key only, from objects."""
+    """Return whether an object is a map, whose keys are data, or a one-of, which has one key."""
     if len(value) == 1 and (key := next(iter(value))) and (key == "value" or key[0].isupper()):
         return True
     return any(":" in key or key.isdecimal() for key in value)
 
 
-BODIES: dict[str, Callable[[bytes], bytes]] = {
-    "not_an_event": not_an_event,
-    "unknown_members": unknown_members,
-    "string_integers": string_integers,
-    "old_service": old_service,
+RESPONSE_FAULTS: dict[str, Callable[[bytes], bytes]] = {
+    change.__name__: change for change in (not_an_event, unknown_members, string_integers, old_service)
 }

@@ -1,13 +1,13 @@
-"""The ledger API's errors (docs/facts.md#ledger-errors): a code, its category, and the statuses that follow from it."""
+"""Errors of the ledger API (docs/facts.md#ledger-errors)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from flask import Response
 
+from .endpoints import json_response
 from .randomness import digest
 
 STATUSES = {  # category: (gRPC, HTTP)
@@ -15,47 +15,37 @@ STATUSES = {  # category: (gRPC, HTTP)
     11: (5, 404), 12: (11, 400),
 }  # fmt: skip
 CODES = {
-    "PARTICIPANT_PRUNED_DATA_ACCESSED": 9,
-    "PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END": 9,
-    "OFFSET_AFTER_LEDGER_END": 12,
-    "INVALID_UPDATES_PAGE_TOKEN": 8,
-    "INVALID_ACS_PAGE_TOKEN": 8,
-    "INVALID_ARGUMENT": 8,
-    "INVALID_FIELD": 8,
-    "MISSING_FIELD": 8,
-    "NEGATIVE_OFFSET": 8,
-    "NON_POSITIVE_OFFSET": 8,
-    "DESCENDING_ORDER_MISSING_END": 8,
-    "UPDATE_NOT_FOUND": 11,
-    "TRANSACTION_NOT_FOUND": 11,
-    "CONTRACT_EVENTS_NOT_FOUND": 11,
-    "CONTRACT_PAYLOAD_NOT_FOUND": 11,
-    "TEMPLATES_OR_INTERFACES_NOT_FOUND": 11,
-    "PACKAGE_NAMES_NOT_FOUND": 11,
-    "PACKAGE_NOT_FOUND": 11,
-    "USER_NOT_FOUND": 11,
-    "PARTY_ALREADY_EXISTS": 10,
-    "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED": 2,
-    "PARTICIPANT_BACKPRESSURE": 2,
+    code: category
+    for category, codes in {
+        2: "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED PARTICIPANT_BACKPRESSURE",
+        8: "INVALID_UPDATES_PAGE_TOKEN INVALID_ACS_PAGE_TOKEN INVALID_ARGUMENT INVALID_FIELD MISSING_FIELD NEGATIVE_OFFSET "
+        "NON_POSITIVE_OFFSET DESCENDING_ORDER_MISSING_END",
+        9: "PARTICIPANT_PRUNED_DATA_ACCESSED PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END",
+        10: "PARTY_ALREADY_EXISTS",
+        11: "UPDATE_NOT_FOUND TRANSACTION_NOT_FOUND CONTRACT_EVENTS_NOT_FOUND CONTRACT_PAYLOAD_NOT_FOUND USER_NOT_FOUND "
+        "TEMPLATES_OR_INTERFACES_NOT_FOUND PACKAGE_NAMES_NOT_FOUND PACKAGE_NOT_FOUND",
+        12: "OFFSET_AFTER_LEDGER_END",
+    }.items()
+    for code in codes.split()
 }
 OTHER_HTTP = {"JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED": 413}
 RETRY = {1: "1 second", 2: "1 second", 12: "1 second"}
 SECURITY = "A security-sensitive error has been received"
 
 
-class CantonError(Exception):
-    """A request that the ledger API answers with an error.
+class LedgerApiError(Exception):
+    """Error response of the ledger API.
 
     Parameters
     ----------
     code
-        One of `CODES`, which decides the category and the statuses; "NA" is a redacted one.
+        One of `CODES`, or "NA" for a redacted error.
     cause
-        What is wrong.
+        Reason.
     context
         Further entries of the context.
     resources
-        (kind, name) of what it is about.
+        Kind and name of each resource that the error is about.
     redacted
         HTTP status of a redacted error, 401 or 403.
     """
@@ -78,16 +68,11 @@ class CantonError(Exception):
         return self.redacted or OTHER_HTTP.get(self.code) or STATUSES[CODES[self.code]][1]
 
     def body(self) -> dict[str, Any]:
-        """Return the error as it stands on the wire, optional members present as null."""
+        """Return the error as JSON values, with null for optional members."""
         trace = digest("trace", self.code, self.cause, size=16)
         category = -1 if self.redacted else CODES[self.code]
         grpc = {401: 16, 403: 7}[self.redacted] if self.redacted else STATUSES[category][0]
-        context = {
-            "participant": "participant",
-            "definite_answer": "false",
-            "tid": trace,
-            "category": str(category),
-        }
+        context = {"participant": "participant", "definite_answer": "false", "tid": trace, "category": str(category)}
         return {
             "code": self.code,
             "cause": self.cause,
@@ -102,16 +87,20 @@ class CantonError(Exception):
         }
 
     def response(self) -> Response:
-        """Return the answer."""
-        body = msgspec.json.encode(self.body())
-        return Response(body, self.status, content_type="application/json")
+        """Return the response."""
+        return json_response(self.body(), self.status)
 
 
-def unauthenticated(reason: str) -> CantonError:
-    """Return the refusal of a missing or bad token, redacted."""
-    return CantonError("NA", SECURITY, {"ledger_api_error": reason}, redacted=401)
+def missing(field: str) -> LedgerApiError:
+    """Return the refusal of a request without a required field."""
+    return LedgerApiError("MISSING_FIELD", f"The submitted request is missing a mandatory field: {field}")
 
 
-def forbidden() -> CantonError:
-    """Return the refusal of what the token gives no right to, redacted."""
-    return CantonError("NA", SECURITY, redacted=403)
+def unauthenticated(reason: str) -> LedgerApiError:
+    """Return the redacted refusal of a missing or invalid token."""
+    return LedgerApiError("NA", SECURITY, {"ledger_api_error": reason}, redacted=401)
+
+
+def forbidden() -> LedgerApiError:
+    """Return the redacted refusal of a token without the necessary rights."""
+    return LedgerApiError("NA", SECURITY, redacted=403)
