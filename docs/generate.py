@@ -126,24 +126,27 @@ def results_page() -> str:
 CLI_INTRODUCTION = """\
 # Command line
 
-Each command is a call of a library function and a way of showing its result. This page is what `--help` shows.
+Each command calls a library function and prints its result. This page shows the output of `--help`.
 
-- The options `--profile`, `--store`, `--offline`, `--json`, `--quiet` and `--verbose` stand before the command or after it.
-  After it wins.
-- `--json` puts one JSON document on stdout and nothing else. Progress and log lines go to stderr.
-- An error is one line on stderr, with the next step. With `--json` there is also a document on stdout: `error` (the class),
-  `message`, `exit_code`, and the facts that the error carries, such as `status` and `endpoint`.
-- Times are UTC. Ranges are half-open: `--since` is in, `--until` is not.
-- Control characters that a service sends are shown as text. They never reach the terminal.
-- `LEDGERFRAMES_TRACEBACK=1` shows where an error came from.
+- The options `--profile`, `--store`, `--offline`, `--json`, `--quiet` and `--verbose` are valid before and after the command.
+  After the command they take precedence.
+- `--json` writes one JSON document to stdout and nothing else. Progress and log lines go to stderr.
+- An error is one line on stderr with the next step. With `--json`, stdout has a document with `error` (the class), `message`,
+  `exit_code` and the attributes of the error, such as `status` and `endpoint`.
+- Times are UTC. Windows are half-open: `--since` is inclusive, `--until` is exclusive.
+- Durations are a number and a unit: `90m`, `36h`, `2d` or `1w`.
+- Control characters from a service are escaped and never reach the terminal.
+- `ledgerframes --install-completion` installs completion for your shell, and `--show-completion` prints the script.
+- `python -m ledgerframes` is the same command.
+- `LEDGERFRAMES_TRACEBACK=1` shows the traceback of an error.
 """
 
 
 def cli_page() -> str:
     """The reference of the command line."""
-    from ledgerframes.cli.failures import MEANINGS
+    from ledgerframes.cli.exit_codes import EXIT_CODES
 
-    codes = grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in MEANINGS.items()])
+    codes = grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])
     parts = [GENERATED, CLI_INTRODUCTION.rstrip(), f"## Exit codes\n\n{codes}"]
     for command in commands():
         parts.append(f"## {' '.join([PACKAGE, *command])}\n\n```text\n{help_text(command)}\n```")
@@ -154,11 +157,11 @@ def commands() -> Iterator[tuple[str, ...]]:
     """Every command, the root first, as the words that call it."""
     import typer
 
-    from ledgerframes.cli.app import ORDER, app
+    from ledgerframes.cli.app import COMMAND_ORDER, app
 
     yield ()
     root: Any = typer.main.get_command(app)
-    for name in ORDER:
+    for name in COMMAND_ORDER:
         below = getattr(root.commands[name], "commands", None)
         yield from ((name, each) for each in below) if below else ((name,),)
 
@@ -362,9 +365,9 @@ def attribute_meanings(model: type) -> dict[str, str]:
 
 def exit_codes_grid() -> str:
     """The exit codes of the command line."""
-    from ledgerframes.cli.failures import MEANINGS
+    from ledgerframes.cli.exit_codes import EXIT_CODES
 
-    return grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in MEANINGS.items()])
+    return grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])
 
 
 def main() -> int:

@@ -103,7 +103,7 @@ def _require_held(store: Store, reading: ResolvedTable, asked: Window | None) ->
     missing = _missing(store, reading.snapshot, reading.dataset.name, asked) if asked else ()
     if missing == ():
         return
-    step = f"{_elsewhere(store, reading, asked)}Take what there is with partial (--partial)"
+    step = f"{_elsewhere(store, reading, asked)}Take what there is with partial (--allow-partial)"
     if missing is None:
         raise CoverageError(
             f"Table {reading.name} was read as {reading.dataset.name}, not by record time: it is not known whether all of "
@@ -188,7 +188,7 @@ def write(frames: Frames, table: str, target: str | Path, *, columns: Sequence[s
     if not path.parent.is_dir():
         raise UsageError(f"The folder {path.parent} is not there. Make it, or give a file in another one.")
     if path.exists() and not force:
-        raise UsageError(f"{path} is there already. Give another name, or replace it with force (--force).")
+        raise UsageError(f"{path} is there already. Give another name, or replace it with force=True (--overwrite).")
     frames.scan(table)  # refuses what is not there before a file is made
     batches = _Counted(frames.iter_batches(table, [column.name for column in chosen]))
     with _put_in_place(path) as file:
