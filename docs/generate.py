@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import inspect
 import io
@@ -47,7 +48,7 @@ def grid(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 TABLES_INTRODUCTION = """\
 # Tables
 
-Each table is declared once, in `ledgerframes/tables/`. This page is made from that declaration, as are the Parquet schema,
+Each table is declared once, in `ledgerframes/datasets/`. This page is made from that declaration, as are the Parquet schema,
 the dtypes, the empty frame and `ledgerframes tables`.
 
 - The same fact has the same name and the same type in every table.
@@ -55,8 +56,8 @@ the dtypes, the empty frame and `ledgerframes tables`.
 - A column that *may be missing* has a missing value where the service gives none. Missing is never 0.
 - No column has the dtype `object`, and no integer is ever turned into a float.
 - `extra` keeps what the service sent and this version does not know, as JSON text.
-- *Source* says where the fact comes from: *order* is the specification of the APIs, a *wire fact* is something that live networks
-  were seen to do, *design* is a decision of this library.
+- *Reference* links the [fact about the APIs](facts.md) or the part of the [architecture](architecture.md) that a column rests on.
+  `ledgerframes` stands for a value that this library adds.
 """
 
 
@@ -77,16 +78,21 @@ def tables_page() -> str:
                 column.unit,
                 "yes" if column.nullable else "",
                 _meaning(column),
-                column.reference,
+                linked(column.reference),
             )
             for column in table.columns
         ]
-        parts += [head, grid(("column", "dtype", "unit", "may be missing", "meaning", "source"), columns)]
+        parts += [head, grid(("column", "dtype", "unit", "may be missing", "description", "reference"), columns)]
     return "\n\n".join(parts) + "\n"
 
 
 def _meaning(column: Any) -> str:
     return f"{column.description} One of {_names(column.values)}." if column.values else column.description
+
+
+def linked(text: str) -> str:
+    """Return a text with its citations, such as ``docs/facts.md#versions``, as links between the pages."""
+    return re.sub(r"(?<!\]\()\bdocs/([\w-]+\.md)#([\w-]+)", r"[\2](\1#\2)", text)
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -120,24 +126,27 @@ def results_page() -> str:
 CLI_INTRODUCTION = """\
 # Command line
 
-Each command is a call of a library function and a way of showing its result. This page is what `--help` shows.
+Each command calls a library function and prints its result. This page shows the output of `--help`.
 
-- The options `--profile`, `--store`, `--offline`, `--json`, `--quiet` and `--verbose` stand before the command or after it.
-  After it wins.
-- `--json` puts one JSON document on stdout and nothing else. Progress and log lines go to stderr.
-- An error is one line on stderr, with the next step. With `--json` there is also a document on stdout: `error` (the class),
-  `message`, `exit_code`, and the facts that the error carries, such as `status` and `endpoint`.
-- Times are UTC. Ranges are half-open: `--since` is in, `--until` is not.
-- Control characters that a service sends are shown as text. They never reach the terminal.
-- `LEDGERFRAMES_TRACEBACK=1` shows where an error came from.
+- The options `--profile`, `--store`, `--offline`, `--json`, `--quiet` and `--verbose` are valid before and after the command.
+  After the command they take precedence.
+- `--json` writes one JSON document to stdout and nothing else. Progress and log lines go to stderr.
+- An error is one line on stderr with the next step. With `--json`, stdout has a document with `error` (the class), `message`,
+  `exit_code` and the attributes of the error, such as `status` and `endpoint`.
+- Times are UTC. Windows are half-open: `--since` is inclusive, `--until` is exclusive.
+- Durations are a number and a unit: `90m`, `36h`, `2d` or `1w`.
+- Control characters from a service are escaped and never reach the terminal.
+- `ledgerframes --install-completion` installs completion for your shell, and `--show-completion` prints the script.
+- `python -m ledgerframes` is the same command.
+- `LEDGERFRAMES_TRACEBACK=1` shows the traceback of an error.
 """
 
 
 def cli_page() -> str:
     """The reference of the command line."""
-    from ledgerframes.cli.failures import MEANINGS
+    from ledgerframes.cli.exit_codes import EXIT_CODES
 
-    codes = grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in MEANINGS.items()])
+    codes = grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])
     parts = [GENERATED, CLI_INTRODUCTION.rstrip(), f"## Exit codes\n\n{codes}"]
     for command in commands():
         parts.append(f"## {' '.join([PACKAGE, *command])}\n\n```text\n{help_text(command)}\n```")
@@ -148,11 +157,11 @@ def commands() -> Iterator[tuple[str, ...]]:
     """Every command, the root first, as the words that call it."""
     import typer
 
-    from ledgerframes.cli.app import ORDER, app
+    from ledgerframes.cli.app import COMMAND_ORDER, app
 
     yield ()
     root: Any = typer.main.get_command(app)
-    for name in ORDER:
+    for name in COMMAND_ORDER:
         below = getattr(root.commands[name], "commands", None)
         yield from ((name, each) for each in below) if below else ((name,),)
 
@@ -247,7 +256,7 @@ def first_sentence(value: Any) -> str:
     paragraph = " ".join(doc.split("\n\n")[0].split())
     # Roles such as :class:`Frames` are for tools; here the name alone is enough.
     paragraph = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", paragraph).replace("``", "`")
-    return re.split(r"(?<=[.])\s", paragraph)[0]
+    return linked(re.split(r"(?<=[.])\s", paragraph)[0])
 
 
 def described(value: Any) -> str:
@@ -256,6 +265,8 @@ def described(value: Any) -> str:
         return f"Dictionary: {', '.join(f'`{key}`' for key in value)}."
     if isinstance(value, tuple):
         return f"Tuple of {len(value)}."
+    if dataclasses.is_dataclass(value):
+        return f"`{type(value).__name__}`."
     return f"`{value!r}`." if isinstance(value, str | int | float) else f"`{str(value).replace('typing.', '')}`."
 
 
@@ -270,8 +281,8 @@ OPERATIONS_INTRODUCTION = """\
 Every operation of the three APIs, the method that speaks it, and the test that proves it on a whole network.
 `lf.operations()` is this table as a DataFrame. `{coin}` stands for the network's own word.
 
-Operations below the second heading are in neither the order nor the sandbox: they are sent as the wire facts describe them, and
-how they are sent is what the test shows.
+The sandbox serves the operations below the first heading. The [published API descriptions](facts.md#ledger-operations) have those
+below the second heading as well; the sandbox does not, and the tests check the request.
 """
 PROOF = "tests/acceptance/test_every_operation.py"
 SENT = "tests/api/test_ledger.py"
@@ -299,8 +310,8 @@ def operations_page() -> str:
         row = (each.api, f"{each.method} `{each.path}`", method, each.purpose, remarks, test)
         (spoken if is_proved else only_sent).append(row)
     titles = ("API", "operation", "method", "what it does", "remarks", "test")
-    parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Of the order, and of the wire facts", grid(titles, spoken)]
-    parts += ["## Sent only", grid(titles, only_sent)]
+    parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Served by the sandbox", grid(titles, spoken)]
+    parts += ["## Not served by the sandbox", grid(titles, only_sent)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -326,7 +337,7 @@ def settings_grid() -> str:
         for name, field in model.model_fields.items():
             if name not in GROUPS:
                 default = "" if field.is_required() else _default(name, field)
-                meaning = meanings.get(name) or first_sentence(field.annotation)
+                meaning = linked(meanings.get(name) or first_sentence(field.annotation))
                 rows.append((f"`{name}`", f"`{ENVIRONMENT}{name.upper()}`", default, meaning))
     return grid(("setting", "environment variable", "default", "meaning"), rows)
 
@@ -354,9 +365,9 @@ def attribute_meanings(model: type) -> dict[str, str]:
 
 def exit_codes_grid() -> str:
     """The exit codes of the command line."""
-    from ledgerframes.cli.failures import MEANINGS
+    from ledgerframes.cli.exit_codes import EXIT_CODES
 
-    return grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in MEANINGS.items()])
+    return grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])
 
 
 def main() -> int:

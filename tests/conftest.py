@@ -12,7 +12,7 @@ import pytest
 import stamina
 from hypothesis import HealthCheck, settings
 
-SHARED = Path(__file__).parents[2] / "shared"
+DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("default")
@@ -59,5 +59,5 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
-    """The recorded answers, where they lie."""
-    return SHARED / "fixtures"
+    """Directory of the responses that tests load (tests/data/README.md)."""
+    return DATA

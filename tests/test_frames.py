@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes.datasets import TABLES
+from ledgerframes.datasets.registry import DATASETS, EVENTS, NAME_RULES, PRICE_VOTES
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults
-from ledgerframes.store import DATASETS, EVENTS, NAME_RULES, PRICE_VOTES
 from ledgerframes.windows import Window, instant
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}

@@ -18,8 +18,8 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.extents import record_time_filter
 from ledgerframes.frames import Frames
-from ledgerframes.store.extent import record_time_filter
 from ledgerframes.windows import Time, Window, instant, iso
 
 __all__ = ["active_contracts_at"]

@@ -1,4 +1,4 @@
-"""Tables about the store itself: what frames cover, and what a load would fetch."""
+"""Tables about the store itself, the coverage of frames and the plan of a load."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from ledgerframes.datasets.events.schema import MIGRATION_ID
 
 STORE = "docs/architecture.md#the-store"
 
-SINCE = Column("since", TIME, "Begin of the range, inside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")
-UNTIL = Column("until", TIME, "End of the range, outside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")
+SINCE = Column(
+    "since", TIME, "Start of the window, inclusive. Missing for ids and offsets.", STORE, nullable=True, unit="UTC, microseconds"
+)
+UNTIL = Column(
+    "until", TIME, "End of the window, exclusive. Missing for ids and offsets.", STORE, nullable=True, unit="UTC, microseconds"
+)
 MIGRATION = Column("migration_id", INTEGER, MIGRATION_ID.description, MIGRATION_ID.reference, nullable=True)
-AFTER = Column("after", INTEGER, "Offset before the first of the range; missing for times and ids.", STORE, nullable=True)
-THROUGH = Column("through", INTEGER, "Last offset of the range; missing for times and ids.", STORE, nullable=True)
+AFTER = Column("after", INTEGER, "Start of the offset range, exclusive. Missing for windows and ids.", STORE, nullable=True)
+THROUGH = Column("through", INTEGER, "End of the offset range, inclusive. Missing for windows and ids.", STORE, nullable=True)
 
 COVERAGE = Table(
     name="coverage",
@@ -28,13 +32,13 @@ COVERAGE = Table(
         Column(
             "status",
             CHOICE,
-            "Provisional rows may still change and are asked again; a gap can no longer be asked.",
+            "final: cannot change. provisional: may change and is fetched again. gap: pruned before it was fetched.",
             STORE,
             values=("final", "provisional", "gap"),
         ),
         Column("rows", INTEGER, "Rows of all tables together.", STORE, unit="rows"),
-        Column("source", TEXT, "Host that answered.", STORE),
-        Column("fetched_at", TIME, "When it was written.", STORE, unit="UTC, microseconds"),
+        Column("source", TEXT, "Host that returned the rows, or file.", STORE),
+        Column("fetched_at", TIME, "Time when the segment was written.", STORE, unit="UTC, microseconds"),
     ),
 )
 

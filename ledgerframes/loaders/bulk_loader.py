@@ -10,9 +10,11 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.errors import IntegrityError, LedgerframesError, NotFoundError, TransportError
+from ledgerframes.extents import MigrationWindow, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing
 from ledgerframes.loaders.bulk_listing import BulkFolder
@@ -20,8 +22,7 @@ from ledgerframes.loaders.bulk_object import BulkKind, BulkTask, choose_dataset,
 from ledgerframes.loaders.executors import cores
 from ledgerframes.loaders.sync import ChunkContext, ChunkResult, Loader, Reader
 from ledgerframes.network import Network
-from ledgerframes.store import MigrationWindow, ObjectSet, Segment
-from ledgerframes.store.extent import ANY_MIGRATION, microseconds
+from ledgerframes.store import Segment
 from ledgerframes.windows import Window, iso
 
 logger = logging.getLogger("ledgerframes")

@@ -12,14 +12,14 @@ from datetime import timedelta
 from ledgerframes.api.transport import Answer
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, head
+from ledgerframes.datasets.registry import EVENTS_BY_ID
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
+from ledgerframes.extents import IdSet, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.event_pages import position_of
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS_BY_ID, IdSet
-from ledgerframes.store.extent import microseconds
 
 logger = logging.getLogger("ledgerframes")
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ledgerframes.datasets.events.build import EventTableBuilder
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import ServiceError, TransportError
+from ledgerframes.extents import Migration, MigrationWindow, microseconds, plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS, Migration, MigrationWindow, plan_missing
-from ledgerframes.store.extent import microseconds
 from ledgerframes.windows import Window
 
 HOUR = 3_600_000_000  # microseconds

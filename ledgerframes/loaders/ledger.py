@@ -11,14 +11,15 @@ from typing import Literal, TypedDict, Unpack, overload
 import pandas as pd
 
 from ledgerframes.api.update_format import update_format
+from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import PrunedOffsetError, UsageError
+from ledgerframes.extents import OffsetRange
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.ledger_pages import LedgerFilter, OffsetReader, follow, gap, open_ledger, pruned_through
 from ledgerframes.loaders.sync import Loader, Reader, load, require_stored
 from ledgerframes.network import Network
-from ledgerframes.store import LEDGER, OffsetRange
 
 __all__ = ["load_updates"]
 

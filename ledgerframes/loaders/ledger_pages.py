@@ -16,6 +16,7 @@ from ledgerframes.api.transport import Answer
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import UpdatesPage, decode_page
+from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import (
     DecodeError,
     InvalidPageTokenError,
@@ -24,12 +25,12 @@ from ledgerframes.errors import (
     StoreError,
     UsageError,
 )
+from ledgerframes.extents import OffsetRange
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.buffering import TableBuffer
 from ledgerframes.loaders.sync import Batch, ChunkContext, require_stored
 from ledgerframes.network import Network
-from ledgerframes.store import LEDGER, OffsetRange
 
 logger = logging.getLogger("ledgerframes")
 

@@ -10,8 +10,11 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from ledgerframes.api.update_format import SHAPES, UpdateFormat
+from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.datasets.registry import BULK, BULK_ACS_BY_KEY, BULK_BY_KEY, DATASETS, EVENTS, EVENTS_BY_ID, LEDGER
 from ledgerframes.errors import CoverageError, LedgerframesError
+from ledgerframes.extents import IdSet, MigrationWindow, OffsetRange
 from ledgerframes.loaders.bulk_loader import BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader
 from ledgerframes.loaders.bulk_object import FILE, BulkKind
 from ledgerframes.loaders.event_ids import EventIdLoader
@@ -20,19 +23,9 @@ from ledgerframes.loaders.ledger import LedgerLoader
 from ledgerframes.loaders.ledger_pages import LedgerFilter, open_ledger, pruned_through
 from ledgerframes.loaders.sync import Loader, sync
 from ledgerframes.network import Network
-from ledgerframes.store import (
-    BULK,
-    BULK_ACS_BY_KEY,
-    BULK_BY_KEY,
-    DATASETS,
-    EVENTS,
-    EVENTS_BY_ID,
-    LEDGER,
-    Segment,
-)
+from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import require_live
-from ledgerframes.store.extent import IdSet, MigrationWindow, ObjectSet, OffsetRange
 from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.verify import Finding
 from ledgerframes.windows import Window

@@ -18,14 +18,16 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.datasets.bookkeeping import PLAN
+from ledgerframes.datasets.registry import DATASETS, Dataset
 from ledgerframes.errors import CoverageError, LedgerframesError
+from ledgerframes.extents import Extent
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.buffering import Pipeline
 from ledgerframes.loaders.executors import inline, require_executor, run
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
-from ledgerframes.store import DATASETS, Dataset, Extent, Segment
+from ledgerframes.store import Segment
 
 C = TypeVar("C")  # a chunk
 

@@ -8,10 +8,12 @@ from datetime import datetime, timedelta
 import pyarrow.compute as pc
 
 from ledgerframes.analysis import cost
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.extents import MigrationWindow, plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS, MigrationWindow, Segment, plan_missing
+from ledgerframes.store import Segment
 from ledgerframes.windows import Window, iso
 
 

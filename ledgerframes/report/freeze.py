@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure
-from ledgerframes.store import EVENTS, StoreSnapshot
+from ledgerframes.store import StoreSnapshot
 from ledgerframes.windows import Window, iso
 
 

@@ -181,7 +181,7 @@ PROOFS: dict[str, Proof] = {
 }
 EXTERNAL = {"synchronizer": "s", "partyHint": "outside", "publicKey": {"format": "RAW", "keyData": "AA==", "keySpec": "EC"}}
 ALLOCATION = {"synchronizer": "s", "onboardingTransactions": [{"transaction": "AA=="}], "multiHashSignatures": []}
-# In the operations table, but neither in the order nor in the sandbox: how they are sent is shown in tests/api.
+# Declared, but not served by the sandbox. The requests are tested in tests/api.
 ONLY_SENT = {
     "ledger.create_user",
     "ledger.update_user",

@@ -21,10 +21,10 @@ import ledgerframes as lf
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
+from ledgerframes.datasets.registry import BULK
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.store import BULK
 from ledgerframes.store.compact import compact
 from ledgerframes.windows import Window
 

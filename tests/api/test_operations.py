@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -13,60 +14,37 @@ from ledgerframes.api.operations import OPERATIONS, Operation, operation
 from ledgerframes.errors import UsageError
 from ledgerframes.loaders.operations import operations
 
-ORDER = Path(__file__).parents[3] / "shared" / "order.md"
-VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-
-
-def order_rows() -> list[tuple[str, str, str, str]]:
-    """(api, method, path, text) of every operation that the order names, from its headings and tables."""
-    found: list[tuple[str, str, str, str]] = []
-    api = ""
-    for line in ORDER.read_text(encoding="utf-8").splitlines():
-        if heading := re.match(r"### (Ledger|Wallet|History) API", line):
-            api = heading[1].lower()
-        elif line.startswith("## "):
-            api = ""
-        elif api and (route := re.match(r"#### (\w+) (/\S+)", line)):
-            found.append((api, route[1], route[2], ""))
-        elif api and line.startswith("| ") and len(cells := [cell.strip() for cell in line.strip("|").split("|")]) == 3:
-            verbs = [verb for verb in cells[0].split(", ") if verb in VERBS]
-            found += [(api, verb, cells[1], cells[2]) for verb in verbs]
-    return found
-
-
-ROWS = order_rows()
+DATA = Path(__file__).parents[1] / "data"
+ROWS: list[dict[str, str]] = json.loads((DATA / "operations.json").read_text(encoding="utf-8"))
 BY_ROUTE = {(entry.api, entry.method, entry.path): entry for entry in OPERATIONS}
 
 
-def test_the_order_was_read() -> None:
-    apis = [api for api, *_ in ROWS]
+def route(row: dict[str, str]) -> tuple[str, str, str]:
+    return row["api"], row["method"], row["path"]
+
+
+def test_the_specification_has_its_operations() -> None:
+    apis = [row["api"] for row in ROWS]
     assert (apis.count("ledger"), apis.count("wallet"), apis.count("history")) == (37, 1, 7)
+    assert len({route(row) for row in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize(("api", "method", "path", "text"), ROWS)
-def test_every_row_of_the_order_is_an_operation(api: str, method: str, path: str, text: str) -> None:
-    entry = BY_ROUTE[api, method, path]
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['method']}-{row['path']}")
+def test_every_specified_operation_is_declared(row: dict[str, str]) -> None:
+    entry = BY_ROUTE[route(row)]  # type: ignore[index]
     assert entry.purpose
-    if api == "ledger" and (since := re.search(r"Since (\d\.\d)", text)):
-        assert entry.since == since[1]
-    if changed := re.search(r"changed (\d\.\d)", text):
-        assert entry.changed == changed[1]
+    if "since" in row:
+        assert entry.since == row["since"]
+    if "changed" in row:
+        assert entry.changed == row["changed"]
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "/v2/commands/submit-and-wait-for-transaction-tree"),
-        ("GET", "/v2/package-vetting"),
-        ("GET", "/v2/state/active-contracts-page"),
-        ("POST", "/v2/updates/flats"),
-        ("POST", "/v2/updates/trees"),
-        ("POST", "/v2/commands/completions"),
-    ],
-)
-def test_what_the_order_calls_deprecated_names_a_successor(method: str, path: str) -> None:
-    successor = BY_ROUTE["ledger", method, path].deprecated.split(",")[0]
-    assert not operation("ledger", successor).deprecated
+@pytest.mark.parametrize("row", [row for row in ROWS if "successor" in row], ids=lambda row: f"{row['method']}-{row['path']}")
+def test_deprecated_operations_name_their_successor(row: dict[str, str]) -> None:
+    entry = BY_ROUTE[route(row)]  # type: ignore[index]
+    successor = operation(entry.api, entry.deprecated.split(",")[0])
+    assert f"{successor.method} {successor.path}" == row["successor"]
+    assert not successor.deprecated
 
 
 @pytest.mark.parametrize("entry", OPERATIONS, ids=lambda entry: f"{entry.api}-{entry.name}")
@@ -75,7 +53,7 @@ def test_every_operation_has_a_way(entry: Operation) -> None:
     if client is None:
         return  # the wallet's client has its own tests
     method = getattr(client, entry.name, None)
-    if entry.api == "ledger" and (entry.api, entry.method, entry.path) not in {row[:3] for row in ROWS}:
+    if entry.api == "ledger" and (entry.api, entry.method, entry.path) not in {route(row) for row in ROWS}:
         assert method is not None or callable(Ledger.call)
     else:
         assert inspect.getdoc(method)

@@ -9,7 +9,7 @@ from equality import assert_equal, every_table
 from interrupts import HISTORY, LEDGER, WHOLE
 
 import ledgerframes as lf
-from ledgerframes.store import EVENTS
+from ledgerframes.datasets.registry import EVENTS
 
 
 def pressed(what: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -20,10 +20,11 @@ import zstandard
 
 import ledgerframes as lf
 from ledgerframes.datasets import TABLES
+from ledgerframes.datasets.bulk.extent import ObjectSet
+from ledgerframes.datasets.registry import BULK, BULK_BY_KEY
 from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityError, NotFoundError, StoreError, UsageError
 from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.store import BULK, BULK_BY_KEY, ObjectSet
 
 WORLD = {"events": 900, "days": 3}
 WHOLE = {"since": "2026-11-06", "until": "2026-11-09"}

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes.datasets import EVENT_TABLES, TABLES
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, DecodeError, ServiceUnavailableError, UsageError
 from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.store import EVENTS
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 WHOLE = {"since": "2026-11-06", "until": "2026-11-09T06:00:00Z"}
@@ -272,6 +272,6 @@ def test_single_tables_take_what_load_events_takes(tmp_path: Path, whole: dict[s
 
 
 def test_recorded_json_is_not_what_the_sandbox_sends(fixtures: Path) -> None:
-    """The sandbox invents its own ids: nothing recorded is in the project."""
+    """The sandbox invents its own ids and shares none with tests/data."""
     recorded = json.loads((fixtures / "v0_event_accepted_with_subviews.json").read_text())["update"]["update_id"]
     assert recorded not in json.dumps(json_events(Sandbox(seed=1, events=400, days=1)))

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets import LEDGER_TABLES, TABLES
+from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import (
     AuthenticationError,
     CoverageError,
@@ -29,7 +30,6 @@ from ledgerframes.errors import (
 )
 from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.store import LEDGER
 
 WORLD = {"events": 600, "days": 1}
 EVERY_FORMAT = {

@@ -18,11 +18,11 @@ import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.bookkeeping import PLAN
+from ledgerframes.datasets.registry import EVENTS_BY_ID, LEDGER
 from ledgerframes.errors import AuthenticationError, CoverageError, ServiceUnavailableError, UsageError
 from ledgerframes.loaders.ledger import LedgerLoader
 from ledgerframes.loaders.ledger_pages import LedgerFilter
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import EVENTS_BY_ID, LEDGER
 
 WORLD = {"events": 400, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}

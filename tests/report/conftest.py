@@ -13,11 +13,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pydantic import BaseModel, SecretStr
 
 import ledgerframes as lf
+from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, Report, ReportResult, catalogue, run_report
 from ledgerframes.settings import Settings
-from ledgerframes.store import EVENTS, Migration, MigrationWindow
-from ledgerframes.store.extent import microseconds
 
 SINCE, UNTIL = "2026-11-08", "2026-11-09"
 TOKEN = "s3cret-token-of-a-profile"

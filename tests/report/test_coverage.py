@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
+from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report import run_report
 from ledgerframes.report.coverage import Coverage, Requirements, measure
 from ledgerframes.settings import Settings
-from ledgerframes.store import EVENTS, Migration, MigrationWindow
-from ledgerframes.store.extent import microseconds
 from ledgerframes.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)

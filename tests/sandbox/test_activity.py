@@ -14,14 +14,14 @@ from ledgerframes.sandbox.activity import activity_records
 
 from .conftest import nodes_of
 
-VECTORS = Path(__file__).parents[3] / "shared" / "activity-vectors.json"
+VECTORS = Path(__file__).parents[1] / "data" / "activity_vectors.json"
 
 
 def vectors() -> list[dict[str, Any]]:
-    return json.loads(VECTORS.read_text())["vectors"] if VECTORS.exists() else []
+    content: list[dict[str, Any]] = json.loads(VECTORS.read_text(encoding="utf-8"))["vectors"]
+    return content
 
 
-@pytest.mark.skipif(not VECTORS.exists(), reason="the vectors lie outside the repository")
 @pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector["id"])
 def test_vectors(vector: dict[str, Any]) -> None:
     verdict = {

@@ -29,9 +29,8 @@ Answers = Callable[[httpx.Request], httpx.Response]
 
 
 @pytest.fixture(scope="module")
-def recorded() -> dict[str, Any]:
-    path = Path(__file__).parents[2].parent / "shared/fixtures/made/wallet_transfer_offers.json"
-    content: dict[str, Any] = json.loads(path.read_text())
+def recorded(fixtures: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((fixtures / "made" / "wallet_transfer_offers.json").read_text())
     return content
 
 

@@ -1,4 +1,7 @@
-"""A wallet service with the order's tracking-id rules, which fails as it is told to; it counts what it has made."""
+"""A wallet service with the tracking id rules, which fails as it is told to and counts its offers.
+
+See docs/facts.md#tracking-id-rules.
+"""
 
 from __future__ import annotations
 
