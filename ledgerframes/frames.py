@@ -50,7 +50,7 @@ class _Filter:
 
 
 def _require_categories(column: pd.Series, values: list[Any]) -> None:
-    """Raise UsageError for a value outside a closed set, which is a slip and not a request for no rows."""
+    """Raise UsageError for a value outside a closed set."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         known = column.dtype.categories
         invalid = [value for value in values if value not in known]
@@ -141,7 +141,7 @@ class Frames:
 
     @property
     def offset_range(self) -> Offsets | None:
-        """The offsets with ``after < offset <= through``, or None if not of a participant's ledger."""
+        """The offsets ``after < offset <= through``, or None if not loaded by offset."""
         return self._filter.offsets
 
     @property
@@ -151,12 +151,12 @@ class Frames:
 
     @property
     def unknown_ids(self) -> tuple[str, ...]:
-        """Ids that the service does not know; nothing is stored for them."""
+        """Ids that the service does not know."""
         return self._unknown_ids
 
     @property
     def failed_objects(self) -> dict[str, str]:
-        """Bulk objects that could not be read, with the reasons, after a load with ``allow_partial=True``."""
+        """Bulk objects that could not be read, with the reasons."""
         return dict(self._failed)
 
     @property
@@ -284,7 +284,7 @@ class Frames:
         return pa.concat_tables(read or [spec.empty_arrow().select(columns)])
 
     def _parts(self, spec: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
-        """Return the scans of a table in order, each with its filter, which omits the window where all rows are inside it."""
+        """Return the scans of a table in order, each with the filter that it still needs."""
         window, beyond = self._filter.window, replace(self._filter, window=None)
         parts = self._source.parts(spec.name, window) if window else [(self._source.scan(spec.name), False)]
         return [(rows, (beyond if inside else self._filter).expression(spec)) for rows, inside in parts]

@@ -1,1 +1,1 @@
-"""Loaders: each plans, fetches and commits what the store does not cover, then returns Frames."""
+"""Loaders, which fetch what the store does not cover and return Frames."""

@@ -31,12 +31,12 @@ progress : bool, optional
 
 
 def loader(*, default_executor: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a loader with the checks of its first argument, and the documentation of the shared ones.
+    """Check the first argument of a loader, and document the shared ones.
 
     Parameters
     ----------
     default_executor : str
-        Completes the sentence "By default …". Empty for a loader whose pages are one stream, which takes no ``executor=``.
+        Completes the sentence "By default …". Empty if the pages are one stream, so that ``executor=`` is an error.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -46,7 +46,7 @@ def loader(*, default_executor: str = "") -> Callable[[Callable[P, R]], Callable
             if not isinstance(net, Network) and (args or "net" in kwargs):
                 raise UsageError(f"net must be a network, got {net!r}. Pass lf.connect(…) as the first argument.")
             if not default_executor and kwargs.get("executor") is not None:
-                raise UsageError(f"{function.__name__} takes no executor=, because its pages are one stream.")
+                raise UsageError(f"{function.__name__} does not accept executor=, because its pages are one stream.")
             return function(*args, **kwargs)
 
         load.__doc__ = _with_shared_parameters(inspect.cleandoc(function.__doc__ or ""), default_executor)

@@ -1,4 +1,4 @@
-"""Tables buffered until they fill a segment, and threads that overlap fetching, building and writing."""
+"""Buffers that fill segments, and threads that overlap fetching, building and writing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TableBuffer:
 
 
 def release_memory() -> None:
-    """Free garbage that has accumulated while its collector is paused, and what Arrow's allocator retains."""
+    """Free the memory that the paused garbage collector and Arrow's allocator retain."""
     collect_periodically()
     pa.default_memory_pool().release_unused()
 
@@ -70,7 +70,7 @@ class Pipeline:
         self._write: Future[None] | None = None
 
     def prefetch_when_waiting(self, items: Iterator[T]) -> Iterator[T]:
-        """Yield items, and prefetch them once an item took more waiting than computing.
+        """Yield items, and prefetch them once waiting for an item is longer than computing it.
 
         Until then, items are made in turn, because two threads that both compute slow each other down.
         """
@@ -90,7 +90,7 @@ class Pipeline:
             yield item
 
     def write_behind(self, function: Callable[[U], None], argument: U) -> None:
-        """Call a function in a thread, after the previous call has ended; raise the error of that call."""
+        """Call a function in a thread, once the previous call has ended without an error."""
         if self._threads is None:
             function(argument)
             return

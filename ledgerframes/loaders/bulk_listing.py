@@ -75,9 +75,9 @@ def snapshot_folder(net: Network, at: datetime, download_dir: str | None) -> Bul
 
 @contextmanager
 def _require_storage(net: Network, noun: str, step: str) -> Iterator[None]:
-    """Raise UsageError for a network without bulk storage or with nothing in it, which returns 400, 404 or 501.
+    """Raise UsageError for a network without bulk storage, or with an empty one.
 
-    See docs/facts.md#bulk-storage.
+    Such a network returns 400, 404 or 501 (docs/facts.md#bulk-storage).
     """
     try:
         yield
@@ -145,7 +145,7 @@ def tasks_by_key(net: Network, keys: list[ObjectKey], download_dir: str | None) 
 
 
 def parse_keys(object_keys: Iterable[str], kind: str) -> list[ObjectKey]:
-    """Return keys in order of their lines, from keys as they are or as the listing's URLs encode them.
+    """Return keys in order of their lines, also from keys that are percent-encoded.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def _require_kind(key: ObjectKey, kind: str) -> ObjectKey:
 
 
 def _list_digests(net: Network, keys: list[str]) -> dict[str, str]:
-    """Return the digests of keys; a key that does not exist fails its HTTP request, and is reported by its download."""
+    """Return the digests of keys, without those of a request that fails for an unknown key."""
     digests: dict[str, str] = {}
     for start in range(0, len(keys), KEYS_PER_REQUEST):
         batch = keys[start : start + KEYS_PER_REQUEST]
@@ -215,7 +215,7 @@ def _file_task(file: Path, kind: str) -> BulkTask | None:
     if key is not None:
         return BulkTask(key.text, _require_kind(key, kind), kind, path=str(file.absolute()), by_key=True)
     if kind == "acs":
-        raise UsageError(f"{file} is not named by the key of an ACS object, which tells the snapshot time. Rename the file.")
+        raise UsageError(f"{file} is not named by the key of an ACS object, which contains the snapshot time. Rename the file.")
     with file.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     return BulkTask(f"sha256:{digest}", None, kind, path=str(file.absolute()), by_key=True)

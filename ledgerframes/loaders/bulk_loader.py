@@ -31,7 +31,7 @@ MAX_FAILURES = 5  # consecutive downloads, after which the service counts as una
 
 
 class BulkLoader(Loader[BulkTask]):
-    """A load of bulk objects; an object that cannot be read does not stop the others.
+    """A load of bulk objects, which an object that cannot be read does not stop.
 
     Parameters
     ----------
@@ -56,12 +56,9 @@ class BulkLoader(Loader[BulkTask]):
     def tasks(self) -> list[BulkTask]:
         """Return the objects to load, as the network or the disk lists them."""
 
-    def plan(self) -> list[Mapping[str, object]]:
-        """Return a row per object."""
-        return [
-            {"since": task.key and task.key.since, "until": task.key and task.key.until, "object_key": task.object_key}
-            for task in self._missing_tasks()
-        ]
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing objects."""
+        return {task.object_key: _plan_row(task.object_key, task.key) for task in self._missing_tasks()}
 
     def chunks(self, *, distributed: bool) -> list[BulkTask]:
         """Return the objects that the store does not contain."""
@@ -75,7 +72,7 @@ class BulkLoader(Loader[BulkTask]):
         return [task for task in tasks if task.object_key not in stored]
 
     def uses_processes(self, chunks: Sequence[BulkTask]) -> bool:
-        """Return whether there is work for several cores; the embedded sandbox stays in this process."""
+        """Return whether there is work for several cores, outside the embedded sandbox."""
         return not self.net.in_process and len(chunks) > 1 and cores() > 1
 
     @property
@@ -121,6 +118,10 @@ class BulkLoader(Loader[BulkTask]):
         """Return the extents of the dataset."""
         extents = [segment.extent for segment in self.net.store.segments(self.dataset)]
         return [extent for extent in extents if isinstance(extent, ObjectSet)]
+
+
+def _plan_row(object_key: str, key: ObjectKey | None) -> Mapping[str, object]:
+    return {"since": key and key.since, "until": key and key.until, "object_key": object_key}
 
 
 def _read_object(net: Network, task: BulkTask, context: ChunkContext) -> Iterator[ChunkResult]:
@@ -169,21 +170,17 @@ class BulkWindowLoader(_FolderLoader):
     @functools.cached_property
     def folders(self) -> list[BulkFolder]:
         """The folders that overlap the window, unless the store contains them all."""
-        return self.list_folders() if self._missing() else []
+        return self.list_folders() if self._missing_windows() else []
 
-    def _missing(self) -> list[Window]:
+    def _missing_windows(self) -> list[Window]:
         complete = [MigrationWindow(0, extent.start, extent.stop) for extent in self.stored_objects() if extent.is_folder]
         return [missing.window for missing in MigrationWindow.of(0, self.window).difference(complete)]
 
-    def plan(self) -> list[Mapping[str, object]]:
-        """Return a row per object; offline, where objects are not listed, a row per window."""
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing objects, or offline the windows without a complete folder."""
         if self.net.offline:
-            return [{"since": missing.since, "until": missing.until} for missing in self._missing()]
-        return super().plan()
-
-    def not_stored(self) -> tuple[str, list[str]]:
-        """Return the windows without a complete folder."""
-        return "bulk objects of these windows are", [str(missing) for missing in self._missing()]
+            return {str(window): {"since": window.since, "until": window.until} for window in self._missing_windows()}
+        return super().missing()
 
     def frames(self) -> Frames:
         """Return frames of the window."""
@@ -201,18 +198,18 @@ class BulkSnapshotLoader(_FolderLoader):
         """Return the folder of the snapshot."""
         return [bulk_listing.snapshot_folder(self.net, self.at, self.download_dir)]
 
-    def plan(self) -> list[Mapping[str, object]]:
-        """Return a row per object; offline, where snapshots are not listed, a row if none is stored."""
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing objects, or offline the time if no snapshot is stored."""
         if self.net.offline:
-            return [{"since": self.at} for _ in self.not_stored()[1]]
-        return super().plan()
+            return {} if self._stored_folder() else {iso(self.at): {"since": self.at}}
+        return super().missing()
 
-    def not_stored(self) -> tuple[str, list[str]]:
-        """Return the time, if there is no complete snapshot before it."""
-        return "an ACS snapshot at or before this time is", [] if self._stored_folder() else [iso(self.at)]
+    def count_text(self, count: int) -> str:
+        """Return what is missing offline."""
+        return "a snapshot at or before this time is"
 
     def _stored_folder(self) -> ObjectSet | None:
-        """Return the newest complete folder of the store; the network may have a newer one."""
+        """Return the newest complete folder of the store."""
         complete = [extent for extent in self.stored_objects() if extent.is_folder and extent.start <= microseconds(self.at)]
         return max(complete, key=lambda extent: extent.start, default=None)
 
@@ -238,20 +235,17 @@ class BulkKeyLoader(BulkLoader):
 
     def tasks(self) -> list[BulkTask]:
         """Return a task per missing key, with the digest that the network lists."""
-        return bulk_listing.tasks_by_key(self.net, self._missing(), self.download_dir)
+        missing = self.missing()
+        return bulk_listing.tasks_by_key(self.net, [key for key in self.keys if key.text in missing], self.download_dir)
 
-    def _missing(self) -> list[ObjectKey]:
-        stored = self.net.store.committed_keys(self.dataset)
-        return [key for key in self.keys if key.text not in stored]
-
-    def plan(self) -> list[Mapping[str, object]]:
-        """Return a row per missing key."""
-        return [{"since": key.since, "until": key.until, "object_key": key.text} for key in self._missing()]
-
-    def not_stored(self) -> tuple[str, list[str]]:
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing keys."""
-        missing = self._missing()
-        return f"{len(missing):,} of {len(self.keys):,} bulk objects are", [key.text for key in missing]
+        stored = self.net.store.committed_keys(self.dataset)
+        return {key.text: _plan_row(key.text, key) for key in self.keys if key.text not in stored}
+
+    def count_text(self, count: int) -> str:
+        """Return the number of missing objects."""
+        return f"{count:,} of {len(self.keys):,} bulk objects are"
 
     def frames(self) -> Frames:
         """Return frames of the objects."""
@@ -268,7 +262,7 @@ class BulkFileLoader(BulkLoader):
         self._tasks = self._deduplicate(bulk_listing.tasks_by_path(paths, kind))
 
     def _deduplicate(self, tasks: list[BulkTask]) -> list[BulkTask]:
-        """Give files without a key in their name the key that the same bytes were read by before, if any."""
+        """Set the key of files that are not named by one, if the same bytes are stored."""
         if all(task.key for task in tasks):
             return tasks
         rows = self.net.store.snapshot(self.dataset).scan(BULK_OBJECTS.name).to_table(columns=["object_key", "sha256"])
@@ -278,10 +272,6 @@ class BulkFileLoader(BulkLoader):
     def tasks(self) -> list[BulkTask]:
         """Return a task per file."""
         return self._tasks
-
-    def not_stored(self) -> tuple[str, list[str]]:
-        """Return nothing, because files need no network."""
-        return "", []
 
     def frames(self) -> Frames:
         """Return frames of the objects."""

@@ -86,7 +86,10 @@ class BulkTask:
 
 
 def choose_dataset(kind: str, *, by_key: bool) -> Dataset:
-    """Return the dataset of objects; those that the caller names are apart, because they may repeat the lines of others."""
+    """Return the dataset of objects, apart for those that the caller names.
+
+    These may repeat the lines of others.
+    """
     if kind == "updates":
         return BULK_BY_KEY if by_key else BULK
     return BULK_ACS_BY_KEY if by_key else BULK_ACS

@@ -60,7 +60,7 @@ def _is_encodable(update_id: str) -> bool:
 
 
 class EventIdLoader(Loader[Ids]):
-    """Loads events by id; one chunk at a time, and the ids of a chunk concurrently.
+    """Loads events by id, one chunk at a time and the ids of a chunk concurrently.
 
     Parameters
     ----------
@@ -75,18 +75,18 @@ class EventIdLoader(Loader[Ids]):
         self.net, self.update_ids, self.id_source = net, update_ids, id_source
         self.unknown_ids: set[str] = set()
 
-    def plan(self) -> list[Mapping[str, object]]:
-        """Return a row per id."""
-        return [{"update_id": update_id} for update_id in self.net.store.missing_ids(EVENTS_BY_ID, self.update_ids)]
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing ids."""
+        missing = self.net.store.missing_ids(EVENTS_BY_ID, self.update_ids, provisional=accept_provisional)
+        return {update_id: {"update_id": update_id} for update_id in missing}
 
-    def not_stored(self) -> tuple[str, list[str]]:
-        """Return the ids without rows, final or provisional."""
-        missing = self.net.store.missing_ids(EVENTS_BY_ID, self.update_ids, provisional=True)
-        return f"{len(missing):,} of {len(self.update_ids):,} update ids are", missing
+    def count_text(self, count: int) -> str:
+        """Return the number of missing ids."""
+        return f"{count:,} of {len(self.update_ids):,} update ids are"
 
     def chunks(self, *, distributed: bool) -> list[Ids]:
         """Return the ids to look up."""
-        missing = self.net.store.missing_ids(EVENTS_BY_ID, self.update_ids)
+        missing = list(self.missing())
         return [tuple(missing[start : start + IDS_PER_CHUNK]) for start in range(0, len(missing), IDS_PER_CHUNK)]
 
     def size(self, chunk: Ids) -> float:
@@ -97,7 +97,7 @@ class EventIdLoader(Loader[Ids]):
     def reader(self) -> Reader[Ids]:
         """Function that looks up the ids of one chunk."""
         cutoff = self.net.now() - timedelta(minutes=self.net.settings.limits.provisional_minutes)
-        return functools.partial(_look_up, self.net, self.id_source, microseconds(cutoff))
+        return functools.partial(_fetch_ids, self.net, self.id_source, microseconds(cutoff))
 
     def commit(self, item: UnknownIds) -> None:
         """Remember ids that the service does not know."""
@@ -118,8 +118,8 @@ class EventIdLoader(Loader[Ids]):
         return Frames(snapshot, [table.name for table in EVENTS_BY_ID.tables], update_ids=known, unknown_ids=unknown)
 
 
-def _look_up(net: Network, id_source: str, cutoff: int, chunk: Ids, context: ChunkContext) -> Iterator[ChunkResult]:
-    """Yield the events with these ids, also if some look-ups fail, and then raise the first error."""
+def _fetch_ids(net: Network, id_source: str, cutoff: int, chunk: Ids, context: ChunkContext) -> Iterator[ChunkResult]:
+    """Yield the events with these ids, then raise the first error of a lookup."""
     with ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
         lookups = {update_id: pool.submit(_fetch_event, net, update_id) for update_id in chunk}
         try:

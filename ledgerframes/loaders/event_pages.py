@@ -120,7 +120,7 @@ def _first_event(history: History, after: Cursor | None) -> list[Event]:
 
 
 def has_ended(history: History, window: MigrationWindow) -> bool:
-    """Return whether a migration had its last event before a window, with one small HTTP request."""
+    """Return whether a migration ended before a window, with one small HTTP request."""
     events = history.events(_cursor_before(window), page_size=1)
     return bool(events) and position_of(events[0])[0] > window.migration_id
 

@@ -46,19 +46,14 @@ class EventLoader(Loader[MigrationWindow]):
         self.net, self.window = net, window
         self.threads = net.settings.limits.max_concurrency
 
-    def plan(self) -> list[Mapping[str, object]]:
-        """Return a row per window, without a migration while none is known."""
-        if not self.net.store.migrations():
-            return [{"since": self.window.since, "until": self.window.until}]
-        missing = self.net.store.missing(EVENTS, self.window)
-        return [{"migration_id": m.migration_id, "since": m.window.since, "until": m.window.until} for m in missing]
-
-    def not_stored(self) -> tuple[str, list[str]]:
-        """Return the windows that no segment covers, final or provisional."""
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing windows, without a migration before the first sync."""
         known = self.net.store.migrations()
-        covered = [segment.extent for segment in self.net.store.segments(EVENTS, self.window)]
-        names = [str(window) for window in plan_missing(self.window, known, covered)] if known else [str(self.window)]
-        return "these windows are", names
+        if not known:
+            return {str(self.window): {"since": self.window.since, "until": self.window.until}}
+        segments = self.net.store.segments(EVENTS, self.window)
+        covered = [segment.extent for segment in segments if segment.final or accept_provisional]
+        return {str(missing): missing.coverage() for missing in plan_missing(self.window, known, covered)}
 
     def chunks(self, *, distributed: bool) -> list[MigrationWindow]:
         """Return the missing windows, after looking for new and ended migrations."""
@@ -74,7 +69,7 @@ class EventLoader(Loader[MigrationWindow]):
         return window.split(max(1, length // WORKER_CHUNK if distributed else min(self.threads, length // MIN_CHUNK)))
 
     def _find_ended_migrations(self) -> list[Migration]:
-        """Return older migrations that ended before the window, with one small HTTP request each, once."""
+        """Return older migrations that ended before the window."""
         store = self.net.store
         earlier = {migration.migration_id: migration for migration in store.migrations()[:-1] if migration.ended is None}
         return [
@@ -110,7 +105,7 @@ class EventLoader(Loader[MigrationWindow]):
 
 
 def _read_window(net: Network, cutoff: int, chunk: MigrationWindow, context: ChunkContext) -> Iterator[ChunkResult]:
-    """Yield the events of a window in batches, also those that precede a failure of the service.
+    """Yield the events of a window in batches, up to a failure of the service.
 
     Parameters
     ----------

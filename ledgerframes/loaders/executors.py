@@ -1,4 +1,4 @@
-"""Tasks run by an executor, in threads, in processes of this machine, or on an existing cluster.
+"""Tasks run in threads, in processes of this machine, or on an existing cluster.
 
 A worker fetches, writes the files of its segments to the store, and returns their description. Only the caller commits.
 """
@@ -46,7 +46,7 @@ class TaskOutcome(Generic[T, R]):
 
 
 def _own_error(error: BaseException | None) -> LedgerframesError | None:
-    """Return this library's error below a pool's general one, which only says that a task cannot be pickled."""
+    """Return this library's error that made a task fail to be pickled, if any."""
     while error is not None and not isinstance(error, LedgerframesError):
         error = error.__cause__ or error.__context__
     return error
@@ -64,7 +64,9 @@ def require_executor(executor: object) -> None:
 
 
 def run(function: Callable[[T], R], tasks: Iterable[T], executor: Executor | None = None) -> Generator[TaskOutcome[T, R]]:
-    """Run tasks, and yield each when it has ended; closing the generator cancels those that have not started.
+    """Run tasks, and yield each when it has ended.
+
+    Closing the generator cancels the tasks that have not started.
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ def _submit(executor: Executor, function: Callable[[T], R], task: T) -> Future[R
 
 
 def _is_worker_death(future: Future[Any]) -> bool:
-    """Return whether the worker died, rather than the task failed; Dask has its own error for it."""
+    """Return whether the worker died, for which Dask has its own error."""
     error = future.exception()
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
@@ -140,7 +142,7 @@ class _ExternalPool:
 class _OwnedPool(_ExternalPool):
     """A process for each core, created for one run."""
 
-    cause = "Worker processes keep dying, perhaps for lack of memory."
+    cause = "Worker processes keep dying, perhaps because memory is too small."
     executor: Any
 
     def __init__(self) -> None:

@@ -62,13 +62,13 @@ class LedgerLoader(Loader[OffsetRange]):
         if not isinstance(self.page_size, int) or self.page_size < 1:
             raise UsageError(f"page_size= must be a whole number of at least 1, got {page_size!r}.")
 
-    def plan(self) -> list[Mapping[str, object]]:
-        """Return a row per range of offsets."""
-        return [{"after": missing.start, "through": missing.stop} for missing in self._missing()]
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing offset ranges."""
+        return {str(missing): missing.coverage() for missing in self._missing()}
 
-    def not_stored(self) -> tuple[str, list[str]]:
-        """Return the ranges that no segment covers."""
-        return "these offsets are", [str(missing) for missing in self._missing()]
+    def count_text(self, count: int) -> str:
+        """Return the number of missing offset ranges."""
+        return f"{count:,} offset ranges are" if count > 1 else "an offset range is"
 
     def _missing(self) -> list[OffsetRange]:
         return self.net.store.missing_offsets(LEDGER, self.offsets)
@@ -231,7 +231,7 @@ def load_updates(
 
 
 def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, through: int | None) -> OffsetRange:
-    """Return the offsets to load, up to the ledger's end; offline up to the end of what is stored.
+    """Return the offsets to load, up to the end of the ledger, or offline of the store.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, 
 
 
 def _follow_until_interrupted(net: Network, ledger_filter: LedgerFilter, after: int, poll_seconds: float) -> int:
-    """Follow the ledger in a thread, and return the offset that was reached when Ctrl-C ended it."""
+    """Follow the ledger until Ctrl-C, and return the last committed offset."""
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         reached = pool.submit(follow, net, ledger_filter, after, poll_seconds, stop)

@@ -73,7 +73,7 @@ class LedgerFilter:
 
 
 def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> LedgerFilter:
-    """Return the ledger of the store; offline the stored one, online the one that responds.
+    """Return the ledger that responds, or offline the one in the store.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class OffsetReader:
     descending: bool
 
     def __call__(self, chunk: OffsetRange, context: ChunkContext) -> Iterator[Batch]:
-        """Yield batches of updates; halve a page size that is refused, and yield what is pruned meanwhile as a gap."""
+        """Yield batches of updates, and gaps for offsets that are pruned during the sync."""
         rest, page_size = [chunk], self.page_size
         while rest and not context.is_stopped:
             before = rest
@@ -166,13 +166,13 @@ class OffsetReader:
                 yield batch
 
     def __getstate__(self) -> dict[str, Any]:
-        """Refuse to send a token to another process; workers read a file or a variable themselves."""
+        """Raise UsageError instead of sending a token to another process."""
         if self.net.settings.token is not None:
             raise UsageError("executor= cannot send token= to other processes. Use token_file= or token_env= instead.")
         return dict(self.__dict__)
 
     def _gap(self, rest: OffsetRange) -> Batch:
-        """Return the pruned start of a range, after another HTTP request, because the error may not say how far it extends."""
+        """Return the pruned start of a range, whose end the error may not contain."""
         pruned = pruned_through(self.net)
         if pruned <= rest.start:
             raise DecodeError(f"{self.net.name} refused offset {rest.start} as pruned, but is pruned through {pruned}.")
@@ -205,7 +205,7 @@ class OffsetReader:
 
 
 def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, descending: bool) -> OffsetRange:
-    """Return the known offsets with one more page, which must be adjacent (docs/facts.md#update-page-response)."""
+    """Return the known offsets with an adjacent page (docs/facts.md#update-page-response)."""
     start = max(page.lowest_page_offset_exclusive, rest.start)
     stop = min(page.highest_page_offset_inclusive, rest.stop)
     edge, expected = (stop, known.start) if descending else (start, known.stop)
@@ -221,7 +221,7 @@ def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, desce
 def _iter_pages(
     net: Network, ledger_filter: LedgerFilter, offsets: OffsetRange, page_size: int, descending: bool
 ) -> Iterator[tuple[Answer, UpdatesPage]]:
-    """Yield the pages of a range; only the token differs between their HTTP requests."""
+    """Yield the pages of a range, whose HTTP requests differ in the token only."""
     request: dict[str, Any] = {
         "updateFormat": ledger_filter.update_format.as_json(),
         "beginOffsetExclusive": offsets.start,

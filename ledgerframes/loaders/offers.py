@@ -1,4 +1,4 @@
-"""Transfer offers made from this store, with the status that the wallet returns."""
+"""Transfer offers created from this store, with the status that the wallet returns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["load_transfer_offers"]
 
 @loader()
 def load_transfer_offers(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
-    """Load the journal of transfer offers made from this store, with their status.
+    """Load the journal of transfer offers created from this store, with their status.
 
-    This never sends an offer. An offer that is not known to exist stays pending until ``net.wallet.resume_all()``.
+    This never sends an offer. An unconfirmed offer stays pending until ``net.wallet.resume_all()``.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def load_transfer_offers(net: Network, *, refresh: bool = True, plan: bool = Fal
     Returns
     -------
     DataFrame
-        One row per transfer offer made from this store, sorted by ``recorded_at``, amounts in coin.
+        One row per transfer offer created from this store, sorted by ``recorded_at``, amounts in coin.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reference data, of which the service returns only the latest state; each load stores an observation."""
+"""Reference data, of which each load stores an observation of the latest state."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Repair:
         As it was.
     outcome : str
         ``fetched again``; ``cannot be fetched again``, so it stays in the catalog; ``forgotten`` with ``forget=True``; or
-        ``not fetched yet`` because its service failed. Then the next load fetches it, unless the note says that it stays.
+        ``not fetched yet`` because its service failed. Then the next load fetches it, unless the note reports that it stays.
     note : str
         The reason, or what differs now; may be empty.
     """
@@ -67,7 +67,7 @@ class Repair:
 
 
 class _UnrecoverableError(Exception):
-    """A segment cannot be fetched again; the text is the reason. Never leaves this module."""
+    """A segment cannot be fetched again, for the reason in the text."""
 
 
 # The loaders that fetch a segment again, or the reason why that is impossible or unknown.
@@ -179,7 +179,7 @@ def _restore_folders(net: Network, folders: Sequence[Segment], repairs: Sequence
 
 
 def _is_removed(recovery: Recovery, forget: bool) -> bool:
-    """Return whether a segment is removed, which it is not if its service failed while the recovery was prepared."""
+    """Return whether a segment is removed, which needs a recovery or forget=True."""
     return forget if isinstance(recovery, _UnrecoverableError) else not isinstance(recovery, LedgerframesError)
 
 
@@ -255,7 +255,7 @@ def _offset_loader(net: Network, offsets: OffsetRange, update_formats: Sequence[
 
 
 def _object_loader(net: Network, segment: Segment, objects: ObjectSet) -> BulkLoader:
-    """Return a loader of the objects, or of the folder that contains them; a segment has objects of one folder only."""
+    """Return a loader of the objects, or of the one folder that contains them."""
     if segment.source == FILE:
         raise _UnrecoverableError("it was read from a file: forget it, and load the file again")
     kind: BulkKind = "updates" if segment.dataset in (BULK.name, BULK_BY_KEY.name) else "acs"

@@ -1,4 +1,4 @@
-"""The sync of every dataset: plan what is missing, fetch it in chunks, and commit what arrives.
+"""The sync of every dataset, which fetches what is missing in chunks and commits it.
 
 A family declares how its dataset is planned, split, read and committed. Everything else is here.
 """
@@ -61,7 +61,7 @@ Reader = Callable[[C, "ChunkContext"], Iterator[ChunkResult]]
 
 
 class ChunkContext:
-    """What the reader of one chunk works with.
+    """Pipeline, progress and stop signal for the reader of one chunk.
 
     Attributes
     ----------
@@ -116,15 +116,11 @@ class Loader(ABC, Generic[C]):
     @property
     @abstractmethod
     def reader(self) -> Reader[C]:
-        """Function that reads one chunk; process pools pickle it."""
+        """Function that reads one chunk, and can be pickled."""
 
     @abstractmethod
-    def plan(self) -> list[Mapping[str, object]]:
-        """Return what would be fetched, as rows of table ``plan``."""
-
-    @abstractmethod
-    def not_stored(self) -> tuple[str, list[str]]:
-        """Return what an offline load needs and the store does not have, as a count with its noun, and as names."""
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return what the store does not cover, by name, each as a row of table ``plan``."""
 
     @abstractmethod
     def chunks(self, *, distributed: bool) -> list[C]:
@@ -134,12 +130,16 @@ class Loader(ABC, Generic[C]):
     def frames(self) -> Frames:
         """Return frames of what is stored now."""
 
+    def count_text(self, count: int) -> str:
+        """Return a number of missing extents with their noun and verb, for messages."""
+        return f"{count:,} windows are" if count > 1 else "a window is"
+
     def size(self, chunk: C) -> float:
         """Return the work of a chunk, in the unit of the progress bar."""
         return 1
 
     def uses_processes(self, chunks: Sequence[C]) -> bool:
-        """Return whether processes of this machine read the chunks, unless the caller passes an executor."""
+        """Return whether processes of this machine read the chunks by default."""
         return False
 
     def commit(self, item: Any) -> None:
@@ -147,12 +147,12 @@ class Loader(ABC, Generic[C]):
         raise TypeError(f"nothing commits {item!r}")
 
     def finish_chunk(self, chunk: C, error: LedgerframesError | None) -> None:
-        """Take note of a chunk that ended; raise its error to stop the sync."""
+        """Take note of a chunk that ended, and raise its error to stop the sync."""
         if error:
             raise error
 
     def finish(self) -> None:
-        """Commit or log what is known after the last chunk."""
+        """Commit or log the outcome of all chunks."""
 
 
 def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: bool | None) -> Frames | pd.DataFrame:
@@ -165,9 +165,10 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
     """
     require_executor(executor)
     if plan:
-        return plan_frame(loader.dataset.name, loader.plan())
+        return plan_frame(loader.dataset.name, list(loader.missing().values()))
     if loader.net.offline and loader.needs_network:
-        require_stored(loader.net, *loader.not_stored())
+        names = list(loader.missing(accept_provisional=True))
+        require_stored(loader.net, loader.count_text(len(names)), names)
     else:
         sync(loader, executor=executor, progress=progress)
     return loader.frames()
@@ -235,7 +236,7 @@ def _own_executor(loader: Loader[Any]) -> Executor:
 
 @dataclass(frozen=True)
 class ChunkReport:
-    """A chunk that ended: what is left to commit, the work it has reported, and its error."""
+    """A chunk that ended, with the items left to commit, the work reported, and the error."""
 
     items: list[CommitItem]
     progress: float
@@ -252,7 +253,7 @@ def _fetch_chunk(
     bar: Progress | None = None,
     stop: threading.Event | None = None,
 ) -> ChunkReport:
-    """Read one chunk and write its segments, in a thread or in a worker; what precedes an error is reported with it."""
+    """Read one chunk and write its segments, and report an error with what precedes it."""
     items: list[CommitItem] = []
     accept = commit or items.append
 

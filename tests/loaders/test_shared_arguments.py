@@ -140,7 +140,7 @@ def test_what_is_no_executor_is_refused_before_anything_is_fetched(tmp_path: Pat
 
 @pytest.mark.parametrize("name", STATE)
 def test_one_stream_of_pages_takes_no_executor(tmp_path: Path, pools: dict[str, Executor], name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name} takes no executor=, because its pages are one stream"):
+    with pytest.raises(UsageError, match=f"{name} does not accept executor=, because its pages are one stream"):
         STATE[name](connect(tmp_path), executor=pools["threads"])
 
 
