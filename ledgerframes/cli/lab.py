@@ -56,9 +56,9 @@ def shipped_notebooks() -> Path:
     UsageError
         If this installation has none.
     """
-    from ledgerframes.report import notebooks_folder
+    from ledgerframes.report import notebooks_dir
 
-    folder = notebooks_folder()
+    folder = notebooks_dir()
     if not any(folder.glob("*.ipynb")):
         raise UsageError("This installation has no notebooks. Run the command from a clone of the repository.")
     return folder

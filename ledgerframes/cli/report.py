@@ -83,13 +83,13 @@ def run(
     document = {
         "report": result.report,
         "key": result.key,
-        "folder": result.folder,
-        "index": result.index,
+        "directory": result.directory,
+        "page": result.page_path,
         "latest": result.latest,
-        "already": result.already,
+        "reused": result.reused,
         "run": result.run,
     }
-    call.show(document, str(result.index) if call.quiet else _text(document))
+    call.show(document, str(result.page_path) if call.quiet else _text(document))
 
 
 def duration(text: str) -> timedelta:
@@ -148,5 +148,5 @@ def _listed(reports: list[dict[str, Any]]) -> str:
 
 
 def _text(document: dict[str, Any]) -> str:
-    what = "was there already; nothing was done" if document["already"] else "is published"
-    return output.facts([("report", f"{document['report']} {what}"), ("page", document["index"]), ("latest", document["latest"])])
+    what = "was there already; nothing was done" if document["reused"] else "is published"
+    return output.facts([("report", f"{document['report']} {what}"), ("page", document["page"]), ("latest", document["latest"])])

@@ -199,7 +199,7 @@ def test_a_report_is_run_with_what_was_given(run: Run, tmp_path: Path, monkeypat
     assert (asked["name"], asked["during"], asked["min_coverage"]) == ("verdicts", "2026-11-08", 0.95)
     assert (asked["max_age"], asked["parameters"], asked["progress"]) == (timedelta(hours=36), {"top": "3"}, False)
     document = run(*arguments, "--json").document
-    assert (document["report"], document["index"], document["run"]) == ("verdicts", "r/key/index.html", {"rows": 1})
+    assert (document["report"], document["page"], document["run"]) == ("verdicts", "r/key/index.html", {"rows": 1})
     assert "is published" in run(*arguments).out
 
 
