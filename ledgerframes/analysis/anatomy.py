@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._figures import INTEGER, LABEL, TEXT, Figure, ResultColumn, cost, known_share
+from ledgerframes.analysis._figures import INTEGER, LABEL, RATE, SHARE, TEXT, Figure, ResultColumn, cost
 from ledgerframes.datasets import table
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -29,7 +29,7 @@ ANATOMY = Figure(
         ),
         cost("traffic_cost", "Cost of the envelope. Missing for other parts.", "Cumulative traffic cost"),
         ResultColumn("weight", INTEGER, "Weight of the activity record. Missing for other parts.", "bytes"),
-        known_share("cost", "transaction"),
+        ResultColumn("known_share", RATE, "1 if the cost of the transaction is known, 0 if not.", SHARE),
     ),
 )
 PARTS = ("node", "view", "envelope", "activity")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
+    from matplotlib.axis import Axis, XAxis, YAxis
     from matplotlib.container import BarContainer
 
 STYLE = Path(__file__).parent.parent / "ledgerframes.mplstyle"
@@ -165,13 +165,14 @@ def draw_message(ax: Axes, text: str) -> Axes:
 
 def known_share_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
     """Return the share of requests that the plot is made from, or an empty text if it is all of them."""
-    has_requests = frame["known_share"].notna()
-    requests = frame.loc[has_requests, "requests"] if "requests" in frame else has_requests[has_requests].astype(int)
-    if requests.sum() == 0:
+    shares = frame["known_share"].dropna()
+    if shares.empty or shares.min() == 1:
         return ""
-    known = float((frame.loc[has_requests, "known_share"] * requests).sum() / requests.sum())
-    percent = min(known * 100, 99.9)
-    return "" if known == 1 else f"{fact} known for {percent:.3g}% of requests"
+    if "requests" not in frame:  # the share of all cannot be computed from those of groups of unknown size
+        text = f"{min(shares.min() * 100, 99.9):.3g}% of requests"
+        return f"{fact} known for {text}" if shares.nunique() == 1 else f"{fact} known for at least {text} in each row"
+    requests = frame["requests"].loc[shares.index]
+    return f"{fact} known for {min((shares * requests).sum() / requests.sum() * 100, 99.9):.3g}% of requests"
 
 
 def omitted_note(omitted: int, shown: int = MAX_ROWS) -> str:
@@ -206,7 +207,7 @@ def template_label(template_name: object, choice: object, fallback: str = "no vi
 
 WITHOUT_TEMPLATE = {"reassignment": "reassignments", "transaction": "transaction without a tree"}
 LABELS: dict[str | None, Callable[..., str]] = {
-    "template": lambda *keys: template_label(*keys[-2:], fallback=WITHOUT_TEMPLATE.get(str(keys[0]), "no visible update")),
+    "template": lambda *keys: template_label(keys[-2], keys[-1], WITHOUT_TEMPLATE.get(str(keys[0]), "no visible update")),
     "view": lambda template_name, choice, view_id: f"{template_label(template_name, choice)}, view {view_id}",
     "hour": lambda hour: f"{hour:02d}:00",
     "day": lambda day: f"{day:%Y-%m-%d}",
@@ -218,7 +219,7 @@ LABELS: dict[str | None, Callable[..., str]] = {
 }
 
 
-def _view_count_label(number: object) -> str:
+def _view_count_label(number: Any) -> str:
     return "unknown" if pd.isna(number) else "1 view" if number == 1 else f"{number} views"
 
 
@@ -307,7 +308,7 @@ def hour_axis(ax: Axes) -> None:
     ax.set_xlabel("Hour of day (UTC)")
 
 
-def latency_axis(axis: Axis, quantity: str) -> None:
+def latency_axis(axis: XAxis | YAxis, quantity: str) -> None:
     """Show seconds on a logarithmic axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -400,6 +401,6 @@ def lines_over_time(ax: Axes, table: pd.DataFrame, frame: pd.DataFrame) -> str:
     for number, name in enumerate(shown):
         ax.plot(times, shown.iloc[:, number], color=color(number), marker="o", markersize=3, linewidth=1.2, label=name)
     ax.legend(loc="upper left", ncols=2)
-    ax.set_ylim(0, shown.max(axis=None) * 1.4 or 1)
+    ax.set_ylim(0, float(np.nanmax(shown.to_numpy(), initial=0)) * 1.4 or 1)
     period_axis(ax, frame)
     return omitted_note(len(table.columns) - MAX_LINES, MAX_LINES)

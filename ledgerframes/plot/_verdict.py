@@ -336,7 +336,8 @@ def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: c.ResultShape) -> A
         table = pd.DataFrame({name: _optional_seconds(frame[name]).to_numpy() for name in names})
     note = c.lines_over_time(ax, table, frame)
     c.latency_axis(ax.yaxis, shape.title("p50"))
-    ax.set_ylim(float(table.min(axis=None)) / 1.6, max(float(table.max(axis=None)), TIMEOUT_SECONDS) * 5)
+    seconds = table.to_numpy()
+    ax.set_ylim(float(np.nanmin(seconds)) / 1.6, max(float(np.nanmax(seconds)), TIMEOUT_SECONDS) * 5)
     ax.axhline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
     c.set_titles(ax, f"{title}, per {c.period_length(frame)}", note, c.known_share_note(frame, "Verdict"))
     return ax
@@ -348,7 +349,8 @@ def _seconds(durations: pd.Series) -> c.Numbers:
 
 
 def _optional_seconds(durations: pd.Series) -> pd.Series:
-    return durations.dt.total_seconds().clip(lower=MIN_SECONDS)
+    seconds: pd.Series = durations.dt.total_seconds().clip(lower=MIN_SECONDS)
+    return seconds
 
 
 def _curve(ordered: c.Numbers) -> tuple[c.Numbers, c.Numbers]:
