@@ -3,8 +3,8 @@
 import logging
 
 from ledgerframes import plot
-from ledgerframes.analysis import cost, reconcile, verdict, votes
-from ledgerframes.analysis.contracts import active_contracts_at
+from ledgerframes.analysis import contracts, cost, reconcile, verdict, votes
+from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import LedgerframesError
 from ledgerframes.frames import Frames
@@ -30,8 +30,9 @@ __all__ = [
     "Frames",
     "LedgerframesError",
     "Network",
-    "active_contracts_at",
+    "anatomy",
     "connect",
+    "contracts",
     "cost",
     "load_active_contracts",
     "load_activity",
