@@ -73,5 +73,5 @@ def not_installed(error: ModuleNotFoundError) -> UsageError | None:
 
 def as_document(error: LedgerframesError) -> dict[str, Any]:
     """An error as JSON shows it: its class, its sentence, its exit code, and the facts it carries."""
-    facts = {name: value for name, value in vars(error).items() if not name.startswith("_") and value not in ("", None, ())}
+    facts = {name: value for name, value in vars(error).items() if not name.startswith("_") and value not in ("", None, (), {})}
     return {"error": type(error).__name__, "message": str(error), "exit_code": exit_code(error), **facts}

@@ -127,7 +127,7 @@ def verify(
             "What a service did not give now, the next load or repair asks for; --forget also takes out what cannot be fetched "
             "again.",
             # A person has seen them all in the table above.
-            failed=tuple((str(each.segment.extent), _reason(each)) for each in undone) if call.as_json or call.quiet else (),
+            failures={str(each.segment.extent): _reason(each) for each in undone} if call.as_json or call.quiet else {},
         )
 
 
@@ -149,7 +149,7 @@ def _refuse(call: Call, findings: list[Finding]) -> None:
         f"{output.counted(len(findings), 'damaged file')} in the store, the first {first.path} ({first.problem}). "
         "`ledgerframes store verify --repair` fetches again what was in them.",
         path=first.path,
-        failed=tuple((finding.path, finding.problem) for finding in findings) if call.as_json else (),
+        failures={finding.path: finding.problem for finding in findings} if call.as_json else {},
     )
 
 

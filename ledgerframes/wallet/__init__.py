@@ -1,4 +1,4 @@
-"""Making transfer offers exactly once: contents checked, journalled, sent, and asked about until the outcome is known."""
+"""Transfer offers made exactly once: checked, recorded in a journal, sent, and resolved."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_damage_is_an_error_until_it_is_repaired(run: Run, net: Network) -> None
     assert "verify --repair" in ran.err
     document = run("store", "verify", "--quick", "--json").document
     assert (document["error"], document["exit_code"]) == ("IntegrityError", 1)
-    assert document["failed"] == [[f"traffic/{path.name}", "size differs"]]
+    assert document["failures"] == {f"traffic/{path.name}": "size differs"}
     repaired = run("store", "verify", "--repair", "--json")
     assert repaired.code == 0
     assert [each["outcome"] for each in repaired.document["repairs"]] == ["fetched again"]
@@ -135,7 +135,7 @@ def test_what_cannot_be_fetched_again_stays_an_error_until_it_is_forgotten(run: 
         assert "cannot be fetched again (only the latest state is served)" in ran.err
         assert ran.err.count("\n") == 1, "what the table shows is not shown again"
     document = run("store", "verify", "--repair", "--json").document
-    assert (document["error"], len(document["failed"])) == ("IntegrityError", 1)
+    assert (document["error"], len(document["failures"])) == ("IntegrityError", 1)
     assert run("store", "verify", "--forget").code == 2
     forgotten = run("store", "verify", "--repair", "--forget", "--json")
     assert (forgotten.code, forgotten.document["repairs"][0]["outcome"]) == (0, "forgotten")
