@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail({"error": "UsageError", "message": _usage(error), "exit_code": USAGE}, as_json)
     except LedgerframesError as error:
         _traceback_if_asked()
-        for name, reason in getattr(error, "failed", ()):
+        for name, reason in getattr(error, "failures", {}).items():
             output.write_error(f"{output.plain(name)}: {reason}")
         return _fail(as_document(error), as_json)
     except Exception as error:

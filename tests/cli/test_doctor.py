@@ -170,7 +170,7 @@ def test_ledger_and_wallet_are_asked_when_configured(served_apis: tuple[Sandbox,
     good = run("--profile", "local", "doctor")
     assert good.code == 0, good.out
     assert f"offsets after 0 through {box.ledger.end():,}" in good.out
-    assert "Answers to the token" in good.out
+    assert "The token is accepted" in good.out
     assert box.token not in good.out + good.err
     Path("ledgerframes.toml").write_text(section + f'token = "{box.expired_token}"\n')
     bad = run("--profile", "local", "doctor")
