@@ -66,7 +66,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> str:
-    if name == "__version__":  # read from the installed package only when needed, because that takes time
+    if name == "__version__":  # read only when needed, because that is slow
         return installed_version()
     raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
 

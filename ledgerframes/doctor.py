@@ -1,4 +1,4 @@
-"""Checks of configuration, software, store and services, each with a next step; nothing is printed."""
+"""Checks of configuration, software, store and services, each with a next step."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting in use, with its origin; a secret is not shown."""
+    """One setting in use with its origin, and without its value if it is a secret."""
 
     name: str
     value: str
@@ -113,7 +113,7 @@ def _format(name: str, value: Any) -> str:
     if name == "token":
         return SECRET if value else ""
     if name.endswith("_url"):
-        # The query is left out, because it may contain a key.
+        # The query is omitted, because it may contain a key.
         return ", ".join(f"{parts.scheme}://{host_of(url)}{parts.path}" for url in value if (parts := urlsplit(url)))
     if name == "vocabulary":
         return f"coin={value.coin}, lang={value.lang}"
@@ -144,17 +144,17 @@ def check_software() -> list[Check]:
 
 
 def check_store(net: Network) -> list[Check]:
-    """Check that the store can be read and written, and its free space, without leaving anything behind."""
+    """Check that the store can be read and written, and its free space."""
     directory = net.store.location.local
     return [_catalog(net), _object_store(net.store.location) if directory is None else _writable(directory)]
 
 
 def _catalog(net: Network) -> Check:
     try:
-        stored = net.store.migrations() or net.store.participant()
+        content = net.store.migrations() or net.store.participant()
     except StoreError as error:
         return _failure("store", "catalog", error)
-    return Check("store", "catalog", "ok", "Readable." if stored else "The store is empty.")
+    return Check("store", "catalog", "ok", "Readable." if content else "The store is empty.")
 
 
 def _object_store(location: Location) -> Check:
@@ -169,7 +169,7 @@ def _object_store(location: Location) -> Check:
 
 
 def _writable(directory: Path) -> Check:
-    """Check the directory or its nearest existing parent, because the first write creates the store's directory."""
+    """Check the directory, or its nearest parent if no write has created it yet."""
     existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     try:
         with tempfile.NamedTemporaryFile(dir=existing, prefix=".ledgerframes-doctor-"):
@@ -187,7 +187,7 @@ def _writable(directory: Path) -> Check:
 
 
 def check_services(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
-    """Check each host of the history API: reachable, ready, alive, version, clock, and one event.
+    """Check each host of the history API, its clock, its version and its list of events.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def _listing(host: str, net: Network) -> Check:
 
 
 def check_ledger_and_wallet(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
-    """Check the configured participant and wallet with small requests, which also checks the token.
+    """Check the configured participant, wallet and token with small requests.
 
     Parameters
     ----------

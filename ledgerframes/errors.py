@@ -14,7 +14,7 @@ LedgerframesError
 │   ├─ ServiceUnavailableError       502, 503, 504
 │   ├─ InternalServerError           any other 5xx
 │   └─ LedgerError                   an error of the ledger API, also of the class in parentheses
-│       ├─ InvalidRequestError       invalid whatever the ledger contains (BadRequestError)
+│       ├─ InvalidRequestError       invalid in any state of the ledger (BadRequestError)
 │       │   ├─ InvalidOffsetError    an offset below the minimum
 │       │   └─ InvalidPageTokenError  a page token of another request or participant
 │       ├─ InvalidLedgerStateError   not possible in the ledger's current state (BadRequestError)
@@ -129,7 +129,7 @@ class ServiceError(LedgerframesError):
     detail : str
         The service's reason, shortened.
     retry_after : float or None
-        Seconds to wait before the next attempt, if the service says so.
+        Seconds to wait before the next attempt, if the service sets them.
     retryable : bool
         Whether the same request may succeed a little later.
     """
@@ -146,47 +146,47 @@ class ServiceError(LedgerframesError):
 
 
 class BadRequestError(ServiceError):
-    """400: the service does not accept the request."""
+    """Status 400, because the service does not accept the request."""
 
 
 class AuthenticationError(ServiceError):
-    """401: the token is missing, wrong or expired."""
+    """Status 401, because the token is missing, wrong or expired."""
 
 
 class PermissionDeniedError(ServiceError):
-    """403: the token does not allow this."""
+    """Status 403, because the token does not allow this."""
 
 
 class NotFoundError(ServiceError):
-    """404: the object does not exist, or is not visible to the caller."""
+    """Status 404, because the object does not exist, or is not visible to the caller."""
 
 
 class ConflictError(ServiceError):
-    """409: the state of the service does not allow this."""
+    """Status 409, because the state of the service does not allow this."""
 
 
 class BusyError(ServiceError):
-    """429: the service accepts fewer requests."""
+    """Status 429, because the service accepts fewer requests."""
 
     retryable = True
 
 
 class ServiceUnavailableError(ServiceError):
-    """502, 503, 504: the service is not available now."""
+    """Status 502, 503 or 504, because the service is not available now."""
 
     retryable = True
 
 
 class InternalServerError(ServiceError):
-    """Any other 5xx: the service failed."""
+    """Any other status 5xx, because the service failed."""
 
     retryable = True
 
 
 class LedgerError(ServiceError):
-    """The ledger API returned one of its own errors; branch on the class, or on :attr:`code`.
+    """The ledger API returned an error with a code.
 
-    The HTTP status says little: pruned, after the end and a wrong page token are all 400 (docs/facts.md#ledger-errors).
+    Branch on the class or on :attr:`code`, because the HTTP status is often 400 (docs/facts.md#ledger-errors).
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class LedgerError(ServiceError):
     correlation_id, trace_id : str or None
         Ids of the request in the participant's log.
     definite_answer : bool or None
-        Whether a submission has certainly failed; None if the ledger does not say.
+        Whether a submission has certainly failed; None if that is open.
     """
 
     code: str = ""
@@ -212,7 +212,7 @@ class LedgerError(ServiceError):
 
 
 class InvalidRequestError(LedgerError, BadRequestError):
-    """The request is invalid, whatever the ledger contains."""
+    """The request is invalid in any state of the ledger."""
 
 
 class InvalidOffsetError(InvalidRequestError):
@@ -243,7 +243,7 @@ class OffsetAfterEndError(InvalidLedgerStateError):
 
 
 class TooManyElementsError(LedgerError, BadRequestError):
-    """413: a list operation has more elements than it may return, 200 unless the operator raised the limit."""
+    """Status 413, because a list has more elements than its limit, 200 by default."""
 
 
 class LedgerNotFoundError(LedgerError, NotFoundError):
@@ -255,7 +255,7 @@ class UpdateNotFoundError(LedgerNotFoundError):
 
 
 class ContractNotFoundError(LedgerNotFoundError):
-    """No contract has this id, or none that is visible; after archival it may have been pruned."""
+    """No contract has this id, or none that is visible and not pruned."""
 
 
 class UnknownTemplateError(LedgerNotFoundError):
@@ -280,15 +280,15 @@ class AlreadyExistsError(LedgerError, ConflictError):
 
 
 class OverloadedError(LedgerError, BusyError):
-    """The participant is overloaded, with 409 on the wire instead of 429 (docs/facts.md#overload-is-409)."""
+    """The participant is overloaded, with status 409 (docs/facts.md#overload-is-409)."""
 
 
 class LedgerAuthenticationError(LedgerError, AuthenticationError):
-    """The ledger does not accept the token, and withholds the reason (docs/facts.md#redacted-errors)."""
+    """The ledger does not accept the token (docs/facts.md#redacted-errors)."""
 
 
 class LedgerPermissionDeniedError(LedgerError, PermissionDeniedError):
-    """The token's user needs another right, which the ledger withholds (docs/facts.md#redacted-errors)."""
+    """The token's user needs another right (docs/facts.md#redacted-errors)."""
 
 
 class LedgerUnavailableError(LedgerError, ServiceUnavailableError):
@@ -362,7 +362,7 @@ class CoverageError(LedgerframesError):
 
 
 class OfferUnresolvedError(LedgerframesError):
-    """A transfer offer was not made, or its outcome is unknown; the cause says why.
+    """A transfer offer was not made, or its outcome is unknown.
 
     Attributes
     ----------
@@ -389,8 +389,8 @@ class WorkerError(LedgerframesError):
 
 
 class ReportError(LedgerframesError):
-    """A report's notebook failed; the message contains the cell's error."""
+    """A report's notebook failed, with the cell's error in the message."""
 
 
 class UsageError(LedgerframesError, ValueError):
-    """The call cannot work, such as since= after until=, an unknown table, or a time without a time zone."""
+    """The call cannot work, such as one with an unknown table or a time without a time zone."""

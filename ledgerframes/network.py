@@ -1,4 +1,4 @@
-"""Networks: the APIs, the vocabulary and the store of one network, made by connect()."""
+"""Networks, each with its APIs, its vocabulary and its store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Network", "connect"]
 
 
 class Network:
-    """One network, with clients of its APIs and its store; returned by :func:`connect`.
+    """One network, with clients of its APIs and its store, as :func:`connect` returns it.
 
     Attributes
     ----------
@@ -62,18 +62,18 @@ class Network:
 
     @property
     def in_process(self) -> bool:
-        """Whether the network runs in this process, as the embedded sandbox does."""
+        """True if the network runs in this process, as the embedded sandbox does."""
         return self._transport is not None
 
     def __reduce__(self) -> tuple[Callable[..., Network], tuple[object, ...]]:
-        """Return the recipe for workers in other processes, without tokens, which the history does not need."""
+        """Return the recipe for workers in other processes, without tokens."""
         if self._transport is not None and self._origin is None:
             raise UsageError("executor= cannot be combined with transport=: a custom transport cannot be pickled.")
         settings = _without_token(self.settings)
         return _network_in_worker, (pickle.dumps((settings, self.offline, self._origin)),)
 
     def now(self) -> datetime:
-        """Return the current time, or the end of the sandbox's world; date words are relative to it."""
+        """Return the current time, or the end of the sandbox's world."""
         return self._clock() if self._clock else datetime.now(UTC)
 
     @functools.cached_property
@@ -108,7 +108,7 @@ class Network:
 
     @functools.cached_property
     def wallet(self) -> OffersWallet:
-        """Client of the wallet API, with a method per operation, and transfer offers made exactly once.
+        """Client of the wallet API, with a method per operation and exactly-once transfer offers.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Network:
         return OffersWallet(transport, Journal(self.local_dir), self.now, token)
 
     def _urls(self, name: str) -> tuple[str, ...]:
-        """Return the URLs of an API, or raise the error that says why there can be no client."""
+        """Return the URLs of an API, or raise an error if there are none."""
         if self.offline:
             raise CoverageError(
                 f"{self.name} is offline, so no request is sent. Reconnect without offline=True, or use what is in the store."
@@ -143,7 +143,7 @@ class Network:
 
     @property
     def local_dir(self) -> Path:
-        """Directory of the files that must be on this machine: the store's, or the user's if the store is a bucket."""
+        """Directory of the files that must be on this machine."""
         from ledgerframes.settings import local_dir
 
         return self.store.location.local or local_dir() / "local" / self.name
@@ -155,7 +155,7 @@ class Network:
         return sum(client.transport.request_count for client in clients)
 
     def close(self) -> None:
-        """Close the connections; the next request opens new ones."""
+        """Close the connections, which the next request opens again."""
         for api in ("history", "ledger", "wallet"):
             if client := self.__dict__.pop(api, None):
                 client.transport.close()
@@ -196,7 +196,7 @@ def connect(
     faults: Faults | None = None,
     **overrides: Any,
 ) -> Network:
-    """Return a network; nothing is sent or written yet.
+    """Return a network, without sending or writing anything.
 
     Parameters
     ----------

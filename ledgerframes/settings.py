@@ -1,4 +1,4 @@
-"""Settings of a network: its hosts, its vocabulary, its store, and the limits of requests.
+"""Settings of a network, from keywords, environment, profiles and defaults.
 
 Precedence, in one place (:func:`setting_layers`): keyword, environment variable, profile in ``ledgerframes.toml``, default.
 """
@@ -86,7 +86,7 @@ class SandboxShape(BaseModel):
     Attributes
     ----------
     seed : int
-        Seed of the world; the same seed gives the same bytes.
+        Seed of the world; the same seed returns the same bytes.
     events : int
         Number of events in the world.
     days : int
@@ -221,7 +221,7 @@ def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | Non
 
 
 def setting_layers(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-    """Return the settings by their origin, the highest precedence first; defaults are not included.
+    """Return the settings by their origin without defaults, the highest precedence first.
 
     Raises
     ------
@@ -250,12 +250,12 @@ def profile_name(profile: object = None) -> str:
 
 
 def local_dir() -> Path:
-    """Return the directory of this user's data: the default store, and what must stay on this machine."""
+    """Return the directory of this user's data, such as the default store."""
     return Path(platformdirs.user_data_path("ledgerframes"))
 
 
 def profiles() -> dict[str, dict[str, Any]]:
-    """Return the profiles of ``ledgerframes.toml``; the current directory's file replaces the user's sections."""
+    """Return the profiles, where the current directory's file replaces the user's sections."""
     merged: dict[str, dict[str, Any]] = {}
     for directory in (user_config_dir(), Path.cwd()):
         path = directory / FILE_NAME

@@ -1,4 +1,4 @@
-"""The bulk storage of the history API: lists, digests, and downloads that resume after a failure."""
+"""Operations on the history API's bulk storage, with downloads that resume after failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE = 206, 416
 
 @dataclass(frozen=True)
 class Download:
-    """A downloaded object: its size, the hexadecimal SHA-256 of its bytes, and the host it came from."""
+    """Size, hexadecimal SHA-256 and host of a downloaded object."""
 
     bytes: int
     sha256: str
@@ -33,7 +33,7 @@ class Download:
 
 
 class BulkClient(Client):
-    """Operations on bulk objects, which are pre-alpha, so not every network has them (docs/facts.md#bulk-storage)."""
+    """Operations on bulk objects, which not every network has (docs/facts.md#bulk-storage)."""
 
     api = "history"
 
@@ -61,7 +61,7 @@ class BulkClient(Client):
 
     @operation("GET /v0/history/bulk/acs", returns=ActiveContractsListing, since="0.5.16")
     def bulk_active_contracts(self, at_or_before: datetime | None = None) -> Request:
-        """List the bulk objects of the newest snapshot of the active contracts, at a given time or before.
+        """List the bulk objects of the newest ACS snapshot, at a time or before it.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class BulkClient(Client):
         read_only=True,
     )
     def bulk_checksums(self, object_keys: list[str]) -> Request:
-        """Return the digests of bulk objects in the same order, as base64 of the SHA-256 of the stored bytes.
+        """Return the digests of bulk objects in the same order, as SHA-256 in base64.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class _ObjectDownload:
         self._bytes, self._etag, self._digest = 0, "", hashlib.sha256()
 
     def run(self) -> Download:
-        """Fetch until the object is complete; only attempts without progress count as failures."""
+        """Fetch until the object is complete, counting only attempts without progress as failures."""
         while True:
             before = self._bytes
             try:
@@ -206,7 +206,7 @@ def _retry_delay(error: Exception) -> bool | float:
 
 
 def _has_other_object(error: Exception) -> bool:
-    """Return whether the rest does not exist, because the object is not the one of the earlier attempt."""
+    """Return whether the object changed since the earlier attempt, so that its rest does not exist."""
     return isinstance(error, ServiceError) and error.status == RANGE_NOT_SATISFIABLE
 
 

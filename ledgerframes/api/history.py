@@ -1,4 +1,4 @@
-"""The history API: one method per operation."""
+"""The client of the history API, with a method per operation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_PAGE_SIZE = 1000
 
 @dataclass(frozen=True)
 class Cursor:
-    """A position in the history; a page holds what is strictly after it (docs/facts.md#history-paging)."""
+    """A position in the history, after which a page starts (docs/facts.md#history-paging)."""
 
     migration_id: int
     record_time: datetime
@@ -39,12 +39,12 @@ class Cursor:
 
 
 def wire_time(time: datetime) -> str:
-    """Return a time as the history API writes record times, always with six digits of a second."""
+    """Return a time as the history API writes record times, with six digits of a second."""
     return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
 class History(HealthClient, BulkClient):
-    """Client of the history API; every call sends a request, and nothing is cached.
+    """Client of the history API, which sends a request at every call and caches nothing.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class History(HealthClient, BulkClient):
     def events_page(
         self, after: Cursor | None = None, *, page_size: int = MAX_PAGE_SIZE, value_encoding: ValueEncoding = "compact_json"
     ) -> Request:
-        """Fetch a page of events without decoding it, for :meth:`decode_events`; see :meth:`events`."""
+        """Fetch a page of :meth:`events` without decoding it, for :meth:`decode_events`."""
         return self._page_request(after, page_size, value_encoding)
 
     @staticmethod
@@ -182,7 +182,7 @@ class History(HealthClient, BulkClient):
         return Request(body={name: value for name, value in cached.items() if value is not None})
 
     def price_votes(self) -> list[Contract]:
-        """List the latest votes on the coin price, one contract per voter (docs/facts.md#name-rules-and-price-votes)."""
+        """List the latest votes on the coin price, one contract per voter."""
         response = self._price_votes()
         key = f"{self._coin}_price_votes"
         members = response.decode(dict[str, msgspec.Raw])

@@ -1,4 +1,4 @@
-"""The ledger API of a participant: one method per operation."""
+"""The client of a participant's ledger API, with a method per operation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Ledger"]
 
 
 class Ledger(LedgerUpdates, LedgerCommands, LedgerState, LedgerUsers):
-    """Client of one participant's ledger API; every call sends a request, and nothing is cached.
+    """Client of one participant's ledger API.
 
-    Operations that only read are retried, on the next host too; operations with an effect are sent once. Several hosts
+    Every call sends a request, and nothing is cached. Operations that only read are retried, on the next host too; operations with an effect are sent once. Several hosts
     must be replicas of one participant, because offsets and page tokens mean nothing to another
     (docs/facts.md#page-token-binding and docs/facts.md#offsets-per-participant).
 

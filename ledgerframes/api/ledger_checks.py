@@ -1,4 +1,4 @@
-"""Checks of ledger requests before they are sent, because the ledger ignores a misspelt member.
+"""Checks of ledger requests, because the ledger ignores misspelt members.
 
 See docs/facts.md#misspelt-filters.
 """
@@ -46,11 +46,11 @@ def require_page_request(request: Mapping[str, Any]) -> dict[str, Any]:
     members = {name: value for name, value in request.items() if value is not None}
     _require_members(members, dict.fromkeys(PAGE_MEMBERS), "the request")
     require_filter(members.get("updateFormat"), "updateFormat")
-    begin = require_offset(members.get("beginOffsetExclusive", 0), "beginOffsetExclusive")
+    start = require_offset(members.get("beginOffsetExclusive", 0), "beginOffsetExclusive")
     if "endOffsetInclusive" in members:
         end = require_offset(members["endOffsetInclusive"], "endOffsetInclusive", minimum=1)
-        if end < begin:
-            raise UsageError(f"endOffsetInclusive= must be at least beginOffsetExclusive={begin}, got {end}.")
+        if end < start:
+            raise UsageError(f"endOffsetInclusive= must be at least beginOffsetExclusive={start}, got {end}.")
     require_page_size(members.get("maxPageSize"), "maxPageSize")
     return members
 
@@ -76,7 +76,7 @@ def require_text(value: object, name: str) -> str:
 
 
 def require_filter(value: object, name: str) -> Any:
-    """Return an UpdateFormat, an EventFormat or the JSON of one, or raise UsageError if a member is unknown."""
+    """Return a filter or its JSON, or raise UsageError if a member is unknown."""
     if isinstance(value, UpdateFormat | EventFormat):
         return value
     if not isinstance(value, Mapping):
@@ -87,7 +87,7 @@ def require_filter(value: object, name: str) -> Any:
 
 
 def _require_members(content: Any, shape: Any, path: str) -> None:
-    """Raise UsageError for an unknown member; wrong types are left to the ledger, which names them."""
+    """Raise UsageError for an unknown member, and leave wrong types to the ledger."""
     if isinstance(shape, list) and isinstance(content, list):
         for index, item in enumerate(content):
             _require_members(item, shape[0], f"{path}[{index}]")

@@ -1,4 +1,4 @@
-"""The base of the ledger API's client: filters in bodies, deprecation warnings, and operations that a version lacks."""
+"""The base of the ledger API's client, with deprecation warnings and version checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Page(Protocol):
 
     @property
     def next_page_token(self) -> str | None:
-        """Token of the next page; empty on the last (docs/facts.md#page-token-end)."""
+        """Token of the next page, or empty on the last page (docs/facts.md#page-token-end)."""
 
 
 PageT = TypeVar("PageT", bound=Page)

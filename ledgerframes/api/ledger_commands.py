@@ -1,4 +1,4 @@
-"""The ledger API's operations on commands and packages; bodies are passed on as they are."""
+"""The ledger API's operations on commands and packages."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class LedgerCommands(LedgerClient):
         Raises
         ------
         LedgerError
-            If the command failed. ``definite_answer`` is True if it certainly had no effect; the completion always tells.
+            If the command failed. ``definite_answer`` is True if it certainly had no effect.
         """
         return Request(body=commands)
 
     @operation("POST /v2/commands/submit-and-wait-for-transaction", since="3.4", changed="3.5")
     def submit_and_wait_for_transaction(self, request: Json) -> Request:
-        """Submit ``commands``, optionally with a ``transactionFormat``, and wait for the ``transaction``."""
+        """Submit ``commands`` with an optional ``transactionFormat``, and wait for the result."""
         return Request(body=request)
 
     @operation("POST /v2/commands/submit-and-wait-for-reassignment", since="3.4", changed="3.5")
     def submit_and_wait_for_reassignment(self, request: Json) -> Request:
-        """Submit ``reassignmentCommands``, optionally with an ``eventFormat``, and wait for the ``reassignment``."""
+        """Submit ``reassignmentCommands`` with an optional ``eventFormat``, and wait for the result."""
         return Request(body=request)
 
     @operation(
@@ -128,7 +128,7 @@ class LedgerCommands(LedgerClient):
 
     @operation("POST /v2/dars/validate", read_only=True)
     def validate_dar(self, dar: bytes, *, synchronizer_id: str | None = None) -> Request:
-        """Check a DAR, and its upgrades of the packages vetted on a synchronizer, without uploading it."""
+        """Check a DAR and its upgrades of vetted packages, without uploading it."""
         return _dar_request(dar, synchronizerId=synchronizer_id)
 
     @operation("POST /v2/packages", deprecated="upload_dar")
@@ -169,7 +169,7 @@ class LedgerCommands(LedgerClient):
     def vetted_packages(
         self, *, page_size: int | None = None, package_filter: Json | None = None, topology_filter: Json | None = None
     ) -> Iterator[VettedPackages]:
-        """Iterate over all vetted packages, fetching page after page; see :meth:`vetted_packages_page`."""
+        """Iterate over all vetted packages, page by page as in :meth:`vetted_packages_page`."""
 
         def fetch(token: str | None) -> VettedPackagesPage:
             return self.vetted_packages_page(

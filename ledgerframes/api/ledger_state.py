@@ -1,4 +1,4 @@
-"""The ledger API's operations on the state of a participant: its offsets, synchronizers and parties."""
+"""The ledger API's operations on a participant's offsets, synchronizers and parties."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LedgerState(LedgerClient):
 
     @operation("GET /v2/parties/participant-id", returns=ParticipantId, unwrap=lambda body: body.participant_id)
     def participant_id(self) -> Request:
-        """Return the participant's id, to which its offsets belong (docs/facts.md#offsets-per-participant)."""
+        """Return the id of the participant (docs/facts.md#offsets-per-participant)."""
         return Request()
 
     @operation(
@@ -70,7 +70,7 @@ class LedgerState(LedgerClient):
         filter_party: str | None = None,
         identity_provider_id: str | None = None,
     ) -> Request:
-        """Return a page of the parties that the participant knows; see :meth:`parties`.
+        """Return a page of the parties that the participant knows.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class LedgerState(LedgerClient):
     def parties(
         self, *, page_size: int | None = None, filter_party: str | None = None, identity_provider_id: str | None = None
     ) -> Iterator[PartyDetails]:
-        """Iterate over all parties that the participant knows, fetching page after page; see :meth:`parties_page`."""
+        """Iterate over all parties that the participant knows, as in :meth:`parties_page`."""
 
         def fetch(token: str | None) -> PartiesPage:
             return self.parties_page(
@@ -109,7 +109,7 @@ class LedgerState(LedgerClient):
 
     @operation("GET /v2/parties/{party}", returns=PartiesPage, unwrap=lambda page: page.party_details or [])
     def party(self, party: str) -> Request:
-        """Return the details of a party, or an empty list if the participant does not know the party."""
+        """Return the details of a party, or an empty list if the party is unknown."""
         return Request(path={"party": party})
 
     @operation("POST /v2/parties")

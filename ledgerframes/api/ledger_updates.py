@@ -116,7 +116,7 @@ class LedgerUpdates(LedgerClient):
 
     @operation("POST /v2/updates/update-by-offset", returns=Response, read_only=True)
     def update_by_offset(self, offset: int, update_format: UpdateFilter) -> Request:
-        """Look up one update by its offset, without decoding it; see :meth:`update_by_id`."""
+        """Look up one update by its offset, as in :meth:`update_by_id`."""
         return Request(
             body={
                 "offset": require_offset(offset, "offset", minimum=1),
@@ -148,12 +148,12 @@ class LedgerUpdates(LedgerClient):
 
     @operation("GET /v2/updates/transaction-tree-by-offset/{offset}", deprecated="update_by_offset")
     def transaction_tree_by_offset(self, offset: int, *, parties: str | Sequence[str] = ()) -> Request:
-        """Look up one transaction tree by its offset, as the given parties see it."""
+        """Look up one transaction tree by its offset, as parties see it."""
         return Request(path={"offset": offset}, query={"parties": parties})
 
     @operation("GET /v2/updates/transaction-tree-by-id/{update-id}", deprecated="update_by_id")
     def transaction_tree_by_id(self, update_id: str, *, parties: str | Sequence[str] = ()) -> Request:
-        """Look up one transaction tree by its id, as the given parties see it."""
+        """Look up one transaction tree by its id, as parties see it."""
         return Request(path={"update_id": update_id}, query={"parties": parties})
 
     # -- completions --------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ class LedgerUpdates(LedgerClient):
 
     @staticmethod
     def decode_active_contracts(response: Response) -> ActiveContractsPage:
-        """Return the offset and the next token of a page; its contracts stay a JSON array."""
+        """Return the offset, the next token and the contracts of a page, the latter as JSON."""
         return response.decode(ActiveContractsPage)
 
     @operation("GET /v2/state/active-contracts-page", since="3.5", deprecated="active_contracts_page")
@@ -278,7 +278,7 @@ class LedgerUpdates(LedgerClient):
     def active_contracts(
         self, event_format: EventFilter, *, active_at_offset: int, limit: int | None = None, idle_ms: int | None = None
     ) -> Request:
-        """List the contracts active at an offset as an undecoded JSON array, for ledger APIs before 3.5.
+        """List the contracts active at an offset, for ledger APIs before 3.5.
 
         Raises
         ------
@@ -294,7 +294,9 @@ class LedgerUpdates(LedgerClient):
 
     @operation("POST /v2/events/events-by-contract-id", returns=Response, since="3.4", changed="3.5", read_only=True)
     def events_by_contract_id(self, contract_id: str, event_format: EventFilter) -> Request:
-        """Look up the create and the consuming exercise of a contract, for :meth:`decode_contract_events`.
+        """Look up the create and the consuming exercise of a contract.
+
+        :meth:`decode_contract_events` decodes the response.
 
         Raises
         ------

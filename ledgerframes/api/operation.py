@@ -1,6 +1,6 @@
-"""Operations of the APIs, each declared once: a method builds the request, its decorator sends it.
+"""Declarations of operations, whose methods build requests and whose decorators send them.
 
-::
+An operation is declared once::
 
     class Ledger(Client):
         api = "ledger"
@@ -58,7 +58,7 @@ C = TypeVar("C", bound="Client")
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation: a method and a path of one API.
+    """One operation of an API.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ def _first_line(function: Callable[..., Any]) -> str:
 
 
 class Facts(TypedDict, total=False):
-    """Optional facts of a declaration: attributes of :class:`Operation`."""
+    """Optional attributes of an :class:`Operation`."""
 
     name: str
     since: str
@@ -293,7 +293,7 @@ class Client:
         self.transport = transport
 
     def send(self, operation: Operation, request: Request) -> Response:
-        """Send a request of an operation, and again after a transient failure if the operation only reads."""
+        """Send a request of an operation, with retries if the operation only reads."""
         query = {name: _query_value(value) for name, value in request.query.items() if value is not None}
         retry = operation.read_only and not isinstance(request.body, bytes) if request.retry is None else request.retry
         return self.transport.request(
@@ -329,7 +329,7 @@ def path_segment(value: object, name: str) -> str:
     Raises
     ------
     UsageError
-        If no segment can hold the value.
+        If no segment can contain the value.
     """
     if not isinstance(value, str | int) or str(value) in ("", ".", ".."):
         raise UsageError(f"{name}= must be text that a URL path can contain, got {value!r}.")

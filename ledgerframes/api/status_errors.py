@@ -66,6 +66,6 @@ def _detail(body: bytes) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of the Retry-After header; a date is ignored in favor of the usual delays."""
+    """Return the seconds of the Retry-After header, or None for a date or no header."""
     text = headers.get("Retry-After", "")
     return float(text) if text.isdecimal() else None

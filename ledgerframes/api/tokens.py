@@ -1,6 +1,6 @@
 """Bearer tokens, read before each request and never shown, logged or part of an error.
 
-The ledger API names a second scheme besides the bearer token, ``apiKeyAuth``: the same JWT in the header
+The ledger API has another scheme, ``apiKeyAuth``, with the same JWT in the header
 ``Sec-WebSocket-Protocol``, for the WebSockets of browsers (docs/facts.md#authentication). Plain HTTP operations do not
 read that header, so the bearer scheme is used.
 """
@@ -33,7 +33,7 @@ MAX_LENGTH = 64 * 1024
 
 
 def token_source(settings: Settings) -> TokenSource:
-    """Return the function that reads a profile's token, so that a renewed token is used at once.
+    """Return a function that reads a profile's token.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def token_source(settings: Settings) -> TokenSource:
 
 
 def token_expiry(token: str | None) -> datetime | None:
-    """Return the expiry of a JWT in UTC, or None for any other token; signatures are not checked."""
+    """Return the expiry of a JWT in UTC without checking its signature, or None."""
     try:
         return datetime.fromtimestamp(float(_claims(token)["exp"]), UTC)
     except (ValueError, KeyError, TypeError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""The transport: timeouts, retries, a request rate, failover to the next host, and errors with a next step."""
+"""HTTP requests with timeouts, retries, a request rate and failover to the next host."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ErrorFactory = Callable[[int, bytes, Mapping[str, str], str, str], ServiceError]
 
 def in_process(app: Any) -> BaseTransport:
     """Return a transport that calls a WSGI app instead of the network."""
-    import httpx  # here and below only when it is needed: it takes as long to import as half of pandas
+    import httpx  # here and below only when needed, because the import is half as slow as that of pandas
 
     return httpx.WSGITransport(app=app)
 
@@ -83,7 +83,7 @@ class Response:
 
 @dataclass(frozen=True)
 class HostStatus:
-    """The response of one host to one request, whatever its status."""
+    """The response of one host to one request, with a good or a bad status."""
 
     status: int
     body: bytes
@@ -165,7 +165,7 @@ class Transport:
             A mapping is sent as JSON, bytes as they are.
         retry : bool
             Repeat after a transient failure, then try the next host. Without it, the request is sent once to the
-            first host, and an error leaves open whether the request took effect.
+            first host, and its outcome is unknown after an error.
         endpoint : str
             HTTP method and path of the operation, for errors; by default those of the request.
 
@@ -207,7 +207,7 @@ class Transport:
             yield response
 
     def status(self, url: str, path: str) -> HostStatus:
-        """Send one GET to one host and return the response, whatever its status."""
+        """Send one GET to one host, and return the response with a good or a bad status."""
         raw = self._send_once(url, "GET", path, {})
         return HostStatus(raw.status, raw.body, raw.headers.get("Date", ""))
 
@@ -242,7 +242,7 @@ class Transport:
     def _open(
         self, url: str, method: str, path: str, headers: Mapping[str, str] = MappingProxyType({}), **content: Any
     ) -> Iterator[httpx.Response]:
-        """Send one request; the caller reads the body."""
+        """Send one request, whose response body the caller reads."""
         with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
             self._rate_limiter.acquire()
             self.request_count += 1
@@ -298,7 +298,7 @@ def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
             follow_redirects=False,
         )
     except (ValueError, httpx.InvalidURL):
-        # The message of httpx is left out: it quotes parts of the address, which may be the password.
+        # The message of httpx is omitted, because it quotes parts of the address, which may be the password.
         raise UsageError(f"Cannot use the proxy of this environment: invalid address. Check {', '.join(PROXIES)}.") from None
     except ImportError as error:
         raise UsageError(f"Cannot use the proxy of this environment: {_one_line(error)} Check {', '.join(PROXIES)}.") from None
@@ -306,7 +306,7 @@ def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
 
 @functools.cache
 def _ssl_context(file: str | None, directory: str | None) -> ssl.SSLContext:
-    """Return the context for the environment's certificates, cached because loading takes longer than a request."""
+    """Return the environment's certificates, cached because loading is slower than a request."""
     import httpx
 
     try:
@@ -337,7 +337,7 @@ def retry_policy(attempts: int, on: Callable[[Exception], bool | float]) -> Iter
 
 
 def retry_delay(error: Exception) -> bool | float:
-    """Return whether an error is retried, or after how many seconds if the service says so."""
+    """Return whether an error is retried, or after how many seconds if the service sets them."""
     if isinstance(error, ServiceError):
         return min(error.retry_after, MAX_DELAY) if error.retryable and error.retry_after is not None else error.retryable
     return isinstance(error, TransportError)
@@ -373,11 +373,11 @@ def host_of(url: str) -> str:
 
 
 def _body(response: httpx.Response) -> bytes:
-    """Return the complete body; its length is checked here, because not every transport checks it."""
+    """Return the complete body, whose length not every transport checks."""
     is_encoded = "Content-Encoding" in response.headers
     if response.is_stream_consumed:
         body = response.content
-    else:  # read() takes 1.5 times as long, and keeps the body in a reference cycle
+    else:  # read() is slower by half, and keeps the body in a reference cycle
         body = b"".join(response.iter_bytes() if is_encoded else response.iter_raw())
     length = response.headers.get("Content-Length", "")
     if not is_encoded and length.isdecimal() and len(body) < int(length):

@@ -25,7 +25,7 @@ PARTY = re.compile(r"[A-Za-z0-9:_\- ]{1,255}")  # the characters that a party id
 
 @dataclass(frozen=True)
 class EventFormat:
-    """A filter of contracts and their events, returned by :func:`event_format` and printed as its JSON.
+    """A filter of contracts and their events, returned by :func:`event_format`.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def update_format(
     topology: bool | Sequence[str] = True,
     verbose: bool = True,
 ) -> UpdateFormat:
-    """Return a filter of updates, whose ``print`` shows the JSON that is sent (docs/facts.md#filters).
+    """Return a filter of updates, which prints as its JSON (docs/facts.md#filters).
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _as_list(names: Sequence[str], name: str) -> list[str]:
 
 
 def _type_name(text: str, name: str) -> str:
-    """Return a template or interface name as on the wire, with a package name and a leading ``#``."""
+    """Return a template or interface name as on the wire, with a leading ``#``."""
     package, _, rest = text.removeprefix("#").partition(":") if isinstance(text, str) else ("", "", "")
     module, _, entity = rest.partition(":")
     if not (PACKAGE_NAME.fullmatch(package) and DOTTED_NAME.fullmatch(module) and DOTTED_NAME.fullmatch(entity)):
@@ -240,15 +240,15 @@ def _one_filter(kind: str, content: dict[str, Any]) -> dict[str, Any]:
 
 def _short_repr(filter_: EventFormat | UpdateFormat) -> str:
     """Return the parties, and the fields that differ from their defaults."""
-    shown: list[str] = []
+    parts: list[str] = []
     for part, default in _parts(filter_):
         for field in fields(part):
             value = getattr(part, field.name)
             if field.name == "parties":
-                shown.append(f"parties={ANY!r}" if value is None else f"parties={list(value)!r}")
+                parts.append(f"parties={ANY!r}" if value is None else f"parties={list(value)!r}")
             elif value != getattr(default, field.name) and field.name != "events":
-                shown.append(f"{field.name}={list(value) if isinstance(value, tuple) else value!r}")
-    return f"{type(filter_).__name__}({', '.join(shown)})"
+                parts.append(f"{field.name}={list(value) if isinstance(value, tuple) else value!r}")
+    return f"{type(filter_).__name__}({', '.join(parts)})"
 
 
 def _parts(filter_: EventFormat | UpdateFormat) -> list[tuple[EventFormat | UpdateFormat, EventFormat | UpdateFormat]]:

@@ -1,4 +1,4 @@
-"""The wallet API: one method per operation, each sent as it is; `ledgerframes.wallet` makes offers exactly once."""
+"""The client of the wallet API, with a method per operation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Wallet(Client):
 
     @operation("POST /v0/wallet/transfer-offers/{tracking_id}/status", name="offer_status", returns=OfferStatus, read_only=True)
     def offer_status_once(self, tracking_id: str) -> Request:
-        """Return the status of a transfer offer with a single request; see :meth:`offer_status`."""
+        """Return the status of a transfer offer, as :meth:`offer_status`, with a single request."""
         # Offers are sent to the first host, and another one may lag behind, so there is no failover.
         return Request(path={"tracking_id": tracking_id}, retry=False)
 
@@ -147,5 +147,5 @@ class Wallet(Client):
 
 
 def wallet_error(status: int, body: bytes, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
-    """Return the error for a bad status of the wallet, without a token that the service quotes."""
+    """Return the error for a bad status of the wallet, without tokens in its text."""
     return service_error(status, hide_tokens(body.decode("utf-8", "replace")).encode(), headers, endpoint, host)

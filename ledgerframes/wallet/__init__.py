@@ -1,4 +1,4 @@
-"""Transfer offers made exactly once: checked, recorded in a journal, sent, and resolved."""
+"""Transfer offers that are made exactly once, with the help of a journal."""
 
 from __future__ import annotations
 

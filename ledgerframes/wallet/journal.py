@@ -1,6 +1,6 @@
-"""The journal of transfer offers: one SQLite file, on the disk before the first HTTP request.
+"""The journal of transfer offers, on the disk before the first HTTP request.
 
-It has one row per tracking id, and every change of it. It never contains a token or the text of a response.
+It is one SQLite file with one row per tracking id, and every change of it. It never contains a token or the text of a response.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ UPDATE offers SET last_failure = replace(last_failure, 'Conflict ', 'ConflictErr
 """,
 }
 
-# An offer's rank never falls: a response that lags behind, or another process, cannot undo what is known.
+# An offer's rank never falls, so that a late response or another process cannot undo a status.
 RANK = {"pending": 0, "refused": 0, "lapsed": 0, "created": 1, "accepted": 2, "completed": 3, "failed": 3}
 FINISHED = 3
 TERMS = ("receiver_party_id", "amount", "description", "expires_at", "expires_in")
@@ -102,7 +102,7 @@ class TransferOffer:
     attempt_count : int
         Number of requests, with or without a response.
     open_attempts : int
-        Number of requests that may have made the offer although no response says so.
+        Number of requests that may have made the offer without a response.
     last_failure : str or None
         Class and status of the last failure.
     wallet, wallet_user : str, str or None
@@ -130,12 +130,12 @@ class TransferOffer:
 
     @property
     def exists(self) -> bool:
-        """Whether the wallet confirmed that the offer was made."""
+        """True if the wallet confirmed that the offer was made."""
         return rank(self.status) > 0
 
     @property
     def finished(self) -> bool:
-        """Whether the status is final."""
+        """True if the status is final."""
         return rank(self.status) >= FINISHED or self.status in ("refused", "lapsed")
 
 
@@ -164,7 +164,7 @@ class Journal:
 
     def offers(self) -> list[TransferOffer]:
         """Return all offers, the oldest first."""
-        with self._reading() as connection:
+        with self._connection() as connection:
             rows = [] if connection is None else connection.execute("SELECT * FROM offers ORDER BY rowid").fetchall()
         return [_offer(row) for row in rows]
 
@@ -176,7 +176,7 @@ class Journal:
         UsageError
             If the journal does not have the offer.
         """
-        with self._reading() as connection:
+        with self._connection() as connection:
             row = _row(connection, tracking_id)
         if row is None:
             raise UsageError(f"Unknown offer {tracking_id!r}. Choose from the tracking ids in {self.path}.")
@@ -184,13 +184,13 @@ class Journal:
 
     def terms(self, tracking_id: str) -> OfferTerms | None:
         """Return the terms of an offer, or None if the journal does not have it."""
-        with self._reading() as connection:
+        with self._connection() as connection:
             row = _row(connection, tracking_id)
         return None if row is None else OfferTerms(*(row[name] for name in TERMS))
 
     def history(self, tracking_id: str) -> list[Change]:
         """Return the changes of one offer in order."""
-        with self._reading() as connection:
+        with self._connection() as connection:
             query = "SELECT at, status, description FROM changes WHERE tracking_id = ? ORDER BY number"
             rows = [] if connection is None else connection.execute(query, [tracking_id]).fetchall()
         return [Change(from_microseconds(row["at"]), row["status"], row["description"]) for row in rows]
@@ -198,8 +198,8 @@ class Journal:
     # -- writing: on the disk when the method returns ------------------------------------------------------------------
 
     def add(self, tracking_id: str, terms: OfferTerms, wallet: str, wallet_user: str | None, now: datetime) -> OfferTerms:
-        """Add an offer, and return its terms in the journal, which another process may have written."""
-        with self._writing() as connection:
+        """Add an offer unless another process did, and return its terms in the journal."""
+        with self._transaction() as connection:
             if _row(connection, tracking_id) is None:
                 values = [tracking_id, wallet, wallet_user, *(getattr(terms, name) for name in TERMS), microseconds(now)]
                 connection.execute(
@@ -214,7 +214,7 @@ class Journal:
 
     def record_attempt(self, tracking_id: str, now: datetime) -> None:
         """Record that a request is about to be sent, after which the offer may exist."""
-        with self._writing() as connection:
+        with self._transaction() as connection:
             connection.execute(
                 "UPDATE offers SET attempt_count = attempt_count + 1, open_attempts = open_attempts + 1, "
                 "first_sent_at = coalesce(first_sent_at, ?1), status = CASE WHEN status IN ('refused', 'lapsed') "
@@ -228,7 +228,7 @@ class Journal:
 
         With ``is_final``, the status becomes refused unless another request may have made the offer.
         """
-        with self._writing() as connection:
+        with self._transaction() as connection:
             connection.execute(
                 "UPDATE offers SET open_attempts = max(open_attempts - 1, 0), last_failure = ? WHERE tracking_id = ?",
                 [failure, tracking_id],
@@ -243,13 +243,13 @@ class Journal:
 
     def record_unknown_outcome(self, tracking_id: str, failure: str, now: datetime) -> None:
         """Record a failure that leaves open whether the offer was made."""
-        with self._writing() as connection:
+        with self._transaction() as connection:
             connection.execute("UPDATE offers SET last_failure = ? WHERE tracking_id = ?", [failure, tracking_id])
             _add_change(connection, tracking_id, now, f"outcome unknown: {failure}")
 
     def update_status(self, tracking_id: str, status: OfferStatus, now: datetime) -> TransferOffer:
         """Record the wallet's status of an offer, unless the journal has a later one."""
-        with self._writing() as connection:
+        with self._transaction() as connection:
             row = _row(connection, tracking_id)
             assert row is not None
             if rank(status.status) > rank(row["status"]):
@@ -270,8 +270,8 @@ class Journal:
             return _offer(_row(connection, tracking_id))
 
     def record_absence(self, tracking_id: str, now: datetime, *, has_lapsed: bool = False) -> TransferOffer:
-        """Record that the wallet does not know an offer, and with ``has_lapsed`` that it cannot be made any more."""
-        with self._writing() as connection:
+        """Record that the wallet does not know an offer, or that the offer lapsed."""
+        with self._transaction() as connection:
             connection.execute("UPDATE offers SET last_checked_at = ? WHERE tracking_id = ?", [microseconds(now), tracking_id])
             if has_lapsed:
                 connection.execute(
@@ -284,20 +284,20 @@ class Journal:
     # -- connections ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+    def _connection(self) -> Iterator[sqlite3.Connection | None]:
         if not self.path.exists():
             yield None
             return
         with self._store_errors(), closing(self._connect("ro")) as connection:
             version = self._schema_version(connection)
         if version and version < SCHEMA_VERSION:
-            with self._writing():
+            with self._transaction():
                 pass  # migrates the journal
         with self._store_errors(), closing(self._connect("ro")) as connection:
             yield connection if version else None
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Open a write transaction, which is on the disk at the end or rolled back on an error."""
         with self._store_errors():
             _make_durable_dir(self.path.parent)
@@ -333,7 +333,7 @@ class Journal:
             ) from error
 
     def _schema_version(self, connection: sqlite3.Connection) -> int:
-        """Return the version of the journal's tables, 0 if it has none, or raise StoreError for a newer version."""
+        """Return the version of the journal's tables, or 0 if it has none."""
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             raise StoreError(
@@ -344,7 +344,7 @@ class Journal:
 
 
 def rank(status: str) -> int:
-    """Return the rank of a status; an unknown status means at least that the offer exists."""
+    """Return the rank of a status, where an unknown status means that the offer exists."""
     return RANK.get(status, RANK["created"])
 
 

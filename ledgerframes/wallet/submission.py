@@ -1,4 +1,4 @@
-"""The submission of one offer, repeated and looked up until its outcome is known."""
+"""The submission of one offer, repeated until its outcome is certain."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ CONFLICT = "ConflictError 409"  # as in the journal
 
 
 class Submission:
-    """Brings one offer of the journal to a known outcome, always with the same tracking id and terms.
+    """Brings one offer of the journal to a certain outcome.
 
-    On 429, the same request is sent again. On 409, and if a response is missing or leaves the outcome open, the status is
+    Every request has the same tracking id and terms. On 429, the same request is sent again. On 409, and if a response is missing or leaves the outcome open, the status is
     fetched first (docs/facts.md#tracking-id-rules).
 
     Parameters
@@ -70,7 +70,7 @@ class Submission:
             status = error.status if isinstance(error, ServiceError) else 0
             call = _next_call(offer.tracking_id)
             raise OfferUnresolvedError(
-                f"The outcome of offer {offer.tracking_id} is unknown: {_first_sentence(error)} "
+                f"The outcome of offer {offer.tracking_id} is unknown: {_without_step(error)} "
                 f"Call {call} to resume, which cannot make the offer twice.",
                 tracking_id=offer.tracking_id,
                 status=status,
@@ -109,7 +109,7 @@ class Submission:
         else:
             status = OfferStatus(status="created", contract_id=contract_id)
             return self._journal.update_status(tracking_id, status, self._clock())
-        # On 429 the rule is to send again, and the response to that says as much as the status would.
+        # On 429 the rule is to send again, and the response to that is as good as the status.
         existing = None if isinstance(failure, BusyError) else self._find(tracking_id)
         if existing is None:
             raise failure
@@ -125,7 +125,7 @@ class Submission:
         )
 
     def _record_refusal(self, tracking_id: str, error: ServiceError) -> None:
-        """Record a response without effect, and raise unless an earlier request may have made the offer."""
+        """Record a response without effect, and raise unless an earlier request is open."""
         is_final = error.status in INVALID_TERMS
         offer = self._journal.record_refusal(tracking_id, _label(error), self._clock(), is_final=is_final)
         if offer.open_attempts or offer.exists or isinstance(error, BusyError):
@@ -133,7 +133,7 @@ class Submission:
         call = _next_call(tracking_id)
         step = f"Use a new tracking_id= for other terms, or call {call} to retry." if is_final else f"Call {call} to retry."
         raise OfferUnresolvedError(
-            f"Offer {tracking_id} was not made: {_first_sentence(error)} {step}",
+            f"Offer {tracking_id} was not made: {_without_step(error)} {step}",
             tracking_id=tracking_id,
             outcome="refused",
             status=error.status,
@@ -141,15 +141,15 @@ class Submission:
         ) from error
 
     def _find(self, tracking_id: str) -> TransferOffer | None:
-        """Return the offer, or None if the wallet does not have it or cannot say now."""
+        """Return the offer, or None if the wallet does not have it or is not available."""
         try:
-            return self._look_up(tracking_id)
+            return self._fetch_offer(tracking_id)
         except (ServiceError, TransportError, DecodeError) as error:
             if isinstance(error, NotFoundError) or _recheck_delay(error):
                 return None
             raise
 
-    def _look_up(self, tracking_id: str) -> TransferOffer:
+    def _fetch_offer(self, tracking_id: str) -> TransferOffer:
         for attempt in retry_policy(MAX_STATUS_CHECKS, _recheck_delay):
             with attempt:
                 status = self._wallet.offer_status_once(tracking_id)
@@ -158,7 +158,7 @@ class Submission:
         raise AssertionError("retry_context returns or raises")
 
     def _require_same_terms(self, tracking_id: str, status: OfferStatus) -> None:
-        """Refuse an offer that another store made with this tracking id and other terms, if it can still be read.
+        """Refuse an offer that another store made with this tracking id and other terms.
 
         This is checked only if no request of this journal can have made the offer, because the open one returned 409.
         """
@@ -168,7 +168,7 @@ class Submission:
         try:
             contracts = self._wallet.offers()
         except (ServiceError, TransportError, DecodeError):
-            return  # the offer exists, whatever its terms
+            return  # the offer exists, even if its terms cannot be compared
         for contract in contracts:
             if contract.contract_id == status.contract_id:
                 other = contract.payload
@@ -186,9 +186,9 @@ class Submission:
                 )
 
     def _check_expiry(self, tracking_id: str) -> TransferOffer | None:
-        """Return an expired offer if it exists, None if the offer has not expired, and raise otherwise.
+        """Return an expired offer that exists, or None if the offer has not expired.
 
-        The offer lapses only when it cannot appear any more.
+        Any other offer raises OfferUnresolvedError, and lapses only when it cannot appear any more.
         """
         offer = self._journal.get(tracking_id)
         now = self._clock()
@@ -196,7 +196,7 @@ class Submission:
             return None
         if offer.open_attempts:
             with suppress(NotFoundError):  # the wallet does not have the offer
-                return self._look_up(tracking_id)
+                return self._fetch_offer(tracking_id)
         has_lapsed = not offer.open_attempts or now >= offer.expires_at + EXPIRY_GRACE
         self._journal.record_absence(tracking_id, now, has_lapsed=has_lapsed)
         call = _next_call(tracking_id)
@@ -213,7 +213,7 @@ def _next_call(tracking_id: str) -> str:
     return f"net.wallet.resume({tracking_id!r})"
 
 
-def _first_sentence(error: LedgerframesError) -> str:
+def _without_step(error: LedgerframesError) -> str:
     """Return an error's message without its next step."""
     message, separator, _ = str(error).rstrip(".").rpartition(". ")
     return f"{message}." if separator else str(error)
@@ -225,12 +225,12 @@ def _label(error: LedgerframesError) -> str:
 
 
 def _resend_delay(error: Exception) -> bool | float:
-    """Return whether the same tracking id is sent again: on 429, and if the outcome is open."""
+    """Return whether the same tracking id is sent again, on 429 or if the outcome is open."""
     if isinstance(error, ServiceError) and not error.retryable:
         return isinstance(error, ConflictError) or error.status not in WITHOUT_EFFECT
     return isinstance(error, DecodeError) or retry_delay(error)
 
 
 def _recheck_delay(error: Exception) -> bool | float:
-    """Return whether the status is fetched again, also on 404, which may lag (docs/facts.md#offer-status-lag)."""
+    """Return whether the status is fetched again, also on 404 (docs/facts.md#offer-status-lag)."""
     return isinstance(error, NotFoundError | DecodeError) or retry_delay(error)

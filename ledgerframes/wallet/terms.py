@@ -38,7 +38,7 @@ class OfferTerms:
     expires_in: int | None = None
 
     def differences(self, earlier: OfferTerms) -> list[str]:
-        """Return the names of the terms that differ from those first used with the same tracking id."""
+        """Return the names of the terms that differ from earlier ones of the same tracking id."""
         pairs = {
             "receiver": (self.receiver_party_id, earlier.receiver_party_id),
             "amount": (Decimal(self.amount), Decimal(earlier.amount)),
