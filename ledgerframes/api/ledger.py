@@ -18,9 +18,9 @@ __all__ = ["Ledger"]
 class Ledger(LedgerUpdates, LedgerCommands, LedgerState, LedgerUsers):
     """Client of one participant's ledger API.
 
-    Every call sends a request, and nothing is cached. Operations that only read are retried, on the next host too; operations with an effect are sent once. Several hosts
-    must be replicas of one participant, because offsets and page tokens mean nothing to another
-    (docs/facts.md#page-token-binding and docs/facts.md#offsets-per-participant).
+    Every call sends a request, and nothing is cached. Operations that only read are retried, on the next host too;
+    operations with an effect are sent once. Several hosts must be replicas of one participant, because offsets and page
+    tokens mean nothing to another (docs/facts.md#page-token-binding and docs/facts.md#offsets-per-participant).
 
     Parameters
     ----------

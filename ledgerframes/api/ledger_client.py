@@ -45,7 +45,7 @@ class LedgerClient(HealthClient):
 
     @operation("GET /v2/version", returns=LedgerVersion)
     def version(self) -> Request:
-        """Return the version of the ledger API, such as ``3.5.14``, and its features."""
+        """Return the version of the ledger API, such as 3.5.14, and its features."""
         return Request()
 
     def send(self, operation: Operation, request: Request) -> Response:

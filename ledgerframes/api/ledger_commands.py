@@ -26,7 +26,12 @@ class LedgerCommands(LedgerClient):
 
     @operation("POST /v2/commands/submit-and-wait", since="3.4", changed="3.5")
     def submit_and_wait(self, commands: Json) -> Request:
-        """Submit a command (JsCommands) and wait for ``updateId`` and ``completionOffset``.
+        """Submit a command and wait for its result.
+
+        Parameters
+        ----------
+        commands : mapping
+            JsCommands. The result has ``updateId`` and ``completionOffset``.
 
         Raises
         ------
@@ -37,12 +42,12 @@ class LedgerCommands(LedgerClient):
 
     @operation("POST /v2/commands/submit-and-wait-for-transaction", since="3.4", changed="3.5")
     def submit_and_wait_for_transaction(self, request: Json) -> Request:
-        """Submit ``commands`` with an optional ``transactionFormat``, and wait for the result."""
+        """Submit a command, with an optional transaction format, and wait for the transaction."""
         return Request(body=request)
 
     @operation("POST /v2/commands/submit-and-wait-for-reassignment", since="3.4", changed="3.5")
     def submit_and_wait_for_reassignment(self, request: Json) -> Request:
-        """Submit ``reassignmentCommands`` with an optional ``eventFormat``, and wait for the result."""
+        """Submit a reassignment, with an optional event format, and wait for the reassignment."""
         return Request(body=request)
 
     @operation(
@@ -55,12 +60,12 @@ class LedgerCommands(LedgerClient):
 
     @operation("POST /v2/commands/async/submit", since="3.4", changed="3.5")
     def async_submit(self, commands: Json) -> Request:
-        """Submit a command (JsCommands) without waiting for its completion."""
+        """Submit a command without waiting for its completion."""
         return Request(body=commands)
 
     @operation("POST /v2/commands/async/submit-reassignment", since="3.4", changed="3.5")
     def async_submit_reassignment(self, request: Json) -> Request:
-        """Submit ``reassignmentCommands`` without waiting for their completion."""
+        """Submit a reassignment without waiting for its completion."""
         return Request(body=request)
 
     # -- interactive submission ---------------------------------------------------------------------------------------
@@ -109,7 +114,7 @@ class LedgerCommands(LedgerClient):
 
     @operation("GET /v2/packages/{package-id}/status", returns=PackageStatus, unwrap=lambda status: status.package_status)
     def package_status(self, package_id: str) -> Request:
-        """Return ``PACKAGE_STATUS_REGISTERED`` or ``PACKAGE_STATUS_UNSPECIFIED`` for a package."""
+        """Return the status of a package, such as PACKAGE_STATUS_REGISTERED."""
         return Request(path={"package_id": package_id})
 
     @operation("POST /v2/dars")
@@ -186,7 +191,7 @@ class LedgerCommands(LedgerClient):
 
     @operation("POST /v2/package-vetting/update")
     def update_vetting(self, request: Json) -> Request:
-        """Change the vetted packages, and return ``pastVettedPackages`` and ``newVettedPackages``."""
+        """Change the vetted packages, and return the past and the new ones."""
         return Request(body=request)
 
     @operation("POST /v2/package-vetting")

@@ -37,7 +37,10 @@ class LedgerState(LedgerClient):
 
     @operation("GET /v2/parties/participant-id", returns=ParticipantId, unwrap=lambda body: body.participant_id)
     def participant_id(self) -> Request:
-        """Return the id of the participant (docs/facts.md#offsets-per-participant)."""
+        """Return the id of the participant.
+
+        Offsets belong to one participant (docs/facts.md#offsets-per-participant).
+        """
         return Request()
 
     @operation(

@@ -38,7 +38,9 @@ class LedgerUpdates(LedgerClient):
 
     @operation("POST /v2/updates/get-updates-page", returns=Response, since="3.5", read_only=True)
     def get_updates_page(self, request: Mapping[str, Any]) -> Request:
-        """Fetch a page of updates without decoding it (docs/facts.md#update-pages).
+        """Fetch a page of updates without decoding it.
+
+        See docs/facts.md#update-pages.
 
         Parameters
         ----------
@@ -116,7 +118,7 @@ class LedgerUpdates(LedgerClient):
 
     @operation("POST /v2/updates/update-by-offset", returns=Response, read_only=True)
     def update_by_offset(self, offset: int, update_format: UpdateFilter) -> Request:
-        """Look up one update by its offset, as in :meth:`update_by_id`."""
+        """Look up one update by its offset, without decoding it."""
         return Request(
             body={
                 "offset": require_offset(offset, "offset", minimum=1),
@@ -241,7 +243,9 @@ class LedgerUpdates(LedgerClient):
         max_page_size: int | None = None,
         page_token: str | None = None,
     ) -> Request:
-        """Fetch a page of the contracts active at an offset, for :meth:`decode_active_contracts`.
+        """Fetch a page of the contracts active at an offset.
+
+        :meth:`decode_active_contracts` decodes the response.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ class LedgerUsers(LedgerClient):
 
     @operation("GET /v2/users")
     def users(self, query: Json | None = None) -> Request:
-        """List users, with ``pageSize`` and ``pageToken`` as optional query."""
+        """List users, with pageSize and pageToken as optional query."""
         return Request(query=query or {})
 
     @operation("POST /v2/users")
@@ -52,7 +52,7 @@ class LedgerUsers(LedgerClient):
 
     @operation("GET /v2/users/{user-id}/rights", returns=UserRights, unwrap=lambda rights: rights.listed("user rights"))
     def user_rights(self, user_id: str) -> Request:
-        """List the rights of a user, such as ``CanReadAs`` with its party.
+        """List the rights of a user, such as CanReadAs with its party.
 
         Raises
         ------

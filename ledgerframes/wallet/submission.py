@@ -38,8 +38,8 @@ CONFLICT = "ConflictError 409"  # as in the journal
 class Submission:
     """Brings one offer of the journal to a certain outcome.
 
-    Every request has the same tracking id and terms. On 429, the same request is sent again. On 409, and if a response is missing or leaves the outcome open, the status is
-    fetched first (docs/facts.md#tracking-id-rules).
+    Every request has the same tracking id and terms. On 429, the same request is sent again. On 409, and if a response is
+    missing or leaves the outcome open, the status is fetched first (docs/facts.md#tracking-id-rules).
 
     Parameters
     ----------

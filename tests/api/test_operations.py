@@ -52,7 +52,8 @@ def test_every_operation_is_a_method_of_its_client(entry: Operation) -> None:
     client = OffersWallet if entry.api == "wallet" else CLIENTS[entry.api]
     assert inspect.isfunction(getattr(client, entry.name))
     assert inspect.getdoc(getattr(client, entry.name))
-    assert entry.purpose.endswith(".")
+    assert re.fullmatch(r"[A-Z][^:;`]*\.", entry.purpose), "a plain sentence"
+    assert "docs/" not in entry.purpose
 
 
 def test_names_and_routes_are_unique() -> None:
