@@ -264,8 +264,10 @@ def _network_in_worker(recipe: bytes) -> Network:
 
 def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | None, offline: bool, frozen: Path | None) -> Network:
     """Return the sandbox in this process."""
-    from ledgerframes.sandbox import Sandbox
+    from ledgerframes.sandbox import Faults, Sandbox
 
+    if not isinstance(faults, Faults | None):
+        raise UsageError(f"faults= must be ledgerframes.sandbox.Faults(...), got {faults!r}.")
     vocabulary = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
     try:
         box = Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=faults)

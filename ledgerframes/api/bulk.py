@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from ledgerframes.api.operation import Client, Request, operation
 from ledgerframes.api.transport import Transport, host_of, retry_delay, retry_policy
 from ledgerframes.datasets.bulk.listing import ActiveContractsListing, Checksums, UpdatesListing
-from ledgerframes.errors import HostUnreachableError, ServiceError, StoreError, TransportError
+from ledgerframes.errors import HostUnreachableError, ServiceError, StoreError, TransportError, UsageError
 from ledgerframes.windows import instant, iso
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class BulkClient(Client):
         since="0.5.16",
         read_only=True,
     )
-    def bulk_checksums(self, object_keys: list[str]) -> Request:
+    def bulk_checksums(self, object_keys: Sequence[str]) -> Request:
         """Return the digests of bulk objects in the same order, as SHA-256 in base64.
 
         Raises
@@ -85,7 +86,9 @@ class BulkClient(Client):
         NotFoundError
             If one of the objects does not exist.
         """
-        return Request(body={"object_keys": object_keys})
+        if isinstance(object_keys, str):
+            raise UsageError(f"object_keys= must be a list of keys, got {object_keys!r}.")
+        return Request(body={"object_keys": list(object_keys)})
 
     @operation("GET /v0/history/bulk/download/{object_key}", returns=bytes, since="0.5.16", changed="0.5.17")
     def bulk_object(self, object_key: str) -> Request:

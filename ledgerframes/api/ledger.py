@@ -60,7 +60,8 @@ class Ledger(LedgerUpdates, LedgerCommands, LedgerState, LedgerUsers):
         operation = self.operations.get(name)
         if operation is None:
             raise UsageError(f"Unknown ledger operation {name!r}. Choose from ledgerframes.operations().")
+        texts = {key: str(value) if isinstance(value, int) else value for key, value in path.items()}
         if body is None and operation.read_only and operation.method == "POST":
             body = {}
-        response = self.send(operation, Request(path, params or {}, body))
+        response = self.send(operation, Request(texts, params or {}, body))
         return response.body if operation.returns is bytes else Operation.decode_json(response)

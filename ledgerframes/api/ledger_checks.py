@@ -5,13 +5,13 @@ See docs/facts.md#misspelt-filters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.errors import UsageError
 
-__all__ = ["require_filter", "require_offset", "require_page_request", "require_page_size", "require_text"]
+__all__ = ["require_filter", "require_offset", "require_page_request", "require_page_size", "require_text", "require_texts"]
 
 # The members of a request: of an object, of each item of a list, of each value of a map (EACH), or anything (None).
 EACH = "*"
@@ -73,6 +73,12 @@ def require_text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{name}= must be text that is not blank, got {value!r}.")
     return value
+
+
+def require_texts(values: object, name: str) -> list[str]:
+    """Return one text or several as a list, or raise UsageError."""
+    texts = [values] if isinstance(values, str) else list(values) if isinstance(values, Iterable) else [values]
+    return [require_text(text, name) for text in texts]
 
 
 def require_filter(value: object, name: str) -> Any:

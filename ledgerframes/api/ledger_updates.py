@@ -11,6 +11,7 @@ from ledgerframes.api.ledger_checks import (
     require_page_request,
     require_page_size,
     require_text,
+    require_texts,
 )
 from ledgerframes.api.ledger_client import LedgerClient
 from ledgerframes.api.operation import Request, operation
@@ -151,7 +152,7 @@ class LedgerUpdates(LedgerClient):
     @operation("GET /v2/updates/transaction-tree-by-offset/{offset}", deprecated="update_by_offset")
     def transaction_tree_by_offset(self, offset: int, *, parties: str | Sequence[str] = ()) -> Request:
         """Look up one transaction tree by its offset, as parties see it."""
-        return Request(path={"offset": offset}, query={"parties": parties})
+        return Request(path={"offset": str(require_offset(offset, "offset", minimum=1))}, query={"parties": parties})
 
     @operation("GET /v2/updates/transaction-tree-by-id/{update-id}", deprecated="update_by_id")
     def transaction_tree_by_id(self, update_id: str, *, parties: str | Sequence[str] = ()) -> Request:
@@ -183,7 +184,7 @@ class LedgerUpdates(LedgerClient):
         limit, idle_ms : int, optional
             As for :meth:`updates`.
         """
-        body = {"parties": list(parties), "beginExclusive": require_offset(after, "after")}
+        body = {"parties": require_texts(parties, "parties"), "beginExclusive": require_offset(after, "after")}
         return Request(query=_list_query(limit, idle_ms), body=body)
 
     @operation(
@@ -203,7 +204,7 @@ class LedgerUpdates(LedgerClient):
         idle_ms: int | None = None,
     ) -> Request:
         """List command completions of one user."""
-        body: dict[str, Any] = {"parties": list(parties), "beginExclusive": require_offset(after, "after")}
+        body: dict[str, Any] = {"parties": require_texts(parties, "parties"), "beginExclusive": require_offset(after, "after")}
         if user_id is not None:
             body["userId"] = user_id
         return Request(query=_list_query(limit, idle_ms), body=body)
@@ -324,7 +325,7 @@ class LedgerUpdates(LedgerClient):
         """Look up the create of a contract, without decoding it."""
         body: dict[str, Any] = {"contractId": require_text(contract_id, "contract_id")}
         if querying_parties:
-            body["queryingParties"] = list(querying_parties)
+            body["queryingParties"] = require_texts(querying_parties, "querying_parties")
         return Request(body=body)
 
 

@@ -324,17 +324,17 @@ class HealthClient(Client):
 
 
 def path_segment(value: object, name: str) -> str:
-    """Return text or a number as one segment of a URL path.
+    """Return text as one segment of a URL path.
 
     Raises
     ------
     UsageError
         If no segment can contain the value.
     """
-    if not isinstance(value, str | int) or str(value) in ("", ".", ".."):
+    if not isinstance(value, str) or value in ("", ".", ".."):
         raise UsageError(f"{name}= must be text that a URL path can contain, got {value!r}.")
     # Servers list the keys of bulk objects with %7E for the tilde, although a path may contain it.
-    return quote(str(value), safe="").replace("~", "%7E")
+    return quote(value, safe="").replace("~", "%7E")
 
 
 def _query_value(value: object) -> str | list[str]:
