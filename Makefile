@@ -4,7 +4,7 @@ BIN := .venv/bin
 STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
 
-.PHONY: help venv report test spark lint lab docs data bench lock clean
+.PHONY: help venv report test test-lowest spark lint lab docs data bench lock clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -25,6 +25,11 @@ report: .venv/ready  ## Publish both reports over last week of the embedded sand
 test: .venv/ready lint  ## Run every check and test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+test-lowest:  ## Run the tests with the lowest versions that pyproject.toml declares (needs uv)
+	uv venv --quiet --clear --python $(PYTHON) .venv-lowest
+	uv pip install --quiet --python .venv-lowest --resolution lowest-direct --editable '.[all]' --group dev
+	.venv-lowest/bin/python -m pytest -n 2 --dist worksteal
+
 spark: .venv/ready  ## Run the lines for Spark in docs/engines.md (fetches Spark, needs Java 17+)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target "$(SPARK)" pyspark==4.3.0
 	PYTHONPATH="$(SPARK)" $(BIN)/python -m pytest tests/test_spark.py
@@ -34,6 +39,7 @@ lint: .venv/ready  ## Check style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_words.py
 
 lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
 	$(BIN)/ledgerframes lab
@@ -53,4 +59,4 @@ lock:  ## Resolve the dependencies again (needs uv)
 		--no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 
 clean:  ## Remove what these targets made, except reports/
-	rm -rf .venv .ledgerframes .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .venv-lowest .ledgerframes .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -31,8 +31,8 @@ from ledgerframes.datasets.bulk.expand import line_blocks
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.events.build import UPDATE_TABLES
 from ledgerframes.datasets.events.wire import Event, Update
+from ledgerframes.datasets.registry import BULK
 from ledgerframes.gc_pause import pause_gc
-from ledgerframes.store import BULK
 
 SHARES = (1 / 8, 1 / 4, 1 / 2, 1)  # of a day's frames, for memory
 LARGEST = 2e9  # bytes of lines

@@ -15,18 +15,20 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import waitress
 import zstandard
 from flask import Flask, Response, send_file
 
-from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.sandbox.bulk import LEVEL, Folder
-from ledgerframes.sandbox.bulk_api import bulk_api
-from ledgerframes.sandbox.requests import Refusal
+from ledgerframes.sandbox.bulk_api import BulkApi
+from ledgerframes.sandbox.endpoints import HttpError
 from ledgerframes.sandbox.timeline import END_OF_LAST_DAY, Timeline
 from ledgerframes.sandbox.times import micros
+from ledgerframes.sandbox.vocabulary import vocabulary_of
 
 GIGABYTE, MEGABYTE = 10**9, 10**6
 GIGABYTES_PER_DAY = 2.5  # enough for a second object: lines shrink to a fourteenth
@@ -227,7 +229,7 @@ class StoredHistory:
     def path(self, key: str) -> Path:
         """Return where an object lies."""
         if key not in self._files:
-            raise Refusal(404, f"No bulk object {key}")
+            raise HttpError(404, f"No bulk object {key}")
         return self._files[key]
 
     def digest(self, key: str) -> str | None:
@@ -259,8 +261,9 @@ def history_app(folder: Path) -> Flask:
     """
     history = StoredHistory(folder)
     app = Flask(__name__, static_folder=None)
-    app.register_error_handler(Refusal, Refusal.response)
-    routes = bulk_api(history, None)  # type: ignore[arg-type]
+    app.register_error_handler(HttpError, HttpError.response)
+    services = SimpleNamespace(bulk=history, vocabulary=vocabulary_of("neutral"), faults=Faults())
+    routes = BulkApi(services).blueprint()  # type: ignore[arg-type]
     app.register_blueprint(routes, url_prefix="/api/scan", name="prefixed")
     app.register_blueprint(routes, name="root")
 

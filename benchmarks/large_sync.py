@@ -16,7 +16,7 @@ from figures import Figure
 from measuring import PeakOfWorkers, Row, empty_store, fresh, peak_megabytes, say
 
 import ledgerframes as lf
-from ledgerframes.store import BULK_BY_KEY
+from ledgerframes.datasets.registry import BULK_BY_KEY
 
 SHARES = (1 / 8, 1 / 4, 1 / 2, 1)
 STYLE = Path(lf.__file__).parent / "ledgerframes.mplstyle"

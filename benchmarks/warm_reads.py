@@ -25,13 +25,14 @@ from rounds import busy, middle, ratio
 import ledgerframes as lf
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event
+from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.loaders.gathering import SEGMENT_BYTES
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import EVENTS, Migration, MigrationWindow, Segment
+from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import compact
-from ledgerframes.store.extent import microseconds
 from ledgerframes.windows import Window, instant
 
 Asked = dict[str, datetime]
@@ -144,7 +145,7 @@ def _add(net: Network, segments: list[Segment]) -> None:
     """All in one transaction: this is not what is measured."""
     with net.store.catalog.writing() as connection:
         for segment in segments:
-            records.add_segment(connection, segment, EVENTS.fingerprint)
+            records.add_segment(connection, segment, EVENTS.schema_fingerprint)
 
 
 def _sample() -> tuple[pa.Table, list[str]]:

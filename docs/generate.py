@@ -102,23 +102,40 @@ def _names(names: tuple[str, ...]) -> str:
 RESULTS_INTRODUCTION = """\
 # Results
 
-What the analyses return: a tidy DataFrame each, always with these columns and dtypes, also when there is nothing to count.
-Costs are bytes, as integers. `help(lf.cost.over_time)` says how rows are sorted and what is refused.
+Each analysis returns a tidy DataFrame with these columns and dtypes, also when there is nothing to count. A column *with* `by=` or
+`every=` exists only if the call has that argument. `known_share` is the share of the data with the fact that a row needs, so a
+sum with a `known_share` below 1 is a lower bound. Costs are bytes, as integers. `help(lf.cost.spend)` describes the order of the
+rows and the errors. Each plot `lf.plot.<noun>_<figure>` draws the result of `lf.<noun>.<figure>`.
 """
 
 
 def results_page() -> str:
-    """The columns of every analysis."""
+    """Return the page of all results."""
     import ledgerframes as lf
+    from ledgerframes.analysis import FIGURES
 
-    parts = [GENERATED, RESULTS_INTRODUCTION]
-    for module in (lf.cost, lf.verdict):
-        room = module.__name__.rpartition(".")[2]
-        for name, columns in module.COLUMNS.items():
-            rows = [(f"`{column.name}`", f"`{column.dtype}`", column.unit, column.description) for column in columns]
-            meaning = first_sentence(getattr(module, name))
-            parts += [f"## {room}.{name}\n\n{meaning}", grid(("column", "dtype", "unit", "meaning"), rows)]
+    parts = [GENERATED, RESULTS_INTRODUCTION.rstrip()]
+    for name, figure in FIGURES.items():
+        noun, _, function = name.partition(".")
+        analysis = getattr(getattr(lf, noun), function)
+        plot = f" Plot: `lf.plot.{noun}_{function}`." if hasattr(lf.plot, f"{noun}_{function}") else ""
+        head = f"## {name}\n\n{first_sentence(analysis)}{plot}\n\n`lf.{name}{signature(analysis)}`"
+        parts += [head, grid(("column", "with", "dtype", "unit", "description"), _result_rows(figure))]
     return "\n\n".join(parts) + "\n"
+
+
+def _result_rows(figure: Any) -> list[tuple[str, ...]]:
+    """Return the columns of a result, each with the arguments that add it."""
+    conditions: dict[Any, list[str]] = {}
+    always = set(figure.result_columns())
+    for column in figure.result_columns(has_periods=figure.has_periods):
+        conditions[column] = [] if column in always else ["`every=`"]
+    for by in figure.by:
+        for column in figure.result_columns(by):
+            if column not in always:
+                conditions.setdefault(column, []).append(f'`by="{by}"`')
+    order = sorted(conditions, key=lambda column: column in always)
+    return [(f"`{each.name}`", ", ".join(conditions[each]), f"`{each.dtype}`", each.unit, each.description) for each in order]
 
 
 # -- command line -------------------------------------------------------------------------------------------------
@@ -126,24 +143,27 @@ def results_page() -> str:
 CLI_INTRODUCTION = """\
 # Command line
 
-Each command is a call of a library function and a way of showing its result. This page is what `--help` shows.
+Each command calls a library function and prints its result. This page shows the output of `--help`.
 
-- The options `--profile`, `--store`, `--offline`, `--json`, `--quiet` and `--verbose` stand before the command or after it.
-  After it wins.
-- `--json` puts one JSON document on stdout and nothing else. Progress and log lines go to stderr.
-- An error is one line on stderr, with the next step. With `--json` there is also a document on stdout: `error` (the class),
-  `message`, `exit_code`, and the facts that the error carries, such as `status` and `endpoint`.
-- Times are UTC. Ranges are half-open: `--since` is in, `--until` is not.
-- Control characters that a service sends are shown as text. They never reach the terminal.
-- `LEDGERFRAMES_TRACEBACK=1` shows where an error came from.
+- The options `--profile`, `--store`, `--offline`, `--json`, `--quiet` and `--verbose` are valid before and after the command.
+  After the command they take precedence.
+- `--json` writes one JSON document to stdout and nothing else. Progress and log lines go to stderr.
+- An error is one line on stderr with the next step. With `--json`, stdout has a document with `error` (the class), `message`,
+  `exit_code` and the attributes of the error, such as `status` and `endpoint`.
+- Times are UTC. Windows are half-open: `--since` is inclusive, `--until` is exclusive.
+- Durations are a number and a unit: `90m`, `36h`, `2d` or `1w`.
+- Control characters from a service are escaped and never reach the terminal.
+- `ledgerframes --install-completion` installs completion for your shell, and `--show-completion` prints the script.
+- `python -m ledgerframes` is the same command.
+- `LEDGERFRAMES_TRACEBACK=1` shows the traceback of an error.
 """
 
 
 def cli_page() -> str:
     """The reference of the command line."""
-    from ledgerframes.cli.failures import MEANINGS
+    from ledgerframes.cli.exit_codes import EXIT_CODES
 
-    codes = grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in MEANINGS.items()])
+    codes = grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])
     parts = [GENERATED, CLI_INTRODUCTION.rstrip(), f"## Exit codes\n\n{codes}"]
     for command in commands():
         parts.append(f"## {' '.join([PACKAGE, *command])}\n\n```text\n{help_text(command)}\n```")
@@ -154,11 +174,11 @@ def commands() -> Iterator[tuple[str, ...]]:
     """Every command, the root first, as the words that call it."""
     import typer
 
-    from ledgerframes.cli.app import ORDER, app
+    from ledgerframes.cli.app import COMMAND_ORDER, app
 
     yield ()
     root: Any = typer.main.get_command(app)
-    for name in ORDER:
+    for name in COMMAND_ORDER:
         below = getattr(root.commands[name], "commands", None)
         yield from ((name, each) for each in below) if below else ((name,),)
 
@@ -362,9 +382,9 @@ def attribute_meanings(model: type) -> dict[str, str]:
 
 def exit_codes_grid() -> str:
     """The exit codes of the command line."""
-    from ledgerframes.cli.failures import MEANINGS
+    from ledgerframes.cli.exit_codes import EXIT_CODES
 
-    return grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in MEANINGS.items()])
+    return grid(("exit code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])
 
 
 def main() -> int:

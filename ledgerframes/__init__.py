@@ -3,8 +3,8 @@
 import logging
 
 from ledgerframes import errors, plot
-from ledgerframes.analysis import cost, reconcile, verdict, votes
-from ledgerframes.analysis.contracts import active_contracts_at
+from ledgerframes.analysis import contracts, cost, reconcile, verdict, votes
+from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
 from ledgerframes.frames import Frames
@@ -30,8 +30,9 @@ __all__ = [
     "TABLES",
     "Frames",
     "Network",
-    "active_contracts_at",
+    "anatomy",
     "connect",
+    "contracts",
     "cost",
     "load_active_contracts",
     "load_activity",

@@ -18,10 +18,13 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets._schema import TEXT
+from ledgerframes.datasets.bulk.extent import ObjectSet
+from ledgerframes.datasets.registry import BULK, EVENTS
 from ledgerframes.errors import CoverageError, StoreError, UsageError
+from ledgerframes.extents import MigrationWindow, plan_missing
 from ledgerframes.frames import Frames
-from ledgerframes.store import BULK, EVENTS, MigrationWindow, ObjectSet, Store, StoreSnapshot, plan_missing
-from ledgerframes.store.table_source import Reading, reading_of, snapshots_of, split_name
+from ledgerframes.store import Store, StoreSnapshot
+from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, snapshots_by_dataset
 from ledgerframes.windows import Time, Window, window
 
 if TYPE_CHECKING:
@@ -80,33 +83,27 @@ def stored(
     True
     """
     asked = None if (since, until, during) == (None, None, None) else window(net.now(), since, until, during)
-    return _held(net.store, reading_in(net.store, table), asked, partial)
+    return _held(net.store, resolve_in_store(net.store, table), asked, partial)
 
 
-def reading_in(store: Store, name: str) -> Reading:
-    """What a name such as ``updates`` or ``bulk.updates`` stands for in a store."""
-    _, table = split_name(name)
-    return reading_of(name, snapshots_of(store, [table]))
-
-
-def _held(store: Store, reading: Reading, asked: Window | None, partial: bool) -> Frames:
+def _held(store: Store, reading: ResolvedTable, asked: Window | None, partial: bool) -> Frames:
     if asked and "record_time" not in reading.table.column_names:
         raise UsageError(
             f"Table {reading.name} has no record_time, so no range of it can be asked. Leave since, until and during out."
         )
-    reading.require_one_view()
+    reading.require_one_filter()
     if not partial:
         _require_held(store, reading, asked)
     return Frames(reading.snapshot, [reading.table.name], window=asked)
 
 
-def _require_held(store: Store, reading: Reading, asked: Window | None) -> None:
-    if not reading.held:
-        raise CoverageError(reading.nothing_held, missing=(str(asked) if asked else reading.name,))
+def _require_held(store: Store, reading: ResolvedTable, asked: Window | None) -> None:
+    if not reading.is_stored:
+        raise CoverageError(reading.not_stored_message, missing=(str(asked) if asked else reading.name,))
     missing = _missing(store, reading.snapshot, reading.dataset.name, asked) if asked else ()
     if missing == ():
         return
-    step = f"{_elsewhere(store, reading, asked)}Take what there is with partial (--partial)"
+    step = f"{_elsewhere(store, reading, asked)}Take what there is with partial (--allow-partial)"
     if missing is None:
         raise CoverageError(
             f"Table {reading.name} was read as {reading.dataset.name}, not by record time: it is not known whether all of "
@@ -131,9 +128,9 @@ def _missing(store: Store, snapshot: StoreSnapshot, dataset: str, asked: Window)
     return None
 
 
-def _elsewhere(store: Store, reading: Reading, asked: Window | None) -> str:
+def _elsewhere(store: Store, reading: ResolvedTable, asked: Window | None) -> str:
     """Where else all of a range is, in words."""
-    snapshots = snapshots_of(store, [reading.table]) if asked else {}
+    snapshots = snapshots_by_dataset(store, [reading.table]) if asked else {}
     covering = [
         f"{name}.{reading.table.name}"
         for name, snapshot in snapshots.items()
@@ -191,7 +188,7 @@ def write(frames: Frames, table: str, target: str | Path, *, columns: Sequence[s
     if not path.parent.is_dir():
         raise UsageError(f"The folder {path.parent} is not there. Make it, or give a file in another one.")
     if path.exists() and not force:
-        raise UsageError(f"{path} is there already. Give another name, or replace it with force (--force).")
+        raise UsageError(f"{path} is there already. Give another name, or replace it with force=True (--overwrite).")
     frames.scan(table)  # refuses what is not there before a file is made
     batches = _Counted(frames.iter_batches(table, [column.name for column in chosen]))
     with _put_in_place(path) as file:

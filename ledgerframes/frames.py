@@ -17,10 +17,7 @@ import pyarrow.dataset as ds
 
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
-from ledgerframes.datasets._schema import TIME
-from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.errors import UsageError
-from ledgerframes.store.extent import record_time_filter
 from ledgerframes.store.reading import batches, damage_named
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource
 from ledgerframes.windows import Time, Window, instant
@@ -42,24 +39,14 @@ class _Filter:
     def expression(self, table: Table) -> pc.Expression | None:
         """The filter of one table as an Arrow expression, or None when everything passes."""
         parts: list[pc.Expression] = []
-        if self.window and "record_time" in table.column_names:
-            parts.append(record_time_filter(self.window.since, self.window.until))
-        if self.window and table is BULK_OBJECTS:
-            parts.append(_objects_overlapping(self.window))
+        if self.window and (in_window := table.filter_window(self.window)) is not None:
+            parts.append(in_window)
         if self.update_ids is not None and "update_id" in table.column_names:
             parts.append(pc.field("update_id").isin(self.update_ids))
         if self.offsets:
             after, through = self.offsets
             parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
         return functools.reduce(operator.and_, parts) if parts else None
-
-
-def _objects_overlapping(window: Window) -> pc.Expression:
-    """The bulk objects with lines in a window; those without lines, or with lines of two migrations, by their folder."""
-    since, until = pa.scalar(window.since, TIME), pa.scalar(window.until, TIME)
-    folder = pc.field("since").is_null() | ((pc.field("since") < until) & (pc.field("until") > since))
-    unclear = pc.field("first_record_time").is_null() | (pc.field("first_migration_id") != pc.field("last_migration_id"))
-    return folder & (unclear | ((pc.field("first_record_time") < until) & (pc.field("last_record_time") >= since)))
 
 
 def _require_possible(column: pd.Series, wanted: list[Any]) -> None:
@@ -258,7 +245,7 @@ class Frames:
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
         with damage_named(spec.name, self._source.place):
-            if self._source.ordered and spec is not BULK_OBJECTS:  # those few are in the order of their lines
+            if self._source.ordered and spec.is_presorted:
                 return self._unsorted(spec, columns or list(spec.sort)).select(columns)  # rows of no columns have no number
             rows = self._unsorted(spec, list(dict.fromkeys([*columns, *spec.sort])))
             return spec.sorted(rows).select(columns)

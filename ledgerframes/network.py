@@ -17,6 +17,7 @@ from ledgerframes.api.ledger_errors import ledger_error_factory
 from ledgerframes.api.tokens import token_source
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.wallet import wallet_error
+from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.store import Store
 from ledgerframes.wallet import Journal, OffersWallet
@@ -55,7 +56,7 @@ class Network:
         self.settings = settings
         self.name = settings.network
         self.offline = offline
-        self.store = Store(settings.store, settings.network, catalog)
+        self.store = Store(settings.store, settings.network, DATASETS, catalog)
         self._transport = transport
         self._clock = clock
         self._origin = origin

@@ -16,10 +16,12 @@ import pyarrow as pa
 
 from ledgerframes.datasets import Column, Table
 from ledgerframes.datasets._schema import INTEGER, SMALL, TEXT, TIME
+from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
 from ledgerframes.errors import UsageError
-from ledgerframes.store import DATASETS, MigrationWindow, Segment, Store, StoreSnapshot
+from ledgerframes.extents import MigrationWindow
+from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.reading import damaged
-from ledgerframes.store.table_source import KEPT, Reading, reading_of, snapshots_of, stream_of
+from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_table, snapshots_by_dataset
 from ledgerframes.windows import Time, Window, iso, window
 
 if TYPE_CHECKING:
@@ -115,7 +117,7 @@ def answered(
     with TemporaryDirectory() as folder:
         catalog = Path(folder) / "catalog.sqlite"
         net.store.freeze(catalog)
-        store = Store(net.settings.store, net.settings.network, catalog)
+        store = Store(net.settings.store, net.settings.network, DATASETS, catalog)
         with closing(_connection(folder)) as connection:
             return _Views(connection, store, _named(query), asked).answer(query)
 
@@ -133,7 +135,7 @@ def _named(query: str) -> list[str]:
     """The tables that a query names, such as ``updates`` or ``bulk.updates``: no other file is looked at."""
     found = [match.groups() for match in NAME.finditer(NO_NAMES.sub(" ", query.lower()))]
     names = [table if dataset in (None, "main") else f"{dataset}.{table}" for dataset, table in found]
-    kept = {*KEPT, *(f"{dataset.name}.{table.name}" for dataset in DATASETS.values() for table in dataset.tables)}
+    kept = {*STORED_TABLES, *(f"{dataset.name}.{table.name}" for dataset in DATASETS.values() for table in dataset.tables)}
     return [name for name in dict.fromkeys(names) if name in kept]
 
 
@@ -144,11 +146,13 @@ class _Views:
         self._connection = connection
         self._asked = asked
         # All tables that are kept, if a query names none, as SHOW TABLES does.
-        self._wanted = list({name.rpartition(".")[2]: KEPT[name.rpartition(".")[2]] for name in names or KEPT}.values())
-        snapshots = snapshots_of(store, self._wanted)
-        self._readings = [reading_of(name, snapshots) for name in names]
+        self._wanted = list(
+            {name.rpartition(".")[2]: STORED_TABLES[name.rpartition(".")[2]] for name in names or STORED_TABLES}.values()
+        )
+        snapshots = snapshots_by_dataset(store, self._wanted)
+        self._readings = [resolve_table(DATASETS, name, snapshots) for name in names]
         for reading in self._readings:
-            reading.require_one_view()
+            reading.require_one_filter()
         self._create(snapshots)
 
     def _create(self, snapshots: dict[str, StoreSnapshot]) -> None:
@@ -159,7 +163,7 @@ class _Views:
                     self._view(snapshot, table).create_view(table.name)
         self._connection.execute("SET schema = 'main'; SET lock_configuration = true")
         for table in self._wanted:
-            dataset = stream_of(table, snapshots)
+            dataset = choose_dataset(DATASETS, table, snapshots)
             self._connection.execute(f'CREATE VIEW "{table.name}" AS FROM "{dataset.name}"."{table.name}"')
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
@@ -192,8 +196,8 @@ def _refused(query: str, error: Exception) -> UsageError:
     reason, unknown = str(error).partition("\n\n")[0], UNKNOWN.search(str(error))
     if unknown:
         reason = reason.partition("\n")[0].rstrip("!.")  # what DuckDB suggests may be a table of its own
-        close = difflib.get_close_matches(unknown[1].rpartition(".")[2].lower(), KEPT, 1)
-        step = (f"Did you mean {close[0]}? " if close else "") + f"Tables: {', '.join(sorted(KEPT))}."
+        close = difflib.get_close_matches(unknown[1].rpartition(".")[2].lower(), STORED_TABLES, 1)
+        step = (f"Did you mean {close[0]}? " if close else "") + f"Tables: {', '.join(sorted(STORED_TABLES))}."
     elif "Parser Error" in reason and BARE_OFFSET.search(NO_NAMES.sub(" ", query)):
         step = 'Where offset is meant as a column, write it in quotes: "offset".'
     else:
@@ -201,18 +205,18 @@ def _refused(query: str, error: Exception) -> UsageError:
     return UsageError(f"{' '.join(reason.split())} (DuckDB). {step}")
 
 
-def _remarks(readings: Sequence[Reading], asked: Window | None) -> Iterator[str]:
+def _remarks(readings: Sequence[ResolvedTable], asked: Window | None) -> Iterator[str]:
     for reading in readings:
-        if not reading.held:
-            yield reading.nothing_held
-        if reading.choice:
-            yield f"{reading.choice}."
+        if not reading.is_stored:
+            yield reading.not_stored_message
+        if reading.other_datasets_note:
+            yield f"{reading.other_datasets_note}."
     unsettled = [each.name for each in readings if any(_may_change(segment, each, asked) for segment in each.snapshot.segments)]
     if unsettled:
         yield f"Rows of {', '.join(unsettled)} are provisional and may still change: the next sync asks for them again."
 
 
-def _may_change(segment: Segment, reading: Reading, asked: Window | None) -> bool:
+def _may_change(segment: Segment, reading: ResolvedTable, asked: Window | None) -> bool:
     """Whether a segment has provisional rows of a table, and these can be among those asked for."""
     if segment.final or reading.table.name not in segment.files:
         return False

@@ -15,9 +15,10 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from ledgerframes.datasets.events.schema import ENVELOPES, TRAFFIC
+from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
-from ledgerframes.store import EVENTS, MigrationWindow, Store
-from ledgerframes.store.extent import from_microseconds
+from ledgerframes.store import Store
 from ledgerframes.windows import Window
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTINGTESTING", "AWS_SECRET_ACCESS_KEY": "neverShownNeverShown"}

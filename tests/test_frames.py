@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import ledgerframes as lf
 from ledgerframes.datasets import TABLES
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import MemoryFrameSource
 from ledgerframes.sandbox import Faults
-from ledgerframes.store import EVENTS
 from ledgerframes.windows import Window, instant
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}

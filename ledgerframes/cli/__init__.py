@@ -1,4 +1,4 @@
-"""The command line: each command is a call of a library function, and a way of showing its result."""
+"""The command line. Each command calls a library function and prints its result."""
 
 from ledgerframes.cli.app import main
 

@@ -1,64 +1,68 @@
-"""``ledgerframes doctor``: shows what :mod:`ledgerframes.doctor` found."""
+"""``ledgerframes doctor`` prints the checks of :mod:`ledgerframes.doctor`."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.failures import DONE, FAILED, SERVICE, USAGE
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli.exit_codes import FAILURE, SERVICE, SUCCESS, USAGE
+from ledgerframes.cli.options import CommandContext, command
 
 if TYPE_CHECKING:
-    from ledgerframes.doctor import Check, Setting
+    from ledgerframes.doctor import Check
 
-COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "failed": typer.colors.RED}
+COLORS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "failed": typer.colors.RED}
 
 
 @command
-def doctor(call: Call) -> None:
-    """Check configuration, store and services, and say what to do.
+def doctor(context: CommandContext) -> None:
+    """Check configuration, store and services.
 
-    Ends with exit code 4 when a host is down, 2 when none is configured, 1 when the store cannot be used.
+    Every failed check comes with the next step. The exit code is 4 if a service fails, 2 if none is configured, and 1 if the
+    store cannot be used.
     """
     from ledgerframes.doctor import check_ledger_and_wallet, check_services, check_software, check_store, settings_in_use
 
-    net = call.connect()
-    given = call.overrides | ({"profile": call.profile} if call.profile else {})
-    settings = settings_in_use(net.settings, given)
-    checks = [*check_software(), *check_store(net), *check_services(net, call.overrides)]
-    checks += check_ledger_and_wallet(net, call.overrides)
+    net = context.connect()
+    overrides = context.overrides | ({"profile": context.profile} if context.profile else {})
+    checks = [*check_software(), *check_store(net), *check_services(net, context.overrides)]
+    checks += check_ledger_and_wallet(net, context.overrides)
     code = _exit_code(checks)
     document = {
         "profile": net.settings.profile,
         "exit_code": code,
-        "settings": [asdict(each) for each in settings],
-        "checks": [asdict(each) for each in checks],
+        "settings": [asdict(setting) for setting in settings_in_use(net.settings, overrides)],
+        "checks": [asdict(check) for check in checks],
     }
-    call.show(document, lambda: _text(settings, checks, call.quiet))
+    context.print_result(document, _format_problems if context.quiet else _format_all)
     raise typer.Exit(code)
 
 
 def _exit_code(checks: list[Check]) -> int:
-    failed = {check.kind for check in checks if check.status == "failed"}
-    if "service" in failed:
+    failures = {check.kind for check in checks if check.status == "failed"}
+    if "service" in failures:
         return SERVICE
-    if "configuration" in failed:
+    if "configuration" in failures:
         return USAGE
-    return FAILED if failed else DONE
+    return FAILURE if failures else SUCCESS
 
 
-def _text(settings: list[Setting], checks: list[Check], quiet: bool) -> str:
-    """All of it; when quiet, only what is not well."""
-    if quiet:
-        return "\n".join(_line(check, 0) for check in checks if check.status != "ok") or "All is well."
-    table = output.columns(("setting", "value", "from"), [(each.name, each.value, each.origin) for each in settings])
-    width = max(len(check.subject) for check in checks)
-    return f"{table}\n\n" + "\n".join(_line(check, width) for check in checks)
+def _format_all(document: dict[str, Any]) -> str:
+    rows = [(setting["name"], setting["value"], setting["origin"]) for setting in document["settings"]]
+    width = max(len(check["subject"]) for check in document["checks"])
+    lines = [_format_check(check, width) for check in document["checks"]]
+    return "\n".join([output.format_table(("setting", "value", "origin"), rows), "", *lines])
 
 
-def _line(check: Check, width: int) -> str:
-    status = typer.style(f"{check.status:<8}", fg=COLOURS[check.status])
-    return f"{status}{output.plain(check.subject):<{width}}  {output.plain(f'{check.message} {check.next_step}'.strip())}"
+def _format_problems(document: dict[str, Any]) -> str:
+    problems = [_format_check(check, 0) for check in document["checks"] if check["status"] != "ok"]
+    return "\n".join(problems) or "All checks passed."
+
+
+def _format_check(check: dict[str, Any], width: int) -> str:
+    status = typer.style(f"{check['status']:<8}", fg=COLORS[check["status"]])
+    text = f"{check['message']} {check['next_step']}".strip()
+    return f"{status}{output.escape_control(check['subject']):<{width}}  {output.escape_control(text)}"

@@ -1,4 +1,4 @@
-"""``ledgerframes export``: one table of the store as one file."""
+"""``ledgerframes export`` writes one stored table to a file."""
 
 from __future__ import annotations
 
@@ -8,32 +8,37 @@ from typing import Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import Call, During, SinceStored, Until, command
+from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, command
 
 
 @command
 def export(
-    call: Call,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table that the store keeps, such as traffic or bulk.updates.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to; .parquet, .csv or .jsonl says how.")],
-    since: SinceStored = None,
+    context: CommandContext,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A stored table, such as traffic or bulk.updates.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Target file ending in .parquet, .csv or .jsonl.")],
+    since: StoredSince = None,
     until: Until = None,
     during: During = None,
-    columns: Annotated[str | None, typer.Option(metavar="A,B", help="Only these columns, in this order.")] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Take what there is, even if that is not all of the range.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    columns: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Columns to write, in this order (default: all columns).")
+    ] = None,
+    allow_partial: Annotated[
+        bool, typer.Option("--allow-partial", help="Export even if the store does not cover the whole window.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write one table of the store as Parquet, CSV or JSON lines; nothing is fetched.
+    """Write a stored table to a Parquet, CSV or JSON Lines file.
 
-    Memory stays bounded, and the file is there whole or not at all.
+    Makes no HTTP requests. Memory stays bounded, and the file appears only when it is complete.
     """
-    from ledgerframes.export import reading_in, stored, write
+    from ledgerframes.export import stored, write
+    from ledgerframes.store.table_source import resolve_in_store
 
-    net = call.connect()
-    frames = stored(net, table, since=since, until=until, during=during, partial=partial)
-    wanted = [name.strip() for name in columns.split(",")] if columns is not None else None
-    rows = write(frames, frames.tables[0], to, columns=wanted, force=force)
-    document: dict[str, Any] = {
+    net = context.connect()
+    frames = stored(net, table, since=since, until=until, during=during, partial=allow_partial)
+    names = [name.strip() for name in columns.split(",")] if columns is not None else None
+    rows = write(frames, frames.tables[0], to, columns=names, force=overwrite)
+    document = {
         "network": net.name,
         "table": table,
         "file": to,
@@ -41,18 +46,15 @@ def export(
         "bytes": to.stat().st_size,
         "provisional": "provisional" in set(frames.coverage["status"]),
     }
-    call.tell(document, _text(document))
-    choice = reading_in(net.store, table).choice
-    if choice:
-        output.write_error(f"{choice}.")
+    context.print_summary(document, _format)
+    note = resolve_in_store(net.store, table).other_datasets_note
+    if note:
+        output.write_error(f"{note}.")
 
 
-def _text(document: dict[str, Any]) -> str:
-    facts = [
-        ("network", document["network"]),
-        ("file", document["file"]),
-        (document["table"], f"{output.counted(document['rows'], 'row')}, {output.size(document['bytes'])}"),
-    ]
+def _format(document: dict[str, Any]) -> str:
+    size = f"{output.pluralize(document['rows'], 'row')}, {output.format_bytes(document['bytes'])}"
+    pairs = [("network", document["network"]), ("file", document["file"]), (document["table"], size)]
     if document["provisional"]:
-        facts.append(("provisional", "a part of it may still change"))
-    return output.facts(facts)
+        pairs.append(("provisional", "some rows may still change"))
+    return output.format_pairs(pairs)

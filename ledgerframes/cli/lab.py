@@ -1,4 +1,4 @@
-"""``ledgerframes lab``: JupyterLab on a copy of the notebooks."""
+"""``ledgerframes lab`` opens JupyterLab on a copy of the notebooks."""
 
 from __future__ import annotations
 
@@ -7,106 +7,114 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli.options import CommandContext, command
 from ledgerframes.errors import StoreError, UsageError
 
 
 @command
 def lab(
-    call: Call,
+    context: CommandContext,
     jupyter: Annotated[
-        list[str] | None, typer.Argument(metavar="-- OPTION", help="Further options of JupyterLab, such as -- --port=8890.")
+        list[str] | None, typer.Argument(metavar="-- OPTION", help="Options for JupyterLab, such as -- --port=8890.")
     ] = None,
-    folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the copy is kept.")] = Path("ledgerframes-notebooks"),
+    directory: Annotated[
+        Path,
+        typer.Option("--dir", metavar="DIR", help="Directory of the copy (default: ledgerframes-notebooks).", show_default=False),
+    ] = Path("ledgerframes-notebooks"),
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
-    print_folder: Annotated[
-        bool, typer.Option("--print-folder", help="Copy the notebooks, show the folder, and start nothing.")
+    print_dir: Annotated[
+        bool, typer.Option("--print-dir", help="Copy the notebooks and print the directory, without JupyterLab.")
     ] = False,
 ) -> None:
     """Open JupyterLab on a copy of the notebooks.
 
-    A notebook that is in the folder already is yours: it is left as it is. Delete it to get a fresh copy.
+    Notebooks that already exist in the directory are never overwritten. Delete one to get a fresh copy.
     """
-    if not print_folder:
+    if not print_dir:
         _require_jupyterlab()
-    copied, kept = copy_notebooks(shipped_notebooks(), folder)
-    document = {"folder": folder.absolute(), "copied": copied, "kept": kept}
-    if print_folder:
-        call.show(document, str(folder.absolute()))
+    copied, existing = copy_notebooks(shipped_notebooks(), directory)
+    document = {"directory": directory.absolute(), "copied": copied, "existing": existing}
+    if print_dir:
+        context.print_result(document, lambda document: str(document["directory"]))
         return
-    call.tell(
-        document,
-        output.facts(
-            [("folder", folder.absolute()), ("copied", ", ".join(copied) or "none"), ("kept", ", ".join(kept) or "none")]
-        ),
-    )
-    _start(call, folder, ["--no-browser"] * no_browser + (jupyter or []))
+    context.print_summary(document, _format)
+    _start_jupyterlab(context, directory, ["--no-browser"] * no_browser + (jupyter or []))
 
 
 def shipped_notebooks() -> Path:
-    """The folder of the notebooks that came with the library.
+    """Return the directory of the notebooks that are part of the installation.
 
     Raises
     ------
     UsageError
         If this installation has none.
     """
-    from ledgerframes.report import notebooks_folder
+    from ledgerframes.report import notebooks_dir
 
-    folder = notebooks_folder()
-    if not any(folder.glob("*.ipynb")):
+    directory = notebooks_dir()
+    if not any(directory.glob("*.ipynb")):
         raise UsageError("This installation has no notebooks. Run the command from a clone of the repository.")
-    return folder
+    return directory
 
 
 def copy_notebooks(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """Copy notebooks that are not there yet.
+    """Copy the notebooks that do not exist in the target directory.
 
     Returns
     -------
     tuple of list of str
-        The names of those that were copied, and of those that were left as they are.
+        The names of the notebooks that were copied, and of those that existed.
     """
     copied: list[str] = []
-    kept: list[str] = []
+    existing: list[str] = []
     try:
         target.mkdir(parents=True, exist_ok=True)
         for notebook in sorted(source.glob("*.ipynb")):
-            place = target / notebook.name
-            (kept if place.exists() else copied).append(notebook.name)
-            if not place.exists():
-                shutil.copyfile(notebook, place)
+            path = target / notebook.name
+            (existing if path.exists() else copied).append(notebook.name)
+            if not path.exists():
+                shutil.copyfile(notebook, path)
     except OSError as error:
         raise StoreError(
-            f"The notebooks cannot be copied to {target} ({error.strerror or error}). Choose another --folder.", path=str(target)
+            f"Cannot copy the notebooks to {target}: {error.strerror or error}. Choose another --dir.", path=str(target)
         ) from error
-    return copied, kept
+    return copied, existing
+
+
+def _format(document: dict[str, Any]) -> str:
+    return output.format_pairs(
+        [
+            ("directory", document["directory"]),
+            ("copied", ", ".join(document["copied"]) or "none"),
+            ("existing", ", ".join(document["existing"]) or "none"),
+        ]
+    )
 
 
 def _require_jupyterlab() -> None:
     if importlib.util.find_spec("jupyterlab") is None:
-        raise UsageError("JupyterLab is not installed. Install it with: pip install 'ledgerframes[lab]'.")
+        raise UsageError("This command requires jupyterlab. Install it with: pip install 'ledgerframes[lab]'.")
 
 
-def _start(call: Call, folder: Path, options: list[str]) -> NoReturn:
-    """Become JupyterLab, so that Ctrl-C and its question reach it and nobody else."""
-    arguments = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.absolute()}", *options]
+def _start_jupyterlab(context: CommandContext, directory: Path, options: list[str]) -> NoReturn:
+    """Replace this process by JupyterLab, so that only JupyterLab receives Ctrl-C."""
+    arguments = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={directory.absolute()}", *options]
     sys.stdout.flush()
-    os.execve(sys.executable, arguments, {**os.environ, **_environment(call)})  # noqa: S606  (no shell is meant)
+    os.execve(sys.executable, arguments, {**os.environ, **_environment(context)})  # noqa: S606  (runs without a shell)
 
 
-def _environment(call: Call) -> dict[str, str]:
-    """The options of this call as the notebooks see them."""
+def _environment(context: CommandContext) -> dict[str, str]:
+    """Return the common options as the variables that notebooks read."""
     from ledgerframes.store import Location
 
-    chosen = {
-        "PROFILE": call.profile,
-        "STORE": call.store and Location.at(call.store).uri,
-        "OFFLINE": "1" if call.offline else None,
+    values = {
+        "PROFILE": context.profile,
+        "STORE": context.store and Location.at(context.store).uri,
+        "OFFLINE": "1" if context.offline else None,
     }
-    return {f"LEDGERFRAMES_{name}": str(value) for name, value in chosen.items() if value}
+    return {f"LEDGERFRAMES_{name}": str(value) for name, value in values.items() if value}

@@ -1,60 +1,84 @@
-"""The options that every command takes, before the command or after it."""
+"""The options that commands share, and the context that carries the common ones."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import logging
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from ledgerframes.cli import output
+from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
 
+T = TypeVar("T")
+
+# Options of every command, accepted before or after its name.
 COMMON = {
     "profile": Annotated[
         str | None,
         typer.Option(
-            "--profile", metavar="NAME", help="Section of ledgerframes.toml; by default LEDGERFRAMES_PROFILE, or the sandbox."
+            "--profile", metavar="NAME", help="Profile in ledgerframes.toml (default: $LEDGERFRAMES_PROFILE, or sandbox)."
         ),
     ],
     "store": Annotated[
         str | None,
-        typer.Option("--store", metavar="PLACE", help="Folder of the store, or s3://bucket/prefix, instead of the profile's."),
+        typer.Option("--store", metavar="ROOT", help="Directory or s3://bucket/prefix of the store (default: the profile's)."),
     ],
-    "offline": Annotated[bool, typer.Option("--offline", help="Make no request; use what the store holds.")],
-    "as_json": Annotated[bool, typer.Option("--json", help="One JSON document on stdout, also for an error.")],
-    "quiet": Annotated[bool, typer.Option("--quiet", help="No progress, and nothing on stdout but what was asked for.")],
-    "verbose": Annotated[bool, typer.Option("--verbose", help="Log lines on stderr.")],
+    "offline": Annotated[bool, typer.Option("--offline", help="Make no HTTP requests and use only the store.")],
+    "as_json": Annotated[bool, typer.Option("--json", help="Write one JSON document to stdout, for errors too.")],
+    "quiet": Annotated[bool, typer.Option("--quiet", help="Hide progress and summaries.")],
+    "verbose": Annotated[bool, typer.Option("--verbose", help="Write log lines to stderr.")],
 }
 
-
-# Ranges, as every command takes them.
 Since = Annotated[
-    str | None, typer.Option("--since", metavar="TIME", help="First record time, such as 2026-11-03 or 2026-11-03T12:00:00Z.")
+    str | None,
+    typer.Option("--since", metavar="TIME", help="Start of the window, such as 2026-11-03 or 2026-11-03T12:00:00Z."),
 ]
-SinceStored = Annotated[
-    str | None, typer.Option("--since", metavar="TIME", help="First record time; all that is stored by default.")
+StoredSince = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Start of the window (default: everything in the store).")
 ]
-Until = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="First record time that is not wanted; now by default.")
-]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="End of the window, exclusive (default: now).")]
 During = Annotated[
     str | None,
-    typer.Option("--during", metavar="WORD", help="A range in one word: yesterday, last-week, 2026-11-03, 2026-10, and so on."),
+    typer.Option("--during", metavar="PERIOD", help="Window by name, such as yesterday, last-week, 2026-11-03 or 2026-10."),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what the command would do, and change nothing.")]
+
+DURATION_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+MAX_DURATION = timedelta(days=36_525)  # a century, which can be subtracted from any current time
+
+
+def parse_duration(option: str, text: str) -> timedelta:
+    """Return the duration that an option was set to.
+
+    >>> parse_duration("--max-age", "36h")
+    datetime.timedelta(days=1, seconds=43200)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mhdw])", text.strip().lower())
+    if not match:
+        raise UsageError(f"{option} must be a duration such as 90m, 36h, 2d or 1w, got {text!r}.")
+    try:
+        duration = timedelta(**{DURATION_UNITS[match[2]]: float(match[1])})
+    except OverflowError:
+        duration = timedelta.max
+    if duration > MAX_DURATION:
+        raise UsageError(f"{option} must be at most {MAX_DURATION.days:,} days, got {text!r}.")
+    return duration
 
 
 @dataclass(frozen=True)
-class Call:
-    """How one command was called: the common options, and what they mean for its output."""
+class CommandContext:
+    """The common options of one command call, and what they mean for its output."""
 
     profile: str | None = None
     store: str | None = None
@@ -62,60 +86,60 @@ class Call:
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
-    context: typer.Context | None = None
+    typer_context: typer.Context | None = None
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """Settings given on the command line."""
+        """Settings from the command line."""
         return {"store": self.store} if self.store else {}
 
     @property
     def progress(self) -> bool | None:
-        """Whether to show progress: never when quiet, else in terminals."""
+        """False to hide progress, None to show it on a terminal."""
         return False if self.quiet else None
 
-    def connect(self, **overrides: Any) -> Network:
-        """Connect to the network that the options name; its connections close when the command ends."""
+    def connect(self) -> Network:
+        """Connect to the network of the options, and close it when the command ends."""
         from ledgerframes.network import connect
 
-        net = connect(self.profile, offline=self.offline or None, **self.overrides, **overrides)
-        if self.context:
-            self.context.call_on_close(net.close)
+        net = connect(self.profile, offline=self.offline or None, **self.overrides)
+        if self.typer_context:
+            self.typer_context.call_on_close(net.close)
         return net
 
-    def show(self, document: object, text: str | Callable[[], str]) -> None:
-        """Show a result that was asked for: as JSON, or as text."""
+    def print_result(self, document: T, format_text: Callable[[T], str]) -> None:
+        """Write the result of the command, as JSON or as text, even if the command is quiet."""
         if self.as_json:
             output.write_json(document)
         else:
-            output.write(text if isinstance(text, str) else text())
+            output.write(format_text(document))
 
-    def tell(self, document: object, text: str) -> None:
-        """Show what was done, which a quiet call does not ask for."""
+    def print_summary(self, document: T, format_text: Callable[[T], str]) -> None:
+        """Write a summary of the completed work, unless the command is quiet."""
         if self.as_json or not self.quiet:
-            self.show(document, text)
+            self.print_result(document, format_text)
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the common options; it gets them as its first argument, a :class:`Call`.
+    """Add the common options to a command, which receives them as its first argument.
 
-    Typer reads the options of a command from its signature, so the common ones are added there.
+    Typer reads the options of a command from its signature, so the signature of the wrapper declares both kinds.
     """
 
     @functools.wraps(function)
-    def run(ctx: typer.Context, **given: Any) -> None:
-        # An option after the command wins over the same one before it.
-        common = {name: value for name in COMMON if (value := given.pop(name))}
-        call = replace(ctx.obj if isinstance(ctx.obj, Call) else Call(), context=ctx, **common)
-        ctx.obj = call
-        _log(call)
-        function(call, **given)
+    def run(ctx: typer.Context, **arguments: Any) -> None:
+        # An option after the command overrides the same option before it.
+        common = {name: value for name in COMMON if (value := arguments.pop(name))}
+        context = replace(ctx.obj if isinstance(ctx.obj, CommandContext) else CommandContext(), typer_context=ctx, **common)
+        ctx.obj = context
+        _configure_logging(context)
+        function(context, **arguments)
 
-    _, *own = inspect.signature(function, eval_str=True).parameters.values()
+    _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
     keyword = inspect.Parameter.KEYWORD_ONLY
-    context = inspect.Parameter("ctx", keyword, annotation=typer.Context)
-    common = [inspect.Parameter(name, keyword, default=_default(name), annotation=kind) for name, kind in COMMON.items()]
-    run.__signature__ = inspect.Signature([context, *(each.replace(kind=keyword) for each in own), *common])  # type: ignore[attr-defined]
+    ctx = inspect.Parameter("ctx", keyword, annotation=typer.Context)
+    common = [inspect.Parameter(name, keyword, default=_default(name), annotation=option) for name, option in COMMON.items()]
+    run.__signature__ = inspect.Signature([ctx, *(each.replace(kind=keyword) for each in parameters), *common])  # type: ignore[attr-defined]
     run.__annotations__ = {}
     return run
 
@@ -124,25 +148,26 @@ def _default(name: str) -> bool | None:
     return None if name in ("profile", "store") else False
 
 
-class _Lines(logging.Handler):
-    """Writes one line a record to stderr, safe for a terminal."""
+class _LineHandler(logging.Handler):
+    """A log handler that writes one escaped line per record to stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
-        if record.name == "stamina":  # its message is a constant; the facts are beside it
-            facts = vars(record)
-            cause = str(facts.get("stamina.caused_by")).partition(". ")[0]  # the next step after it is for the end
-            message = f"trying again in {facts.get('stamina.wait_for')} s after {cause}"
+        if record.name == "stamina":  # its message is a constant, and the record's attributes carry the values
+            values = vars(record)
+            # The error itself, without the advice that follows: the command prints the advice if all retries fail.
+            cause = str(values.get("stamina.caused_by")).partition(". ")[0]
+            message = f"Retrying in {values.get('stamina.wait_for')} s: {cause}"
         output.write_error(f"{datetime.now(UTC):%H:%M:%S} {message}")
 
 
-def _log(call: Call) -> None:
-    """Show log lines when asked for; retries also on a terminal, where somebody waits for them."""
-    own, retries = logging.getLogger("ledgerframes"), logging.getLogger("stamina")
-    # Without any handler Python would print warnings by itself.
-    own.handlers, retries.handlers = [logging.NullHandler()], [logging.NullHandler()]
-    if call.verbose:
-        own.setLevel(logging.INFO)
-        own.addHandler(_Lines())
-    if call.verbose or (sys.stderr.isatty() and not call.quiet):
-        retries.addHandler(_Lines())
+def _configure_logging(context: CommandContext) -> None:
+    """Show log lines with ``--verbose``, and retries also on a terminal."""
+    package, retries = logging.getLogger("ledgerframes"), logging.getLogger("stamina")
+    # Python prints the warnings of a logger that has no handler.
+    package.handlers, retries.handlers = [logging.NullHandler()], [logging.NullHandler()]
+    if context.verbose:
+        package.setLevel(logging.INFO)
+        package.addHandler(_LineHandler())
+    if context.verbose or (sys.stderr.isatty() and not context.quiet):
+        retries.addHandler(_LineHandler())

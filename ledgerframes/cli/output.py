@@ -1,4 +1,4 @@
-"""Text for people and JSON for programs; nothing that came from the network reaches a terminal raw."""
+"""Text for people and JSON for programs, with control characters escaped in both."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ from typing import IO, Any
 
 import typer
 
-# Control characters, and the ones that turn the direction of text around: a terminal would obey them.
+# Control characters, and the characters that change the direction of text: a terminal would interpret them.
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-NARROWEST_LAST_COLUMN = 24
+MIN_LAST_COLUMN_WIDTH = 24
 GAP = "  "
-PIPE_CLOSED = 141  # what a shell shows for a program that writes into a closed pipe
+PIPE_CLOSED = 141  # the exit code that a shell shows for a program that writes to a closed pipe
 
 
-def plain(text: str) -> str:
-    r"""Text in which control characters are shown instead of obeyed.
+def escape_control(text: str) -> str:
+    r"""Return a text with its control characters escaped.
 
-    >>> plain("red \x1b[31m")
+    >>> escape_control("red \x1b[31m")
     'red \\x1b[31m'
     """
     return UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}" if ord(match[0]) < 256 else f"\\u{ord(match[0]):04x}", text)
 
 
-def prepare() -> None:
-    """Let a character that the terminal's encoding lacks be shown as its number instead of ending the program."""
+def escape_unencodable() -> None:
+    """Escape characters that the encoding of the terminal does not have, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def write(text: str, stream: IO[str] | None = None) -> None:
-    """Write lines to stdout, or to another stream; colours are dropped where it is not a terminal."""
+    """Write a text to stdout or another stream, in color only on a terminal."""
     try:
         typer.echo(text, file=stream or sys.stdout)
     except BrokenPipeError:
-        # The reader has gone, such as `head`; without this Python would complain once more at its end.
+        # The reader, such as `head`, has exited. Without a new stdout, Python would report the error again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
 
 
 def write_error(text: str) -> None:
     """Write a line to stderr."""
-    typer.echo(plain(text), err=True)
+    typer.echo(escape_control(text), err=True)
 
 
 def write_json(document: object) -> None:
     """Write one JSON document to stdout."""
-    text = json.dumps(document, indent=2, ensure_ascii=False, default=_as_json)
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=_to_json)
     write(UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-def _as_json(value: object) -> object:
+def _to_json(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, Path):
@@ -72,8 +72,8 @@ def _as_json(value: object) -> object:
     return str(value)
 
 
-def columns(titles: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:
-    """Rows as aligned columns below their titles.
+def format_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:
+    """Return rows as aligned columns below their titles.
 
     Parameters
     ----------
@@ -81,47 +81,47 @@ def columns(titles: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequenc
     rows : iterable of sequences
         One cell for each title.
     right : sequence of str
-        Titles of the columns that are aligned to the right: numbers.
+        Titles of the columns to align to the right, such as numbers.
     """
-    cells = [[plain(str(cell)) for cell in row] for row in rows]
-    lines = _aligned([list(titles), *cells], {titles.index(title) for title in right})
+    cells = [[escape_control(str(cell)) for cell in row] for row in rows]
+    lines = _align([list(titles), *cells], {titles.index(title) for title in right})
     return "\n".join(lines)
 
 
-def facts(pairs: Iterable[tuple[str, Any]]) -> str:
-    """Names and values, one pair a line."""
-    return "\n".join(_aligned([[plain(name), plain(str(value))] for name, value in pairs], set()))
+def format_pairs(pairs: Iterable[tuple[str, Any]]) -> str:
+    """Return names and values, one pair per line."""
+    return "\n".join(_align([[escape_control(name), escape_control(str(value))] for name, value in pairs], set()))
 
 
-def _aligned(rows: list[list[str]], right: set[int]) -> list[str]:
+def _align(rows: list[list[str]], right: set[int]) -> list[str]:
     if not rows:
         return []
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    before_last = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
+    indent = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
     lines = []
     for row in rows:
         padded = [
             cell.rjust(width) if index in right else cell.ljust(width)
             for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        first, *rest = _wrapped(padded[-1].rstrip(), before_last)
+        first, *rest = _wrap(padded[-1].rstrip(), indent)
         lines.append(GAP.join([*padded[:-1], first]).rstrip())
-        lines += [" " * before_last + line for line in rest]
+        lines += [" " * indent + line for line in rest]
     return lines
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
-    """The last cell of a line over several lines, where it would run over the edge of the terminal."""
+def _wrap(text: str, indent: int) -> list[str]:
+    """Return the last cell of a row as lines that fit the terminal."""
     if not sys.stdout.isatty() or text != text.lstrip():
         return [text]
-    room = shutil.get_terminal_size().columns - indent
-    return textwrap.wrap(text, room, break_on_hyphens=False) or [""] if room >= NARROWEST_LAST_COLUMN else [text]
+    width = shutil.get_terminal_size().columns - indent
+    return textwrap.wrap(text, width, break_on_hyphens=False) or [""] if width >= MIN_LAST_COLUMN_WIDTH else [text]
 
 
-def size(count: int) -> str:
-    """A number of bytes for people.
+def format_bytes(count: int) -> str:
+    """Return a number of bytes with a decimal unit.
 
-    >>> size(999), size(1_250_000)
+    >>> format_bytes(999), format_bytes(1_250_000)
     ('999 B', '1.2 MB')
     """
     amount, unit = float(count), "B"
@@ -132,15 +132,20 @@ def size(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{amount:.1f} {unit}"
 
 
-def counted(count: int, noun: str) -> str:
-    """A count with its noun.
+def pluralize(count: int, noun: str) -> str:
+    """Return a count with its noun.
 
-    >>> counted(1, "row"), counted(2000, "row")
+    >>> pluralize(1, "row"), pluralize(2000, "row")
     ('1 row', '2,000 rows')
     """
     return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
-def time(instant: datetime) -> str:
-    """A UTC time to the second, for people."""
-    return instant.isoformat(sep=" ", timespec="seconds")[:19]
+def format_time(time: datetime) -> str:
+    """Return a UTC time to the second, without its zone."""
+    return time.isoformat(sep=" ", timespec="seconds")[:19]
+
+
+def format_window(since: datetime, until: datetime) -> str:
+    """Return a window of UTC times to the second."""
+    return f"{format_time(since)} to {format_time(until)} UTC"

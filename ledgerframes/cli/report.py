@@ -1,16 +1,14 @@
-"""``ledgerframes report``: list the reports, run one."""
+"""``ledgerframes report`` lists and runs reports."""
 
 from __future__ import annotations
 
-import re
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import Call, During, Since, Until, command
+from ledgerframes.cli.options import CommandContext, During, Since, Until, command, parse_duration
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,54 +16,51 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
 
 @app.callback()
 def group() -> None:
-    """List the reports, run one."""
+    """List and run reports."""
 
 
 @app.command("list")
 @command
-def list_reports(call: Call) -> None:
-    """List the reports with their parameters."""
+def list_reports(context: CommandContext) -> None:
+    """List the reports and their parameters."""
     from ledgerframes.report import REPORTS
 
-    document = [_document(report) for report in REPORTS.values()]
-    call.show(document, lambda: _listed(document))
+    context.print_result([_describe(report) for report in REPORTS.values()], _format_reports)
 
 
 @app.command("run")
 @command
 def run(
-    call: Call,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A report; `ledgerframes report list` shows them.")],
+    context: CommandContext,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Report name, from `ledgerframes report list`.")],
     since: Since = None,
     until: Until = None,
     during: During = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where reports are published.")] = Path("reports"),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Directory to publish in (default: reports).", show_default=False)
+    ] = Path("reports"),
     min_coverage: Annotated[
         float | None,
-        typer.Option(
-            "--min-coverage", min=0, max=1, metavar="SHARE", help="Fail with exit code 3 below this share, such as 0.95."
-        ),
+        typer.Option("--min-coverage", min=0, max=1, metavar="SHARE", help="Minimum coverage of the window, such as 0.95."),
     ] = None,
     max_age: Annotated[
-        str | None,
-        typer.Option("--max-age", metavar="AGE", help="Fail with exit code 3 when the newest data are older, such as 36h or 2d."),
+        str | None, typer.Option("--max-age", metavar="DURATION", help="Maximum age of the newest data, such as 36h or 2d.")
     ] = None,
     param: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the report. May be given several times.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a parameter of the report. Repeatable.")
     ] = None,
 ) -> None:
-    """Run a report over a range, and publish it as a web page, tables and run.json.
+    """Run a report over a window and publish it.
 
-    The same report over the same data is not made twice. When it fails, what was published before stays.
+    A report is a web page with its tables and a run.json. A run over the same data, parameters and versions is reused. If a run
+    fails, the report that was published before stays in place.
     """
-    parameters = _parameters(param or [])
-    oldest = duration(max_age) if max_age else None
-    net = call.connect()
+    parameters = _parse_parameters(param or [])
+    age = parse_duration("--max-age", max_age) if max_age else None
+    net = context.connect()
     from ledgerframes.report import run_report
 
     result = run_report(
@@ -77,47 +72,32 @@ def run(
         during=during,
         parameters=parameters,
         min_coverage=min_coverage,
-        max_age=oldest,
-        progress=call.progress,
+        max_age=age,
+        progress=context.progress,
     )
     document = {
         "report": result.report,
         "key": result.key,
-        "folder": result.folder,
-        "index": result.index,
+        "directory": result.directory,
+        "page_path": result.page_path,
         "latest": result.latest,
-        "already": result.already,
+        "reused": result.reused,
         "run": result.run,
     }
-    call.show(document, str(result.index) if call.quiet else _text(document))
+    context.print_result(document, _format_page_path if context.quiet else _format_run)
 
 
-def duration(text: str) -> timedelta:
-    """A length of time as people write it.
-
-    >>> duration("36h")
-    datetime.timedelta(days=1, seconds=43200)
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mhdw])", text.strip().lower())
-    if not match:
-        raise UsageError(f"--max-age {text!r} is not a length of time. Write it as 90m, 36h, 2d or 1w.")
-    try:
-        return timedelta(**{UNITS[match[2]]: float(match[1])})
-    except OverflowError:
-        raise UsageError(f"--max-age {text!r} is too long. Write it as 90m, 36h, 2d or 1w.") from None
-
-
-def _parameters(given: list[str]) -> dict[str, str]:
+def _parse_parameters(texts: list[str]) -> dict[str, str]:
     parameters = {}
-    for each in given:
-        name, equals, value = each.partition("=")
+    for text in texts:
+        name, equals, value = text.partition("=")
         if not name or not equals:
-            raise UsageError(f"--param {each!r} is not NAME=VALUE. `ledgerframes report list` shows the parameters.")
+            raise UsageError(f"--param must be NAME=VALUE, got {text!r}. Run `ledgerframes report list` for the parameters.")
         parameters[name.strip().replace("-", "_")] = value
     return parameters
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _describe(report: Report) -> dict[str, Any]:
     fields = report.parameters.model_json_schema().get("properties", {})
     parameters = [
         {
@@ -125,28 +105,44 @@ def _document(report: Report) -> dict[str, Any]:
             "type": field.get("type", "string"),
             "default": field.get("default"),
             "values": field.get("enum", []),
-            "meaning": field.get("description", ""),
+            "description": field.get("description", ""),
         }
         for name, field in fields.items()
     ]
     return {"name": report.name, "purpose": report.purpose, "parameters": parameters}
 
 
-def _listed(reports: list[dict[str, Any]]) -> str:
-    rows = [
-        (
-            report["name"],
-            each["name"],
-            each["default"],
-            each["meaning"] + (f": {', '.join(each['values'])}" if each["values"] else ""),
-        )
+def _format_reports(reports: list[dict[str, Any]]) -> str:
+    purposes = [(report["name"], report["purpose"]) for report in reports]
+    parameters = [
+        (report["name"], parameter["name"], parameter["default"], _description(parameter))
         for report in reports
-        for each in report["parameters"]
+        for parameter in report["parameters"]
     ]
-    purposes = output.columns(("report", "what it answers"), [(report["name"], report["purpose"]) for report in reports])
-    return f"{purposes}\n\n{output.columns(('report', 'parameter', 'default', 'meaning'), rows)}"
+    return "\n\n".join(
+        [
+            output.format_table(("report", "purpose"), purposes),
+            output.format_table(("report", "parameter", "default", "description"), parameters),
+        ]
+    )
 
 
-def _text(document: dict[str, Any]) -> str:
-    what = "was there already; nothing was done" if document["already"] else "is published"
-    return output.facts([("report", f"{document['report']} {what}"), ("page", document["index"]), ("latest", document["latest"])])
+def _description(parameter: dict[str, Any]) -> str:
+    values = f": {', '.join(parameter['values'])}" if parameter["values"] else ""
+    return f"{parameter['description']}{values}"
+
+
+def _format_run(document: dict[str, Any]) -> str:
+    status = "unchanged since the last run, and reused" if document["reused"] else "published"
+    return output.format_pairs(
+        [
+            ("report", document["report"]),
+            ("status", status),
+            ("page", document["page_path"]),
+            ("latest", document["latest"]),
+        ]
+    )
+
+
+def _format_page_path(document: dict[str, Any]) -> str:
+    return str(document["page_path"])

@@ -1,4 +1,4 @@
-"""``ledgerframes sandbox``: a network on a port of this machine."""
+"""``ledgerframes sandbox`` serves a simulated network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli.options import CommandContext, command
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,102 +18,102 @@ if TYPE_CHECKING:
 
 @command
 def sandbox(
-    call: Call,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")],
+    context: CommandContext,
+    port: Annotated[int, typer.Option(min=1, max=65535, metavar="PORT", help="Port to listen on.")],
     host: Annotated[
-        str, typer.Option(help="Address to listen on; the default is reachable from this machine only.")
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on (default: 127.0.0.1).", show_default=False)
     ] = "127.0.0.1",
-    seed: Annotated[int | None, typer.Option(min=0, help="Same seed, same bytes; 1 by default.")] = None,
-    events: Annotated[int | None, typer.Option(min=1, help="Events of the whole world; 24000 by default.")] = None,
-    days: Annotated[int | None, typer.Option(min=1, help="Whole days of history; 8 by default.")] = None,
-    vocabulary: Annotated[str | None, typer.Option(metavar="WORD", help="neutral or canton.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed of the simulated data (default: 1).")] = None,
+    events: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of history events (default: 24000).")] = None,
+    days: Annotated[int | None, typer.Option(min=1, metavar="N", help="Days of history (default: 8).")] = None,
+    vocabulary: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Vocabulary of the network, neutral or canton (default: neutral).")
+    ] = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="Misbehave, each with a probability from 0 to 1: too_many_requests, retry_after, unavailable_html, "
-            "dropped_connections, truncated_bodies, html_instead_of_json, not_an_event, unknown_members, string_integers, "
-            "old_service, not_ready, overload_409, dropped_after_write, wallet_429, wallet_429_succeeds, wallet_500_before, "
-            "wallet_500_after, late_status, token_mismatch, pruning_overtakes, digest_of_nothing, "
-            "no_ranges, dropped_download, truncated_object, corrupt_object, foreign_object, bomb_object; or latency_seconds and "
-            "seed as a number. May be given several times.",
-        ),
+        typer.Option(metavar="NAME=VALUE", help="Inject a fault with this probability, such as retry_after=0.1. Repeatable."),
     ] = None,
     speed: Annotated[
-        float | None, typer.Option(metavar="FACTOR", help="Let the world grow, so many times as fast as the clock on the wall.")
+        float | None, typer.Option(metavar="FACTOR", help="Extend the history at this multiple of real time (default: do not).")
     ] = None,
 ) -> None:
-    """Serve a seeded network with all three APIs until Ctrl-C.
+    """Serve a simulated network on a local port.
 
-    It answers as a live network does, so that a profile, a script or a report can be tried without one.
+    All three APIs respond as those of a live network until Ctrl-C. Use it to try a profile, a script or a report.
+
+    Faults with a probability: too_many_requests, retry_after, unavailable_html, dropped_connections, truncated_bodies,
+    html_instead_of_json, not_an_event, unknown_members, string_integers, old_service, not_ready, overload_409,
+    dropped_after_write, wallet_429, wallet_429_succeeds, wallet_500_before, wallet_500_after, late_status, token_mismatch,
+    pruning_overtakes, digest_of_nothing, no_ranges, dropped_download, truncated_object, corrupt_object, foreign_object,
+    bomb_object. Faults with a number: latency_seconds, seed.
     """
     from ledgerframes.sandbox import serve
 
-    box = _box({"seed": seed, "events": events, "days": days, "vocabulary": vocabulary}, fault or [], speed)
-    _require_free(host, port)
-    addresses = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
+    box = _create_sandbox({"seed": seed, "events": events, "days": days, "vocabulary": vocabulary}, fault or [], speed)
+    _require_free_port(host, port)
+    urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
     document = {
         "name": box.name,
-        **{name: f"http://{host}:{port}{urlsplit(url).path}" for name, url in addresses.items()},
+        **{name: f"http://{host}:{port}{urlsplit(url).path}" for name, url in urls.items()},
         "since": box.start,
         "until": box.now,
         "vocabulary": vocabulary or "neutral",
     }
-    call.tell(document, _text(document))
+    context.print_summary(document, _format)
     serve(box, port, host)
 
 
-def _box(shape: dict[str, Any], faults: list[str], speed: float | None) -> Sandbox:
-    """The world asked for, as the settings check and complete it."""
+def _create_sandbox(shape: dict[str, Any], faults: list[str], speed: float | None) -> Sandbox:
+    """Create the sandbox of these options, with the settings' defaults and checks."""
     from ledgerframes.sandbox import Sandbox
     from ledgerframes.settings import SANDBOX, load_settings
 
     settings = load_settings(SANDBOX, shape)
-    words = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
+    vocabulary = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
     growth: dict[str, Any] = {} if speed is None else {"grows": True, "speed": speed}
     try:
-        return Sandbox(**settings.sandbox.model_dump(), vocabulary=words, faults=_faults(faults), **growth)
+        return Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=_parse_faults(faults), **growth)
     except ValueError as error:
-        raise UsageError(f"The sandbox cannot be made: {error}.") from None
+        raise UsageError(f"Cannot create the sandbox: {error}. Run `ledgerframes sandbox --help` for the options.") from None
 
 
-def _faults(given: list[str]) -> Faults | None:
+def _parse_faults(texts: list[str]) -> Faults | None:
     from dataclasses import fields
 
     from ledgerframes.sandbox import Faults
 
-    kinds = {field.name: int if field.name == "seed" else float for field in fields(Faults)}
+    types = {field.name: int if field.name == "seed" else float for field in fields(Faults)}
     values: dict[str, Any] = {}
-    for each in given:
-        name, _, value = each.replace("-", "_").partition("=")
-        if name not in kinds:
-            raise UsageError(f"There is no fault {name!r}. Faults: {', '.join(kinds)}.")
+    for text in texts:
+        name, _, value = text.replace("-", "_").partition("=")
+        if name not in types:
+            raise UsageError(f"Unknown fault {name!r}. Choose from {', '.join(types)}.")
         try:
-            values[name] = kinds[name](value or 1)
+            values[name] = types[name](value or 1)
         except ValueError:
-            raise UsageError(f"--fault {each}: {value!r} is not a number. Write it as {name}=0.1.") from None
+            raise UsageError(f"--fault {name} must be a number, got {value!r}. Write it as {name}=0.1.") from None
     try:
         return Faults(**values) if values else None
     except ValueError as error:
-        raise UsageError(f"--fault: {error}.") from None
+        raise UsageError(f"Invalid --fault: {error}.") from None
 
 
-def _require_free(host: str, port: int) -> None:
+def _require_free_port(host: str, port: int) -> None:
     try:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
     except OSError as error:
-        raise UsageError(f"{host}:{port} cannot be listened on ({error.strerror or error}). Choose another --port.") from error
+        raise UsageError(f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another --port.") from error
 
 
-def _text(document: dict[str, Any]) -> str:
-    facts = [
+def _format(document: dict[str, Any]) -> str:
+    pairs = [
         ("sandbox", document["name"]),
         ("history API", document["history_url"]),
         ("ledger API", document["ledger_url"]),
         ("wallet API", document["wallet_url"]),
-        ("record times", f"{output.time(document['since'])} to {output.time(document['until'])} UTC"),
+        ("record times", output.format_window(document["since"], document["until"])),
     ]
     profile = [
         "[local]",
@@ -121,14 +121,17 @@ def _text(document: dict[str, Any]) -> str:
         f'history_url = "{document["history_url"]}"',
         f'ledger_url = "{document["ledger_url"]}"',
         f'wallet_url = "{document["wallet_url"]}"',
-        'token = "any text will do here"',
+        'token = "any text"',
         f'vocabulary = "{document["vocabulary"]}"',
-        "requests_per_second = 0  # it is yours; no need to be gentle",
+        "requests_per_second = 0  # no limit",
     ]
-    since = document["since"].date()
-    command_line = f"ledgerframes --profile local sync events --during {since}"
-    return (
-        f"{output.facts(facts)}\n\nA profile for it, in ledgerframes.toml:\n\n"
-        + "\n".join(f"    {line}" for line in profile)
-        + f"\n\nand in another shell:\n\n    {command_line}\n\nCtrl-C stops it."
+    return "\n".join(
+        [
+            output.format_pairs(pairs),
+            "\nAdd this profile to ledgerframes.toml:\n",
+            *(f"    {line}" for line in profile),
+            "\nThen run, in another shell:\n",
+            f"    ledgerframes --profile local sync events --during {document['since'].date()}",
+            "\nPress Ctrl-C to stop.",
+        ]
     )

@@ -1,4 +1,4 @@
-"""``ledgerframes sql``: a question to the store."""
+"""``ledgerframes sql`` queries the store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import Call, During, SinceStored, Until, command
+from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, command
 from ledgerframes.windows import iso
 
 if TYPE_CHECKING:
@@ -18,30 +18,34 @@ if TYPE_CHECKING:
 
 @command
 def sql(
-    call: Call,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT over the tables that the store keeps.")],
-    since: SinceStored = None,
+    context: CommandContext,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT over the stored tables.")],
+    since: StoredSince = None,
     until: Until = None,
     during: During = None,
 ) -> None:
-    """Ask a question in SQL of what the store holds; nothing is fetched.
+    """Query stored tables with SQL.
 
-    The answer is shown whole: use LIMIT. With --json amounts are text, so that no digit is lost.
+    Makes no HTTP requests. Every row is shown, so use LIMIT for large results. With --json, amounts are text, so that no digit
+    is lost.
     """
+    from pandas.api.types import is_numeric_dtype
+
     from ledgerframes.sql import answered
 
-    given = answered(call.connect(), query, since=since, until=until, during=during)
-    answer = given.frame
-    names = list(answer.columns)
-    rows = list(zip(*(_cells(answer[name]) for name in names), strict=True))
-    document = {"columns": names, "rows": [dict(zip(names, row, strict=True)) for row in rows]}
-    call.show(document, lambda: _text(answer, rows))
-    for remark in given.remarks:
-        output.write_error(remark)
+    result = answered(context.connect(), query, since=since, until=until, during=during)
+    frame, notes = result.frame, result.remarks
+    columns = [str(name) for name in frame.columns]
+    cells = zip(*(_plain_values(frame[name]) for name in columns), strict=True)
+    document = {"columns": columns, "rows": [dict(zip(columns, row, strict=True)) for row in cells]}
+    numeric = [name for name in columns if is_numeric_dtype(frame[name])]
+    context.print_result(document, lambda document: _format(document, numeric))
+    for note in notes:
+        output.write_error(note)
 
 
-def _cells(column: pd.Series) -> list[Any]:
-    """A column as plain values; a missing one is None."""
+def _plain_values(column: pd.Series) -> list[Any]:
+    """Return a column as plain Python values, with None for missing ones."""
     return [None if missing else _plain(value) for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
 
@@ -51,9 +55,6 @@ def _plain(value: Any) -> Any:
     return iso(value) if isinstance(value, datetime) else value
 
 
-def _text(answer: pd.DataFrame, rows: list[tuple[Any, ...]]) -> str:
-    from pandas.api.types import is_numeric_dtype
-
-    numbers = [str(name) for name in answer if is_numeric_dtype(answer[name])]
-    cells = [["" if value is None else value for value in row] for row in rows]
-    return output.columns(list(answer.columns), cells, right=numbers)
+def _format(document: dict[str, Any], numeric: list[str]) -> str:
+    rows = [["" if value is None else value for value in row.values()] for row in document["rows"]]
+    return output.format_table(document["columns"], rows, right=numeric)

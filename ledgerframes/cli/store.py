@@ -1,4 +1,4 @@
-"""``ledgerframes store``: what is stored, and its upkeep."""
+"""``ledgerframes store`` shows and maintains the store."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ledgerframes.cli import output, upkeep
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli import output, store_maintenance
+from ledgerframes.cli.options import CommandContext, command
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
@@ -18,30 +18,28 @@ app = typer.Typer(rich_markup_mode=None)
 
 @app.callback()
 def group() -> None:
-    """Look at what is stored, and keep it in order."""
+    """Inspect and maintain the store."""
 
 
 @app.command("info")
 @command
-def info(call: Call) -> None:
-    """Show what the store holds of a network: coverage, rows and sizes.
+def info(context: CommandContext) -> None:
+    """Show coverage, rows and sizes of a network's data.
 
-    A range that is provisional is asked for again next time. Ranges that lie side by side are shown as one. Tables have the names
-    that `ledgerframes sql` and `ledgerframes export` take: a row that was read in two ways is in two of them.
+    The next sync fetches provisional windows again. Adjacent windows are shown as one. Tables have the names that
+    `ledgerframes sql` and `ledgerframes export` accept, such as events.updates and bulk.updates.
     """
-    net = call.connect()
-    document = describe(net)
-    call.show(document, lambda: _text(document))
+    context.print_result(describe(context.connect()), _format)
 
 
-app.command("compact")(upkeep.compact)
-app.command("verify")(upkeep.verify)
-app.command("prune")(upkeep.prune)
+app.command("compact")(store_maintenance.compact)
+app.command("verify")(store_maintenance.verify)
+app.command("prune")(store_maintenance.prune)
 
 
 def describe(net: Network) -> dict[str, Any]:
-    """What the store holds of a network, as plain values."""
-    from ledgerframes.store import (
+    """Return coverage, rows and sizes of a network's data as plain values."""
+    from ledgerframes.datasets.registry import (
         BULK,
         BULK_ACS,
         BULK_ACS_BY_KEY,
@@ -53,71 +51,66 @@ def describe(net: Network) -> dict[str, Any]:
     )
 
     by_dataset = {name: net.store.segments(dataset) for name, dataset in DATASETS.items()}
-    listed, looked_up = by_dataset[EVENTS.name], by_dataset[EVENTS_BY_ID.name]
-    every = [segment for segments in by_dataset.values() for segment in segments]
+    segments = [segment for dataset in by_dataset.values() for segment in dataset]
     tables = {f"{name}.{table.name}": {"rows": 0, "bytes": 0} for name, dataset in DATASETS.items() for table in dataset.tables}
-    for segment in every:
+    for segment in segments:
         for file in segment.files.values():
-            counts = tables[f"{segment.dataset}.{file.table}"]
-            counts["rows"] += file.rows
-            counts["bytes"] += file.bytes
+            totals = tables[f"{segment.dataset}.{file.table}"]
+            totals["rows"] += file.rows
+            totals["bytes"] += file.bytes
     return {
         "network": net.name,
-        "folder": str(net.store.location),
+        "location": str(net.store.location),
         "exists": net.store.exists(),
-        "bytes": sum(counts["bytes"] for counts in tables.values()),
-        "segments": len(every),
+        "bytes": sum(totals["bytes"] for totals in tables.values()),
+        "segments": len(segments),
         "migrations": [migration.migration_id for migration in net.store.migrations()],
-        "ranges": _ranges(listed),
-        "ids": _ids(looked_up),
-        "bulk_objects": _object_count(by_dataset[BULK.name] + by_dataset[BULK_BY_KEY.name]),
-        "bulk_acs_objects": _object_count(by_dataset[BULK_ACS.name] + by_dataset[BULK_ACS_BY_KEY.name]),
+        "coverage": _coverage(by_dataset[EVENTS.name]),
+        "update_ids": _count_ids(by_dataset[EVENTS_BY_ID.name]),
+        "bulk_objects": _count_objects(by_dataset[BULK.name] + by_dataset[BULK_BY_KEY.name]),
+        "bulk_acs_objects": _count_objects(by_dataset[BULK_ACS.name] + by_dataset[BULK_ACS_BY_KEY.name]),
         "participant_id": net.store.participant(),
         "highest_offset": net.store.max_position(LEDGER) or None,
-        "tables": {name: counts for name, counts in tables.items() if counts["rows"]},
+        "tables": {name: totals for name, totals in tables.items() if totals["rows"]},
         "other_networks": net.store.other_networks(),
     }
 
 
-def _ranges(segments: list[Segment]) -> list[dict[str, Any]]:
-    """Coverage, with neighbours of one migration and status put together; segments come in order."""
-    from ledgerframes.store import MigrationWindow
+def _coverage(segments: list[Segment]) -> list[dict[str, Any]]:
+    """Return the windows of sorted segments, merged where migration and status agree."""
+    from ledgerframes.extents import MigrationWindow
 
-    ranges: list[dict[str, Any]] = []
+    windows: list[dict[str, Any]] = []
     for segment in segments:
         assert isinstance(segment.extent, MigrationWindow)
-        window, status = segment.extent.window, "final" if segment.final else "provisional"
-        last = ranges[-1] if ranges else {}
-        if (last.get("migration_id"), last.get("status"), last.get("until")) == (
-            segment.extent.migration_id,
-            status,
-            window.since,
-        ):
+        window, migration_id = segment.extent.window, segment.extent.migration_id
+        status = "final" if segment.final else "provisional"
+        last = windows[-1] if windows else {}
+        if (last.get("migration_id"), last.get("status"), last.get("until")) == (migration_id, status, window.since):
             last["until"] = window.until
             last["rows"] += segment.rows
         else:
-            ranges.append(
+            windows.append(
                 {
-                    "migration_id": segment.extent.migration_id,
+                    "migration_id": migration_id,
                     "since": window.since,
                     "until": window.until,
                     "status": status,
                     "rows": segment.rows,
                 }
             )
-    return ranges
+    return windows
 
 
-def _object_count(segments: list[Segment]) -> int:
-    """How many objects were read."""
-    from ledgerframes.store import ObjectSet
+def _count_objects(segments: list[Segment]) -> int:
+    from ledgerframes.datasets.bulk.extent import ObjectSet
 
     extents = [segment.extent for segment in segments if isinstance(segment.extent, ObjectSet)]
     return len({key for extent in extents if not extent.is_folder for key in extent.object_keys})
 
 
-def _ids(segments: list[Segment]) -> dict[str, int]:
-    from ledgerframes.store import IdSet
+def _count_ids(segments: list[Segment]) -> dict[str, int]:
+    from ledgerframes.extents import IdSet
 
     counts = {"final": 0, "provisional": 0}
     for segment in segments:
@@ -126,30 +119,42 @@ def _ids(segments: list[Segment]) -> dict[str, int]:
     return counts
 
 
-def _text(document: dict[str, Any]) -> str:
-    segments = output.counted(document["segments"], "segment")
-    head = [("network", document["network"]), ("folder", document["folder"])]
-    if document["segments"]:
-        head.append(("size", f"{output.size(document['bytes'])} in {segments}"))
-    if any(document["ids"].values()):
-        head.append(("by id", f"{document['ids']['final']:,} events final, {document['ids']['provisional']:,} provisional"))
-    if document["bulk_objects"] or document["bulk_acs_objects"]:
-        counts = (document["bulk_objects"], document["bulk_acs_objects"])
-        head.append(("bulk objects", "{:,} of updates, {:,} of active contracts".format(*counts)))
-    if document["highest_offset"]:
-        head.append(("ledger", f"through offset {document['highest_offset']:,} of {document['participant_id']}"))
-    if document["other_networks"]:
-        head.append(("other networks", ", ".join(document["other_networks"])))
-    parts = [output.facts(head)]
+def _format(document: dict[str, Any]) -> str:
     if not document["segments"]:
-        parts.append("Nothing is stored yet. `ledgerframes sync events --during yesterday` fetches a day.")
-    if document["ranges"]:
-        rows = [
-            (each["migration_id"], output.time(each["since"]), output.time(each["until"]), f"{each['rows']:,}", each["status"])
-            for each in document["ranges"]
+        hint = "The store has no data of this network. Run `ledgerframes sync events --during yesterday` to fetch a day."
+        return f"{output.format_pairs(_pairs(document))}\n\n{hint}"
+    parts = [output.format_pairs(_pairs(document))]
+    if document["coverage"]:
+        windows = [
+            (
+                window["migration_id"],
+                output.format_time(window["since"]),
+                output.format_time(window["until"]),
+                f"{window['rows']:,}",
+                window["status"],
+            )
+            for window in document["coverage"]
         ]
-        parts.append(output.columns(("migration", "since (UTC)", "until (UTC)", "rows", "status"), rows, right=("rows",)))
-    if document["segments"]:
-        sizes = [(name, f"{each['rows']:,}", output.size(each["bytes"])) for name, each in document["tables"].items()]
-        parts.append(output.columns(("table", "rows", "size"), sizes, right=("rows", "size")))
+        titles = ("migration", "since (UTC)", "until (UTC)", "rows", "status")
+        parts.append(output.format_table(titles, windows, right=("rows",)))
+    sizes = [(name, f"{totals['rows']:,}", output.format_bytes(totals["bytes"])) for name, totals in document["tables"].items()]
+    parts.append(output.format_table(("table", "rows", "size"), sizes, right=("rows", "size")))
     return "\n\n".join(parts)
+
+
+def _pairs(document: dict[str, Any]) -> list[tuple[str, str]]:
+    pairs = [("network", document["network"]), ("location", document["location"])]
+    if document["segments"]:
+        segments = output.pluralize(document["segments"], "segment")
+        pairs.append(("size", f"{output.format_bytes(document['bytes'])} in {segments}"))
+    ids = document["update_ids"]
+    if any(ids.values()):
+        pairs.append(("update ids", f"{ids['final']:,} final, {ids['provisional']:,} provisional"))
+    if document["bulk_objects"] or document["bulk_acs_objects"]:
+        counts = f"{document['bulk_objects']:,} of updates, {document['bulk_acs_objects']:,} of active contracts"
+        pairs.append(("bulk objects", counts))
+    if document["highest_offset"]:
+        pairs.append(("ledger", f"through offset {document['highest_offset']:,} of {document['participant_id']}"))
+    if document["other_networks"]:
+        pairs.append(("other networks", ", ".join(document["other_networks"])))
+    return pairs

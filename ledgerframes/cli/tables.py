@@ -1,4 +1,4 @@
-"""``ledgerframes tables``: what tables there are, and what their columns mean."""
+"""``ledgerframes tables`` describes the tables and their columns."""
 
 from __future__ import annotations
 
@@ -7,56 +7,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import Call, command
+from ledgerframes.cli.options import CommandContext, command
 
 if TYPE_CHECKING:
-    from ledgerframes.datasets import Column, Table
+    from ledgerframes.datasets import Table
 
 
 @command
 def tables(
-    call: Call, name: Annotated[str | None, typer.Argument(help="A table, to see its columns.", metavar="NAME")] = None
+    context: CommandContext,
+    name: Annotated[str | None, typer.Argument(help="Table whose columns to list.", metavar="NAME")] = None,
 ) -> None:
-    """List the tables; with NAME, its columns.
+    """List the tables, or the columns of one table.
 
-    Each column has a type, a unit, a meaning, and a source: where in the specification the fact comes from.
+    Each column has a type, a unit, a description and a reference to the fact that it rests on.
     """
     from ledgerframes.datasets import TABLES, table
 
     if name is None:
-        everything = list(TABLES.values())
-        call.show([_document(each) for each in everything], lambda: _listed(everything))
+        context.print_result([_describe(each) for each in TABLES.values()], _format_tables)
     else:
-        one = table(name)
-        call.show(_document(one), lambda: _described(one))
+        context.print_result(_describe(table(name)), _format_columns)
 
 
-def _listed(everything: list[Table]) -> str:
-    rows = [(each.name, len(each.columns), each.row_description) for each in everything]
-    return output.columns(("table", "columns", "one row per"), rows, right=("columns",))
-
-
-def _described(table: Table) -> str:
-    head = [
-        ("table", table.name),
-        ("one row per", table.row_description),
-        ("key", ", ".join(table.key)),
-        ("sorted by", ", ".join(table.sort)),
-    ]
-    rows = [(column.name, column.pandas_dtype, "may be" if column.nullable else "", _meaning(column)) for column in table.columns]
-    titles = ("column", "type", "missing", "meaning [unit] (source)")
-    return f"{output.facts(head)}\n\n{output.columns(titles, rows)}"
-
-
-def _meaning(column: Column) -> str:
-    unit = f" [{column.unit}]" if column.unit else ""
-    return f"{column.description}{unit} ({column.reference})"
-
-
-def _document(table: Table) -> dict[str, Any]:
+def _describe(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,
-        "row": table.row_description,
+        "row_description": table.row_description,
         "family": table.family,
         "key": table.key,
         "sort": table.sort,
@@ -67,10 +44,34 @@ def _document(table: Table) -> dict[str, Any]:
                 "arrow_type": str(column.type),
                 "unit": column.unit,
                 "nullable": column.nullable,
-                "meaning": column.description,
-                "source": column.reference,
+                "description": column.description,
+                "reference": column.reference,
                 "values": column.values,
             }
             for column in table.columns
         ],
     }
+
+
+def _format_tables(tables: list[dict[str, Any]]) -> str:
+    rows = [(table["name"], len(table["columns"]), table["row_description"]) for table in tables]
+    return output.format_table(("table", "columns", "one row per"), rows, right=("columns",))
+
+
+def _format_columns(table: dict[str, Any]) -> str:
+    head = [
+        ("table", table["name"]),
+        ("one row per", table["row_description"]),
+        ("key", ", ".join(table["key"])),
+        ("sorted by", ", ".join(table["sort"])),
+    ]
+    rows = [
+        (column["name"], column["type"], "yes" if column["nullable"] else "", _description(column)) for column in table["columns"]
+    ]
+    titles = ("column", "type", "nullable", "description [unit] (reference)")
+    return f"{output.format_pairs(head)}\n\n{output.format_table(titles, rows)}"
+
+
+def _description(column: dict[str, Any]) -> str:
+    unit = f" [{column['unit']}]" if column["unit"] else ""
+    return f"{column['description']}{unit} ({column['reference']})"

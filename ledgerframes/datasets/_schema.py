@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.errors import DecodeError, UsageError
+from ledgerframes.extents import record_time_filter
+from ledgerframes.windows import Window
 
 TEXT = pa.string()
 INTEGER = pa.int64()
@@ -68,6 +70,11 @@ class Table:
         Columns that together name a row.
     sort : tuple of str
         Columns by which rows are sorted.
+    is_presorted : bool
+        Whether segments in order have their rows in the declared order.
+    window_filter : callable or None
+        Makes the Arrow expression for the rows of a window. By default, rows with a record time in it, or all rows of a table
+        without record times.
     """
 
     name: str
@@ -76,6 +83,8 @@ class Table:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     sort: tuple[str, ...]
+    is_presorted: bool = True
+    window_filter: Callable[[Window], pc.Expression] | None = field(default=None, repr=False, compare=False)
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -105,6 +114,12 @@ class Table:
         if twice:
             raise UsageError(f"Column {twice[0]} is asked for twice. Name each column once.")
         return chosen
+
+    def filter_window(self, window: Window) -> pc.Expression | None:
+        """Return an Arrow expression for the rows of a window, or None if every row passes."""
+        if self.window_filter:
+            return self.window_filter(window)
+        return record_time_filter(window.since, window.until) if "record_time" in self._by_name else None
 
     @cached_property
     def schema(self) -> pa.Schema:

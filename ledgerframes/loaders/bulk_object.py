@@ -15,19 +15,21 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from ledgerframes.datasets.bulk.expand import Block, check_frames, line_blocks
+from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS, ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.wire import ActiveContract
 from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event, Update
+from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Dataset
 from ledgerframes.errors import DecodeError, IntegrityError
+from ledgerframes.extents import EPOCH, from_microseconds, microseconds
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory
 from ledgerframes.loaders.listing import Position, places
 from ledgerframes.network import Network
-from ledgerframes.store import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Dataset, ObjectSet, Segment
-from ledgerframes.store.extent import ANY_MIGRATION, EPOCH, from_microseconds, microseconds
+from ledgerframes.store import Segment
 from ledgerframes.store.location import unwritable
 from ledgerframes.store.segments import SegmentWriter
 from ledgerframes.store.store import described, new_segment_id

@@ -15,8 +15,11 @@ from typing import Literal
 import pandas as pd
 
 from ledgerframes.datasets.bookkeeping import BULK_PLAN
+from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
+from ledgerframes.datasets.registry import Dataset
 from ledgerframes.errors import CoverageError, IntegrityError, NotFoundError, TransportError, UsageError
+from ledgerframes.extents import MigrationWindow, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing
 from ledgerframes.loaders.bulk_listing import Folder
@@ -24,8 +27,7 @@ from ledgerframes.loaders.bulk_object import BulkTask, read_object, stream_of
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.workers import Done, cores, in_process, run
 from ledgerframes.network import Network
-from ledgerframes.store import Dataset, MigrationWindow, ObjectSet, Segment
-from ledgerframes.store.extent import ANY_MIGRATION, microseconds
+from ledgerframes.store import Segment
 from ledgerframes.windows import Window, iso
 
 __all__ = ["BulkKind", "BulkReading"]

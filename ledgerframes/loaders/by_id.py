@@ -12,13 +12,13 @@ import pandas as pd
 from ledgerframes.api.transport import Response
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, head
+from ledgerframes.datasets.registry import EVENTS_BY_ID
 from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, UsageError
+from ledgerframes.extents import IdSet, microseconds
 from ledgerframes.loaders.gathering import UNTIL_INTERRUPTED
 from ledgerframes.loaders.listing import place
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS_BY_ID, IdSet
-from ledgerframes.store.extent import microseconds
 
 logger = logging.getLogger("ledgerframes")
 

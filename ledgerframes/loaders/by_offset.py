@@ -17,6 +17,7 @@ from ledgerframes.api.transport import Response
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import UpdatesPage, decode_page
+from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import (
     CoverageError,
     DecodeError,
@@ -26,11 +27,11 @@ from ledgerframes.errors import (
     StoreError,
     UsageError,
 )
+from ledgerframes.extents import OffsetRange
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Gathered, wait_for
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
-from ledgerframes.store import LEDGER, OffsetRange
 
 logger = logging.getLogger("ledgerframes")
 

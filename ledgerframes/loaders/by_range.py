@@ -15,15 +15,16 @@ import pyarrow as pa
 
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.events.build import EventTableBuilder
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, ServiceError, TransportError
+from ledgerframes.extents import Migration, MigrationWindow, microseconds, plan_missing
 from ledgerframes.gc_pause import collect_periodically, pause_gc
 from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory, wait_for
 from ledgerframes.loaders.listing import Page, discover_migrations, is_over, pages
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.workers import run
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS, Migration, MigrationWindow, Segment, plan_missing
-from ledgerframes.store.extent import microseconds
+from ledgerframes.store import Segment
 from ledgerframes.windows import Window
 
 HOUR = 3_600_000_000  # microseconds

@@ -9,11 +9,12 @@ from typing import Literal, get_args, overload
 import pandas as pd
 
 from ledgerframes.datasets import EVENT_TABLES
+from ledgerframes.datasets.registry import EVENTS, EVENTS_BY_ID
 from ledgerframes.errors import UsageError
+from ledgerframes.extents import IdSet
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import by_id, by_range
 from ledgerframes.network import Network
-from ledgerframes.store import EVENTS, EVENTS_BY_ID, IdSet
 from ledgerframes.windows import Time, Window, window
 
 __all__ = ["load_activity", "load_events", "load_traffic", "load_verdicts"]

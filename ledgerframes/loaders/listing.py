@@ -16,8 +16,7 @@ from ledgerframes.datasets._arrays import times
 from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets.events.wire import Event, head
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
-from ledgerframes.store import Migration, MigrationWindow
-from ledgerframes.store.extent import from_microseconds, microseconds
+from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
 from ledgerframes.windows import instant
 
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)

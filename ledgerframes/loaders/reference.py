@@ -11,9 +11,10 @@ import pyarrow as pa
 from ledgerframes.api.transport import host_of
 from ledgerframes.datasets.reference.schema import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
+from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
+from ledgerframes.extents import Observation
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
-from ledgerframes.store import NAME_RULES, PRICE_VOTES, Dataset, Observation
 
 __all__ = ["load_name_rules", "load_price_votes"]
 

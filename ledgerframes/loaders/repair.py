@@ -9,27 +9,20 @@ from dataclasses import dataclass
 import pyarrow.parquet as pq
 
 from ledgerframes.api.update_format import SHAPES, UpdateFormat
+from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.datasets.registry import BULK, BULK_ACS_BY_KEY, BULK_BY_KEY, DATASETS, EVENTS, EVENTS_BY_ID, LEDGER
 from ledgerframes.errors import CoverageError, LedgerframesError
+from ledgerframes.extents import IdSet, MigrationWindow, OffsetRange
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing, by_id, by_offset, by_range
 from ledgerframes.loaders.bulk import load_bulk
 from ledgerframes.loaders.bulk_object import FILE
 from ledgerframes.loaders.bulk_reading import BulkKind
 from ledgerframes.network import Network
-from ledgerframes.store import (
-    BULK,
-    BULK_ACS_BY_KEY,
-    BULK_BY_KEY,
-    DATASETS,
-    EVENTS,
-    EVENTS_BY_ID,
-    LEDGER,
-    Segment,
-)
+from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import require_live
-from ledgerframes.store.extent import IdSet, MigrationWindow, ObjectSet, OffsetRange
 from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.verify import Finding
 from ledgerframes.windows import Window
@@ -253,7 +246,9 @@ def _id_sources(net: Network, segment: Segment) -> dict[str, str]:
 def _offsets_again(net: Network, segment: Segment, span: OffsetRange, update_formats: Sequence[UpdateFormat]) -> Fetch:
     known = [*update_formats, *(UpdateFormat(shape=shape) for shape in SHAPES)]  # type: ignore[arg-type]
     participant_id = net.store.participant() or ""
-    wanted = [known_format for known_format in known if by_offset.LedgerView(participant_id, known_format).partition == span.view]
+    wanted = [
+        known_format for known_format in known if by_offset.LedgerView(participant_id, known_format).partition == span.partition
+    ]
     if not wanted:
         raise _Lost("it was loaded through a filter that is not known here: forget it, and load it through the same filter")
     view = by_offset.open_view(net, wanted[0])

@@ -9,12 +9,12 @@ from typing import Literal
 
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets import LEDGER_TABLES
+from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import by_offset
 from ledgerframes.loaders.gathering import UNTIL_INTERRUPTED
 from ledgerframes.network import Network
-from ledgerframes.store import LEDGER
 
 __all__ = ["load_updates"]
 

@@ -1,4 +1,4 @@
-"""Builds one slice of the world: plan and drafts become event items, already encoded as JSON."""
+"""Builds one slice of the world: planned events become event items, already encoded as JSON."""
 
 from __future__ import annotations
 
@@ -7,34 +7,37 @@ from typing import Any
 
 import msgspec
 
-from . import transactions
 from .activity import activity_records
-from .draft import Draft
 from .identifiers import UpdateIds
 from .ledger import arrange
-from .plan import ACCEPTED, REJECTED, Entry, Planner
 from .randomness import Draws, number
-from .reference import Reference
-from .rounds import FIRST_ROUND
-from .scene import Scene, Scenery
-from .timeline import Timeline
+from .schedule import ACCEPTED, PlannedEvent, SlicePlanner
 from .times import instant, six_digits
-from .traffic import traffic_of
-from .transactions.reassignments import LEDGER_ONLY
+from .transactions import (
+    KINDS,
+    LEDGER_ONLY,
+    DraftTransaction,
+    Kind,
+    SliceState,
+    WorldConstants,
+    assign_roles,
+    build_tree,
+    carried_contract,
+)  # fmt: skip
 from .values import LEDGER
-from .verdicts import verdict_of
+from .verdicts import traffic_of, verdict_of
 
 NULL = b"null"
 REASSIGNMENT_OFFSET = "000000000000000001"  # a constant on the wire (docs/facts.md#reassignment-item)
-UNJOINED = 0.03  # share of verdicts whose traffic the service has not found
+WITHOUT_TRAFFIC = 0.03  # share of verdicts whose traffic the service does not know
 EXTERNALLY_SIGNED = 0.02
-LATER_THAN_RECORDED, WHOLE_MILLISECONDS = 0.25, 0.1  # shares of effective times
+LATER_THAN_RECORD_TIME, WHOLE_MILLISECONDS = 0.25, 0.1  # shares of effective times
 encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
 class Event:
-    """One event of the history; its four parts are JSON texts, "null" where there is nothing."""
+    """One event of the history; its four parts are JSON texts, "null" if absent."""
 
     update_id: str
     migration_id: int
@@ -45,14 +48,14 @@ class Event:
     app_activity_records: bytes = NULL
 
     def item(self) -> bytes:
-        """Return the event item as POST /v0/events lists it: four keys, always present."""
+        """Return the event item of POST /v0/events: four keys, always present."""
         return b'{"update":%b,"verdict":%b,"traffic_summary":%b,"app_activity_records":%b}' % (
             self.update, self.verdict, self.traffic_summary, self.app_activity_records,
         )  # fmt: skip
 
     @property
     def size(self) -> int:
-        """Bytes of its four texts."""
+        """Size of its four texts in bytes."""
         return len(self.update) + len(self.verdict) + len(self.traffic_summary) + len(self.app_activity_records)
 
     def update_only(self) -> bytes:
@@ -60,107 +63,111 @@ class Event:
         return Event(self.update_id, self.migration_id, self.record_time, self.update).item()
 
 
-class Builder:
-    """Builds slices, each on its own.
+class SliceBuilder:
+    """Builds a slice independently of the others.
 
     Parameters
     ----------
-    seed
-        Seed of the world.
-    timeline, planner, reference
-        Its time, its plans, and the state that activity is computed against.
+    constants
+        What all slices share.
+    planner
+        Plans of the slices.
     identifiers
-        Its update ids.
+        Update ids of the world.
+    slice_number
+        Number of the slice.
     """
 
-    def __init__(self, seed: int, timeline: Timeline, planner: Planner, reference: Reference, identifiers: UpdateIds) -> None:
-        self._seed = seed
-        self._timeline = timeline
-        self._planner = planner
-        self._reference = reference
-        self._identifiers = identifiers
+    def __init__(self, constants: WorldConstants, planner: SlicePlanner, identifiers: UpdateIds, slice_number: int) -> None:
+        self._constants, self._planner, self._identifiers = constants, planner, identifiers
+        self._number, self._timeline = slice_number, planner.timeline
+        self._migration_id = self._timeline.slice(slice_number).migration_id
+        self._state = SliceState(constants, slice_number)
+        self._draws = self._state.draws
 
-    def build(self, slice_number: int, scenery: Scenery) -> list[Event]:
-        """Return the events of a slice, in order."""
-        draws = Draws(number(self._seed, "slice", slice_number))
-        scene = Scene(scenery, slice_number, draws)
-        scene.migration_id = self._timeline.slice(slice_number).migration_id
-        # Nothing crosses from one migration to the next, except what the schedule carries.
-        if slice_number not in (0, self._timeline.first_count):
-            transactions.leave(scene, slice_number - 1, self._planner.plan(slice_number - 1))
-        entries = self._planner.plan(slice_number)
-        return [self._event(scene, index, entry) for index, entry in enumerate(entries)]
+    def build(self) -> list[Event]:
+        """Return the events of the slice in order."""
+        # Nothing crosses from one migration to the next except what is scheduled.
+        if self._number not in (0, self._timeline.first_count):
+            for index, event in enumerate(self._planner.plan(self._number - 1)):
+                template = KINDS[event.kind].carries
+                if template and event.outcome == ACCEPTED:
+                    contract = carried_contract(self._constants, template, self._number - 1, index)
+                    self._state.pools[template].add(contract)
+        return [self._event(index, event) for index, event in enumerate(self._planner.plan(self._number))]
 
-    def _event(self, scene: Scene, index: int, entry: Entry) -> Event:
-        self._set(scene, index, entry)
-        draft = transactions.DRAFTS[entry.kind](scene)
-        update = encode(self._update(scene, draft)) if scene.visible else NULL
-        event = Event(scene.update_id, scene.migration_id, entry.time, update)
-        if entry.time >= self._planner.verdicts_since:
-            self._judge(event, scene, entry, draft)
+    def _event(self, index: int, planned: PlannedEvent) -> Event:
+        draft, kind = self._draft(index, planned)
+        update = encode(self._update(draft, kind)) if draft.is_visible else NULL
+        event = Event(draft.update_id, draft.migration_id, planned.time, update)
+        if planned.time >= self._planner.verdicts_since:
+            self._add_verdict(event, draft, kind)
         return event
 
-    def _set(self, scene: Scene, index: int, entry: Entry) -> None:
-        """Set the clock, the identity and the fate of the next event."""
-        state = self._reference.round_at(entry.time)
-        scene.index = index
-        scene.update_id = self._identifiers.at(scene.slice_number, index)
-        scene.record_time = entry.time
-        scene.member, scene.occurrence = entry.member, entry.occurrence
-        scene.visible, scene.rejected = entry.outcome == ACCEPTED, entry.outcome in REJECTED
-        scene.round_number = state.number if state else FIRST_ROUND
-        scene.featured = state.featured if state else {}
-        if entry.kind == "round tick":
-            scene.effective_at = scene.scenery.rounds.effective_at_tick(entry.occurrence)
+    def _draft(self, index: int, planned: PlannedEvent) -> tuple[DraftTransaction, Kind]:
+        """Return the draft of a planned event with its roles assigned, and its kind."""
+        rounds = self._constants.rounds
+        if planned.kind == "round tick":
+            effective_at = rounds.effective_at_tick(planned.occurrence)
         else:
-            scene.effective_at = _effective_at(entry.time, scene.draws)
+            effective_at = _effective_at(planned.time, self._draws)
+        draft = DraftTransaction(
+            self._constants,
+            self._state,
+            planned,
+            index,
+            self._identifiers.at(self._number, index),
+            self._migration_id,
+            effective_at,
+            rounds.state_at(planned.time),
+        )
+        return draft, assign_roles(draft)
 
-    def _update(self, scene: Scene, draft: Draft) -> dict[str, Any]:
-        for_ledger = scene.value is LEDGER
-        if draft.reassignment:
-            half = draft.reassignment()
-            if not for_ledger:
+    def _update(self, draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
+        is_for_ledger = self._constants.encoding is LEDGER
+        record_time = six_digits(draft.event.time)
+        roots = build_tree(draft, kind)
+        if half := draft.names.get("half"):
+            if not is_for_ledger:
                 half.pop(LEDGER_ONLY, None)
             return {
-                "update_id": scene.update_id,
+                "update_id": draft.update_id,
                 "offset": REASSIGNMENT_OFFSET,
-                "record_time": six_digits(scene.record_time),
+                "record_time": record_time,
                 "event": half,
             }
-        roots = draft.tree() if draft.tree else []
-        root_ids, nodes = arrange(scene.update_id, roots, scene.effective_at, for_ledger)
+        root_ids, nodes = arrange(draft.update_id, roots, draft.effective_at, is_for_ledger)
         update = {
-            "update_id": scene.update_id,
-            "migration_id": scene.migration_id,
-            "workflow_id": draft.workflow_id,
-            "record_time": six_digits(scene.record_time),
-            "synchronizer_id": scene.people.synchronizer,
-            "effective_at": instant(scene.effective_at),
+            "update_id": draft.update_id,
+            "migration_id": draft.migration_id,
+            "workflow_id": kind.workflow_id,
+            "record_time": record_time,
+            "synchronizer_id": self._constants.parties.synchronizer,
+            "effective_at": instant(draft.effective_at),
             "root_event_ids": root_ids,
             "events_by_id": nodes,
         }
-        if scene.draws.chance(EXTERNALLY_SIGNED):  # the key is left out, not null, when there is no hash
-            update["external_transaction_hash"] = f"{number(scene.update_id):016x}" * 4
+        if self._draws.chance(EXTERNALLY_SIGNED):  # without a hash, the key is absent rather than null
+            update["external_transaction_hash"] = f"{number(draft.update_id):016x}" * 4
         return update
 
-    def _judge(self, event: Event, scene: Scene, entry: Entry, draft: Draft) -> None:
+    def _add_verdict(self, event: Event, draft: DraftTransaction, kind: Kind) -> None:
         """Add verdict, traffic and activity to an event."""
-        identity = event.update_id, event.migration_id
-        verdict = verdict_of(*identity, scene.people, entry.time, entry.outcome, draft, scene.draws)
+        verdict = verdict_of(draft, kind)
         event.verdict = encode(verdict)
-        if scene.draws.chance(UNJOINED) and not draft.fixed_costs:
+        if self._draws.chance(WITHOUT_TRAFFIC) and not draft.fixed_costs:
             return
-        traffic = traffic_of(draft, len(verdict["transaction_views"]["views"]), scene.draws)
+        traffic = traffic_of(draft, len(verdict["transaction_views"]["views"]))
         event.traffic_summary = encode(traffic)
-        state = self._reference.round_at(entry.time)
-        if state and state.complete and scene.value is not LEDGER:  # the ledger tells nothing of activity
+        state = draft.round_state
+        if state and state.is_complete and self._constants.encoding is not LEDGER:  # the ledger API has no activity
             records = activity_records(verdict, traffic, state.number, state.featured, state.sv_participants)
             event.app_activity_records = encode(records)
 
 
 def _effective_at(record_time: int, draws: Draws) -> int:
-    """Return a ledger effective time: mostly a little before the record time, a quarter of them after it."""
-    if draws.chance(LATER_THAN_RECORDED):
+    """Return a ledger effective time: mostly shortly before the record time, for a quarter after it."""
+    if draws.chance(LATER_THAN_RECORD_TIME):
         effective_at = record_time + draws.below(draws.below(4_300_000) + 1)
     else:
         effective_at = record_time - draws.between(50_000, 1_500_000)

@@ -1,7 +1,7 @@
-"""Bulk objects: the history by whole days, as multi-frame zstd files of JSON lines (docs/facts.md#bulk-storage).
+"""Bulk objects of the history by whole days (docs/facts.md#bulk-storage).
 
-What is real is the form; sizes are small, so that a day still has more than ten objects, and an object more
-than one frame.
+They are multi-frame zstd files of JSON lines, in the form of the network. Sizes are small, so that a day still has more
+than ten objects, and an object more than one frame.
 """
 
 from __future__ import annotations
@@ -9,188 +9,169 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from threading import RLock
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 import zstandard
 
 from .builder import NULL, Event
 from .clock import Clock
-from .keeping import forget_oldest
 from .times import DAY, HOUR, instant, moment
-from .world import World
+from .world import World, evict_oldest
 
-T = TypeVar("T")
-BEGINNING = "0001-01-01T00:00:00Z"
+FIRST_DAY = "0001-01-01T00:00:00Z"  # start of the first folder, by name
+BEFORE_EVERYTHING = -(10**17)
 OBJECTS_PER_DAY, FRAMES_PER_OBJECT = 12, 3
-LEAST_LINES = 40
+MIN_LINES = 40
 LEVEL = 3
-COMMITTED_AFTER = HOUR  # objects are staged and compared before they are listed
-LEGACY_DAYS = 1  # the first days' objects have no encoding in their names
-BYTES_KEPT = 128 * 2**20  # of the objects of folders: some forty days of a hundred thousand events
+COMMIT_DELAY = HOUR  # objects are staged and compared before they are listed
+LEGACY_DAYS = 1  # objects of the first days have no encoding in their names
+MAIN_ENCODING, OTHER_ENCODING = "compact_json", "protobuf_json"
+BYTES_KEPT = 128 * 2**20  # of the objects of folders, some forty days of a hundred thousand events
 EMPTY_DIGEST = base64.b64encode(hashlib.sha256(b"").digest()).decode()
 
 
 class Folder(NamedTuple):
-    """A day of updates, or a snapshot of the active contracts."""
+    """A day of updates or a snapshot of the active contracts, in one encoding."""
 
     name: str
     begin: int  # microseconds since 1970
     end: int
     legacy: bool
+    kind: str = "updates"
+    encoding: str = MAIN_ENCODING
+
+    def key(self, number: int) -> str:
+        """Return the key of an object."""
+        stem = self.kind if self.legacy else f"{self.kind}_{self.encoding}"
+        return f"{self.name}/{stem}_{number}.zstd"
 
 
 def digest_of(raw: bytes) -> str:
-    """Return the digest of an object's stored bytes: SHA-256 in base64."""
+    """Return the digest of an object's stored bytes, SHA-256 in base64."""
     return base64.b64encode(hashlib.sha256(raw).digest()).decode()
 
 
 class BulkStorage:
-    """The bulk objects of a world, each folder made when it is asked for.
+    """Bulk objects of a world, generated folder by folder on first access.
 
     Parameters
     ----------
     world
         The world.
     clock
-        The present; later days are not there yet.
+        The present, which decides the days that are complete.
     """
 
     def __init__(self, world: World, clock: Clock) -> None:
-        self._world = world
-        self._clock = clock
-        self._kept: OrderedDict[tuple[str, str], list[bytes]] = OrderedDict()
-        self._digests: dict[tuple[str, str], list[str]] = {}
-        # The newest snapshot made, by encoding: its time, and its lines by contract id.
+        self._world, self._clock = world, clock
+        self._cache: OrderedDict[Folder, list[bytes]] = OrderedDict()
+        self._digests: dict[Folder, list[str]] = {}
+        # The newest snapshot by encoding, as its time and its lines by contract id.
         self._snapshots: dict[str, tuple[int, dict[str, bytes]]] = {}
         self._lock = RLock()
 
     def folders(self) -> list[Folder]:
-        """Return the folders of updates that are committed."""
+        """Return the committed folders of updates."""
         start = self._world.timeline.start
-        days = (self._clock.now() - COMMITTED_AFTER - start) // DAY
-        return [self._folder(day) for day in range(max(0, days))]
-
-    def snapshots(self) -> list[Folder]:
-        """Return the folders of active contracts that are committed: one for each midnight but the first."""
+        days = max(0, (self._clock.now() - COMMIT_DELAY - start) // DAY)
         return [
-            Folder(f"{instant(folder.end)}~{instant(folder.end + DAY)}", folder.end, folder.end + DAY, False)
-            for folder in self.folders()
+            Folder(
+                f"{instant(start + day * DAY) if day else FIRST_DAY}~{instant(start + (day + 1) * DAY)}",
+                start + day * DAY if day else BEFORE_EVERYTHING,
+                start + (day + 1) * DAY,
+                day < LEGACY_DAYS,
+            )
+            for day in range(days)
         ]
 
-    def _folder(self, day: int) -> Folder:
-        begin = self._world.timeline.start + day * DAY
-        since = instant(begin) if day else BEGINNING
-        return Folder(f"{since}~{instant(begin + DAY)}", begin if day else -(10**17), begin + DAY, day < LEGACY_DAYS)
+    def snapshots(self) -> list[Folder]:
+        """Return the committed folders of active contracts, one for each midnight but the first."""
+        midnights = [folder.end for folder in self.folders()]
+        return [Folder(f"{instant(time)}~{instant(time + DAY)}", time, time + DAY, False, "ACS") for time in midnights]
 
-    def keys(self, folder: Folder, kind: str = "updates") -> list[str]:
-        """Return the listed keys of a folder, in the string order of the storage."""
-        count = len(self._sums(folder, kind, "compact_json"))
-        return sorted(f"{folder.name}/{self._file(folder, kind, 'compact_json', n)}" for n in range(count))
-
-    @staticmethod
-    def _file(folder: Folder, kind: str, encoding: str, number: int) -> str:
-        return f"{kind}_{number}.zstd" if folder.legacy else f"{kind}_{encoding}_{number}.zstd"
+    def keys(self, folder: Folder) -> list[str]:
+        """Return the keys of a folder in string order."""
+        return sorted(folder.key(number) for number in range(len(self._digests_of(folder))))
 
     def get(self, key: str) -> bytes | None:
-        """Return an object's bytes, listed or not; None when there is none."""
-        place = self._place(key)
-        return None if place is None else _at(self._objects(*place[0]), place[1])
+        """Return the bytes of an object, listed or not, or None if it does not exist."""
+        folder, number = self._locate(key)
+        return self._objects(folder)[number] if folder and number < len(self._digests_of(folder)) else None
 
     def digest(self, key: str) -> str | None:
-        """Return the digest of an object's stored bytes; None when there is no such object."""
-        place = self._place(key)
-        return None if place is None else _at(self._sums(*place[0]), place[1])
+        """Return the digest of an object, or None if it does not exist."""
+        folder, number = self._locate(key)
+        return self._digests_of(folder)[number] if folder and number < len(self._digests_of(folder)) else None
 
-    def lines(self, folder: Folder, encoding: str = "compact_json") -> Iterator[bytes]:
+    def lines(self, folder: Folder) -> Iterator[bytes]:
         """Iterate over the lines of a folder of updates, in the order of its objects."""
-        for event in self._events(folder.begin, folder.end, encoding):
-            yield _line(msgspec.json.decode(event.update))
+        return (_line(msgspec.json.decode(event.update)) for event in self._events(folder.begin, folder.end, folder.encoding))
 
-    def _place(self, key: str) -> tuple[tuple[Folder, str, str], int] | None:
-        """Return ((folder, kind, encoding), number) of a key that could be an object's."""
-        name, _, file = key.partition("/")
-        kind = "ACS" if file.startswith("ACS_") else "updates"
-        found = [f for f in (self.snapshots() if kind == "ACS" else self.folders()) if f.name == name]
-        stem, _, number = file.removesuffix(".zstd").rpartition("_")
-        if not found or not number.isdecimal() or not file.endswith(".zstd"):
-            return None
-        encoding = stem.removeprefix(kind).removeprefix("_") or "compact_json"
-        if file != self._file(found[0], kind, encoding, int(number)):
-            return None
-        if encoding not in ("compact_json", "protobuf_json"):
-            return None
-        return (found[0], kind, encoding), int(number)
+    def _locate(self, key: str) -> tuple[Folder | None, int]:
+        """Return the folder and the number of an object, or no folder if none could contain it."""
+        number = key.removesuffix(".zstd").rpartition("_")[2]
+        for folder in chain(self.folders(), self.snapshots()) if number.isdecimal() else ():
+            for encoding in (MAIN_ENCODING, OTHER_ENCODING):
+                candidate = folder._replace(encoding=encoding)
+                if candidate.key(int(number)) == key:
+                    return candidate, int(number)
+        return None, 0
 
-    def _sums(self, folder: Folder, kind: str, encoding: str) -> list[str]:
-        """Return the digests of a folder's objects; they stay when the objects do not."""
-        key = f"{kind}/{folder.name}", encoding
-        if key not in self._digests:
-            self._digests[key] = [digest_of(raw) for raw in self._objects(folder, kind, encoding)]
-        return self._digests[key]
+    def _digests_of(self, folder: Folder) -> list[str]:
+        """Return the digests of a folder's objects, which outlive the objects in memory."""
+        if folder not in self._digests:
+            self._digests[folder] = [digest_of(raw) for raw in self._objects(folder)]
+        return self._digests[folder]
 
-    def _objects(self, folder: Folder, kind: str, encoding: str) -> list[bytes]:
+    def _objects(self, folder: Folder) -> list[bytes]:
         with self._lock:
-            key = f"{kind}/{folder.name}", encoding
-            if key not in self._kept:
-                lines = self.lines(folder, encoding) if kind == "updates" else self._active(folder, encoding)
-                self._kept[key] = _packed(list(lines))
-                forget_oldest(self._kept, _size, BYTES_KEPT, fewest=1)
-            self._kept.move_to_end(key)
-            return self._kept[key]
+            if folder not in self._cache:
+                lines = self.lines(folder) if folder.kind == "updates" else self._active(folder)
+                self._cache[folder] = _compress(list(lines))
+                evict_oldest(self._cache, lambda objects: sum(map(len, objects)), BYTES_KEPT, min_count=1)
+            self._cache.move_to_end(folder)
+            return self._cache[folder]
 
     def _events(self, begin: int, end: int, encoding: str) -> Iterator[Event]:
-        """Iterate over the events of begin <= record time < end that the history shows an update of."""
-        # The order of the whole history is that of its days: the migrations overlap within one day.
+        """Iterate over the events with an update and begin <= record time < end."""
+        # The order of the whole history is that of its days, because the migrations overlap within one day.
         since = max(begin, self._world.timeline.start)
         return (event for event in self._world.events(moment(since), moment(end), encoding) if event.update != NULL)
 
-    def _active(self, folder: Folder, encoding: str) -> Iterable[bytes]:
-        """Return the lines of the contracts that are active at the folder's beginning, network-wide."""
-        made, active = self._snapshots.pop(encoding, (0, {}))
-        if made > folder.begin:
-            made, active = 0, {}
-        for event in self._events(made, folder.begin, encoding):
+    def _active(self, folder: Folder) -> Iterable[bytes]:
+        """Return the lines of the contracts that are active network-wide at the start of a folder."""
+        time, active = self._snapshots.pop(folder.encoding, (0, {}))
+        if time > folder.begin:
+            time, active = 0, {}
+        for event in self._events(time, folder.begin, folder.encoding):
             _apply(event, active)
-        self._snapshots[encoding] = folder.begin, active
+        self._snapshots[folder.encoding] = folder.begin, active
         return active.values()
 
 
-def _at(values: Sequence[T], number: int) -> T | None:
-    return values[number] if number < len(values) else None
-
-
 def _apply(event: Event, active: dict[str, bytes]) -> None:
-    """Take what an update consumed out of the active contracts, and add what it created."""
+    """Remove the contracts that an update consumed, and add those that it created."""
     nodes = msgspec.json.decode(event.update).get("events_by_id", {}).values()
     consumed = {node["contract_id"] for node in nodes if node.get("consuming")}
     for contract_id in consumed:
         active.pop(contract_id, None)
     for node in nodes:
         if "created_at" in node and node["contract_id"] not in consumed:
-            active[node["contract_id"]] = _line(_active_contract(node, event.update_id))
+            members = {name: value for name, value in node.items() if name not in ("event_id", "event_type")}
+            active[node["contract_id"]] = _line({**members, "created_in_update_id": event.update_id})
 
 
-def _active_contract(node: dict[str, Any], update_id: str) -> dict[str, Any]:
-    kept = {name: value for name, value in node.items() if name not in ("event_id", "event_type")}
-    return {**kept, "created_in_update_id": update_id}
-
-
-def _line(value: Any) -> bytes:
+def _line(value: object) -> bytes:
     return msgspec.json.encode(value, order="sorted") + b"\n"
 
 
-def _size(objects: list[bytes]) -> int:
-    return sum(map(len, objects))
-
-
-def _packed(lines: list[bytes]) -> list[bytes]:
-    """Cut lines into objects of several frames each, without a content size in the frames' heads."""
-    if not lines:
-        return []
-    per_object = max(LEAST_LINES, -(-len(lines) // OBJECTS_PER_DAY))
+def _compress(lines: list[bytes]) -> list[bytes]:
+    """Return lines as objects of several frames each, whose headers have no content size."""
+    per_object = max(MIN_LINES, -(-len(lines) // OBJECTS_PER_DAY))
     per_frame = -(-per_object // FRAMES_PER_OBJECT)
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=False)
     return [

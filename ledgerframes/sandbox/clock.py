@@ -1,4 +1,4 @@
-"""The served present: it stands still at the end of the world, is moved by hand, or runs."""
+"""The present that the sandbox serves, which stands still, is set by hand, or runs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .times import SECOND, micros, moment
 
 
 class Clock:
-    """What time it is for whoever asks the sandbox.
+    """The present of a sandbox.
 
     Parameters
     ----------
     position
-        Microseconds since 1970 at which it begins.
+        Start, in microseconds since 1970.
     end
-        Where a running clock stops; setting it by hand may go further.
+        End of a running clock, in microseconds since 1970. Setting it by hand may go further.
     speed
-        World seconds per second of the wall clock; 0 stands still.
+        World seconds per second of the wall clock, or 0 to stand still.
     """
 
     def __init__(self, position: int, end: int, speed: float = 0) -> None:
@@ -42,10 +42,10 @@ class Clock:
         return moment(self.now())
 
     def set(self, to: datetime) -> None:
-        """Move the present to a moment that has a time zone."""
+        """Set the present to a time with a time zone."""
         with self._lock:
             self._position, self._since = micros(to), time.monotonic()
 
     def advance(self, by: timedelta) -> None:
-        """Move the present on."""
+        """Advance the present."""
         self.set(moment(self.now()) + by)

@@ -1,186 +1,240 @@
-"""The history API over a world: one event or update by id, pages of them, and the probes."""
+"""The history API over a world.
+
+It serves single events and updates, pages of them, reference data and probes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any
 
+import flask
 import msgspec
-from flask import Blueprint, Response, request
+from flask import Response
 
 from .builder import NULL, Event
-from .clock import Clock
-from .reference import INCOMPLETE_ROUNDS
-from .requests import Refusal, body_of, cursor_of, encoding_of, json_response, page_size_of
+from .endpoints import Api, HttpError, Json, Services, endpoint, parse_time, text_response
+from .identifiers import contract_id, fingerprint
+from .ledger import Contract
+from .randomness import digest
+from .rounds import INCOMPLETE_ROUNDS
 from .timeline import OVERLAP, SECOND_MIGRATION
-from .times import SECOND
-from .words import Words
-from .world import World
+from .times import HOUR, SECOND, instant, trimmed
+from .values import ENCODINGS
 
-# How far the service's own copy of each stream is behind the network, in microseconds.
-UPDATES_BEHIND, VERDICTS_BEHIND = 45 * SECOND, 90 * SECOND
+MAX_PAGE = 1000
+# Delay of the service's own copy of each stream, in microseconds.
+UPDATES_DELAY, VERDICTS_DELAY = 45 * SECOND, 90 * SECOND
 VERSION = {"version": "0.7.4", "commit_ts": "2026-10-02T09:41:07Z"}
+STATUS = {"uptime": "PT190H12M4.118S", "ports": {"admin": 5012}, "extra": None, "active": True}
+NAME_RULES_STEP, VOTES_STEP = 1, 5  # transactions of the start that create them
+NEWCOMER = "Umbra-Commons"  # an SV without a vote so far, whose contract came with the second migration
+decode_object = msgspec.json.Decoder(Json).decode
 
 
-def history_api(world: World, words: Words, clock: Clock) -> Blueprint:
-    """Return the routes of the history API (docs/facts.md#history-api).
+class Cursor(msgspec.Struct):
+    """Position in the history (docs/facts.md#history-paging)."""
 
-    Parameters
-    ----------
-    world
-        The world that is shown.
-    words
-        The vocabulary of the query keys.
-    clock
-        The present; what comes after it is not there yet.
-    """
-    api = Blueprint("history", __name__)
-    view = History(world, clock, words.lang)
-    _add_events(api, view)
-    _add_updates(api, view)
-    _add_probes(api, words)
-    return api
+    after_migration_id: int
+    after_record_time: Any  # a bad time has its own refusal
 
 
-class History:
-    """The world as the history service has it at present.
+class PageRequest(msgspec.Struct):
+    """Body of the listings."""
 
-    Parameters
-    ----------
-    world, clock
-        The world, and the present.
-    lang
-        The network's word for its contract language.
-    """
+    page_size: int
+    after: Cursor | None = None
 
-    def __init__(self, world: World, clock: Clock, lang: str) -> None:
-        self._world, self._clock, self._lang = world, clock, lang
+    def __post_init__(self) -> None:
+        """Refuse a page size out of bounds."""
+        if not 1 <= self.page_size <= MAX_PAGE:
+            raise HttpError(400, f"Invalid page size: {self.page_size}; it must be between 1 and {MAX_PAGE}")
 
-    def now(self) -> int:
-        """Return the present, microseconds since 1970."""
-        return self._clock.now()
 
-    def find(self, update_id: str, encoding: str = "") -> Event | None:
-        """Return the event with an id when its update has arrived, in the encoding that the query asks for."""
-        found = self._world.find(update_id, encoding or encoding_of(request, None, self._lang))
-        arrived = found and found.record_time < self.now() - UPDATES_BEHIND and self._begun(found.migration_id)
-        return found if arrived else None
+class NameRulesRequest(msgspec.Struct):
+    """Body of the request for the rules of the name service."""
 
-    def late(self, event: Event) -> bool:
-        """Tell whether the event's verdict is to come; a look-up by id answers without it (docs/facts.md#history-not-ready)."""
-        return event.record_time >= self.now() - VERDICTS_BEHIND
+    cached_ans_rules_contract_id: str | None = None
+    cached_ans_rules_domain_id: str | None = None
 
-    def item(self, event: Event) -> bytes:
-        """Return an event as it is known at present: newer rounds have no activity yet."""
-        state = None
-        if event.app_activity_records != NULL and self.now() < self._world.timeline.now:
-            state = self._world.reference.round_at(event.record_time)
-        if state and state.number >= self._first_incomplete():
-            return replace(event, app_activity_records=NULL).item()
+
+class HistoryApi(Api):
+    """Endpoints of the history API (docs/facts.md#history-api)."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        self._world, self._vocabulary, self._clock = services.world, services.vocabulary, services.clock
+        self._contracts: dict[str, Json] = {}
+
+    @endpoint("GET", "/v0/events/<path:update_id>")
+    def _event(self, update_id: str) -> bytes:
+        event = self._find(update_id, self._encoding(flask.request.args))
+        # A verdict may still be on its way, without which a lookup responds (docs/facts.md#history-not-ready).
+        late = event is not None and event.record_time >= self._clock.now() - VERDICTS_DELAY
+        if event is None or (late and event.update == NULL):
+            raise HttpError(404, f"Event with id {update_id} not found")
+        return event.update_only() if late else self._item(event)
+
+    @endpoint("POST", "/v0/events", PageRequest)
+    def _events(self, request: PageRequest) -> bytes:
+        # A page waits for the slower stream, so that it may be short before the end (docs/facts.md#short-event-pages).
+        events = self._after(request, max(UPDATES_DELAY, VERDICTS_DELAY))
+        return b'{"events":[%b]}' % b",".join(self._item(event) for event in islice(events, request.page_size))
+
+    @endpoint("GET", "/v2/updates/<path:update_id>")
+    def _update(self, update_id: str) -> bytes:
+        return self._found_update(update_id, self._encoding(flask.request.args))
+
+    @endpoint("POST", "/v2/updates", PageRequest)
+    def _updates(self, request: PageRequest) -> bytes:
+        updates = (event.update for event in self._after(request, UPDATES_DELAY) if event.update != NULL)
+        return b'{"transactions":[%b]}' % b",".join(islice(updates, request.page_size))
+
+    @endpoint("GET", "/v0/updates/<path:update_id>")
+    def _first_version(self, update_id: str) -> bytes:
+        lossless = flask.request.args.get("lossless", "false")
+        if lossless not in ("true", "false"):
+            raise HttpError(400, f"'{lossless}' is not a value of lossless: use true or false")
+        return in_first_version(self._found_update(update_id, "protobuf_json" if lossless == "true" else "compact_json"))
+
+    def _found_update(self, update_id: str, encoding: str) -> bytes:
+        event = self._find(update_id, encoding)
+        if event is None or event.update == NULL:
+            raise HttpError(404, f"Transaction with id {update_id} not found")
+        return event.update
+
+    def _find(self, update_id: str, encoding: str) -> Event | None:
+        """Return the event with an id if its update has arrived."""
+        event = self._world.find(update_id, encoding)
+        arrived = event and event.record_time < self._clock.now() - UPDATES_DELAY and self._has_started(event.migration_id)
+        return event if arrived else None
+
+    def _after(self, request: PageRequest, delay: int) -> Iterator[Event]:
+        """Return the events after a cursor that have arrived in a stream."""
+        cursor = request.after
+        position = (cursor.after_migration_id, parse_time(cursor.after_record_time)) if cursor else (-1, 0)
+        encoding = self._encoding(decode_object(flask.request.get_data()))
+        events = self._world.after(*position, self._clock.now() - delay, encoding)
+        return takewhile(lambda event: self._has_started(event.migration_id), events)
+
+    def _encoding(self, members: Any) -> str:
+        """Return the value encoding of a request, whose key names the network's language."""
+        key = f"{self._vocabulary.lang}_value_encoding"
+        encoding = members.get(key)
+        if encoding is None:
+            return "compact_json"
+        if encoding not in ENCODINGS:
+            raise HttpError(400, f"{encoding!r} is not a value of {key}: use one of {', '.join(ENCODINGS)}")
+        return str(encoding)
+
+    def _has_started(self, migration_id: int) -> bool:
+        # The service starts the next migration when it has all of the one before.
+        switch = self._world.timeline.switch + OVERLAP + VERDICTS_DELAY
+        return migration_id < SECOND_MIGRATION or self._clock.now() >= switch
+
+    def _item(self, event: Event) -> bytes:
+        """Return an event as known at present, which for the newest rounds is without activity."""
+        now = self._clock.now()
+        if event.app_activity_records != NULL and now < self._world.timeline.now:
+            state, newest = self._world.rounds.state_at(event.record_time), self._world.rounds.lowest_open(now)
+            if state and state.number > (newest - INCOMPLETE_ROUNDS if newest else -1):
+                return replace(event, app_activity_records=NULL).item()
         return event.item()
 
-    def _first_incomplete(self) -> int:
-        newest = self._world.rounds.lowest_open(self.now())
-        return newest - INCOMPLETE_ROUNDS + 1 if newest else 0
+    @endpoint("POST", "/v0/ans-rules", NameRulesRequest)
+    def _name_rules(self, request: NameRulesRequest) -> Json:
+        created = self._world.schedule.genesis.time(NAME_RULES_STEP)
+        if self._clock.now() < created:
+            raise HttpError(500, "No AnsRules found")
+        rules = self._contract(self._world.constants().lasting("name_rules"), created)
+        cached = request.cached_ans_rules_contract_id == rules["contract_id"]
+        return {"ans_rules_update": {"contract": None if cached else rules, "domain_id": self._world.people.synchronizer}}
 
-    def _begun(self, migration_id: int) -> bool:
-        # The service moves to the next migration when it has all of the one before.
-        timeline = self._world.timeline
-        return migration_id < SECOND_MIGRATION or self.now() >= timeline.switch + OVERLAP + VERDICTS_BEHIND
+    @endpoint("GET", "/v0/{coin}-price/votes")
+    def _price_votes(self) -> Json:
+        """Return the latest vote of every SV (docs/facts.md#name-rules-and-price-votes)."""
+        now, world, constants = self._clock.now(), self._world, self._world.constants()
+        votes = []
+        for member, chain in enumerate(world.schedule.votes):
+            occurrence = chain.count_before(now + 1) - 1
+            created = chain.time(occurrence) if occurrence >= 0 else world.schedule.genesis.time(VOTES_STEP)
+            if created <= now:
+                vote = constants.lasting("price_vote", member, occurrence)
+                votes.append(self._contract(vote, created))
+        vote_time = world.timeline.switch + HOUR
+        if now >= vote_time:
+            votes.append(self._newcomers_vote(vote_time))
+        return {f"{self._vocabulary.coin}_price_votes": votes}
 
-    def update(self, update_id: str, encoding: str = "") -> bytes:
-        """Return an update, or refuse."""
-        found = self.find(update_id, encoding)
-        if found is None or found.update == NULL:
-            raise Refusal(404, f"Transaction with id {update_id} not found")
-        return found.update
-
-    def asked(self, behind: int) -> Iterable[Event]:
-        """Iterate over the events that a page request asks for; for updates, over those that have one."""
-        body = body_of(request)
-        size, (migration_id, record_time) = page_size_of(body), cursor_of(body)
-        encoding = encoding_of(request, body, self._lang)
-        found: Iterable[Event] = self._world.after(migration_id, record_time, self.now() - behind, encoding)
-        found = takewhile(lambda event: self._begun(event.migration_id), found)
-        if request.path.endswith("/updates"):
-            found = (event for event in found if event.update != NULL)
-        return islice(found, size)
-
-
-def _add_events(api: Blueprint, view: History) -> None:
-    @api.get("/v0/events/<path:update_id>")
-    def event(update_id: str) -> Response:
-        found = view.find(update_id)
-        if found is None or (view.late(found) and found.update == NULL):
-            raise Refusal(404, f"Event with id {update_id} not found")
-        return json_response(found.update_only() if view.late(found) else view.item(found))
-
-    @api.post("/v0/events")
-    def events() -> Response:
-        # The page waits for the slower of both streams, hence it may be short before the end (docs/facts.md#short-event-pages).
-        listed = (view.item(found) for found in view.asked(max(UPDATES_BEHIND, VERDICTS_BEHIND)))
-        return json_response(_page("events", listed))
-
-
-def _add_updates(api: Blueprint, view: History) -> None:
-    @api.get("/v2/updates/<path:update_id>")
-    def update(update_id: str) -> Response:
-        return json_response(view.update(update_id))
-
-    @api.post("/v2/updates")
-    def updates() -> Response:
-        return json_response(_page("transactions", (found.update for found in view.asked(UPDATES_BEHIND))))
-
-    @api.get("/v0/updates/<path:update_id>")
-    def first_version(update_id: str) -> Response:
-        lossless = request.args.get("lossless", "false")
-        if lossless not in ("true", "false"):
-            raise Refusal(400, f"'{lossless}' is not a value of lossless: use true or false")
-        encoding = "protobuf_json" if lossless == "true" else "compact_json"
-        return json_response(in_first_version(view.update(update_id, encoding)))
-
-
-def _add_probes(api: Blueprint, words: Words) -> None:
-    @api.get("/readyz")
-    @api.get("/livez")
-    def probe() -> Response:
-        return Response(b"", 200, content_type="text/plain; charset=UTF-8")
-
-    @api.get("/version")
-    def version() -> Response:
-        return json_response(msgspec.json.encode(VERSION))
-
-    @api.get("/status")
-    def status() -> Response:
-        success = {
-            "id": f"{words.coin}::scan-app",
-            "uptime": "PT190H12M4.118S",
-            "ports": {"admin": 5012},
-            "extra": None,
-            "active": True,
+    def _newcomers_vote(self, time: int) -> Json:
+        seed = self._world.seed
+        arguments = {
+            "dso": self._world.people.dso,
+            "sv": f"{NEWCOMER}::{fingerprint(seed, NEWCOMER)}",
+            f"{self._vocabulary.coin}Price": None,
+            "lastUpdatedAt": instant(time),
         }
-        return json_response(msgspec.json.encode({"success": success}))
+        template_id = self._world.constants().templates.price_vote.identifier
+        return contract_object(template_id, contract_id(seed, "newcomer's vote"), arguments, trimmed(time))
+
+    def _contract(self, contract: Contract, created: int) -> Json:
+        """Return a contract as the update that created it shows it, by record time."""
+        timeline, identifier = self._world.timeline, contract.identifier
+        if identifier not in self._contracts:
+            migration = SECOND_MIGRATION if created >= timeline.switch else SECOND_MIGRATION - 1
+            events = self._world.slice(timeline.number_at(migration, created))
+            updates = (decode_object(event.update) for event in events if identifier.encode() in event.update)
+            nodes = (node for update in updates for node in update["events_by_id"].values() if "created_at" in node)
+            node = next(node for node in nodes if node["contract_id"] == identifier)
+            self._contracts[identifier] = contract_object(
+                node["template_id"], identifier, node["create_arguments"], node["created_at"]
+            )
+        return self._contracts[identifier]
+
+    @endpoint("GET", "/readyz")
+    @endpoint("GET", "/livez")
+    def _probe(self) -> Response:
+        return text_response()
+
+    @endpoint("GET", "/version")
+    def _version(self) -> Json:
+        return VERSION
+
+    @endpoint("GET", "/status")
+    def _status(self) -> Json:
+        return {"success": {"id": f"{self._vocabulary.coin}::scan-app", **STATUS}}
 
 
-def _page(name: str, items: Iterable[bytes]) -> bytes:
-    return b'{"%b":[%b]}' % (name.encode(), b",".join(items))
+def contract_object(template_id: str, identifier: str, payload: Json, created_at: str) -> Json:
+    """Return the five members of a contract (docs/facts.md#contract-object)."""
+    return {
+        "template_id": template_id,
+        "contract_id": identifier,
+        "payload": payload,
+        "created_event_blob": blob_of(identifier),
+        "created_at": created_at,
+    }
+
+
+def blob_of(identifier: str) -> str:
+    """Return the opaque bytes of a contract in base64, invented but stable."""
+    return base64.b64encode(b"".join(bytes.fromhex(digest("blob", identifier, part, size=64)) for part in range(4))).decode()
 
 
 def in_first_version(update: bytes) -> bytes:
-    """Return an update as the deprecated route shows it: event ids start with "#" (docs/facts.md#event-id-prefix)."""
-    item: dict[str, Any] = msgspec.json.decode(update)
+    """Return an update with "#" before event ids (docs/facts.md#event-id-prefix)."""
+    item: Json = decode_object(update)
     if "event" in item:
         return update
     offset = f"{int(item['update_id'][4:20], 16):018d}"[:18]
-    nodes = {f"#{key}": _marked(node) for key, node in item.pop("events_by_id").items()}
+    nodes = {f"#{key}": _with_marks(node) for key, node in item.pop("events_by_id").items()}
     roots = [f"#{key}" for key in item.pop("root_event_ids")]
     return msgspec.json.encode({**item, "offset": offset, "root_event_ids": roots, "events_by_id": nodes})
 
 
-def _marked(node: dict[str, Any]) -> dict[str, Any]:
-    node["event_id"] = f"#{node['event_id']}"
-    if "child_event_ids" in node:
-        node["child_event_ids"] = [f"#{child}" for child in node["child_event_ids"]]
-    return node
+def _with_marks(node: Json) -> Json:
+    children = {"child_event_ids": [f"#{child}" for child in node["child_event_ids"]]} if "child_event_ids" in node else {}
+    return {**node, "event_id": f"#{node['event_id']}", **children}

@@ -1,4 +1,4 @@
-"""Names of updates and contracts: hashes to look at, yet an update id says where in the world it stands."""
+"""Ids of updates and contracts: hashes in form, yet an update id encodes its position in the world."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ UNSHUFFLE = tuple(pow(factor, -1, 1 << 64) for factor in SHUFFLE)
 
 
 class UpdateIds:
-    """Update ids of one world, resolvable to their place without a table of all ids.
+    """Update ids of one world, resolvable to their position without a table of all ids.
 
-    The first sixteen digits are the place (slice, index), shuffled by a bijection and a key; the other
-    forty-eight are a hash that tells a real id from a made-up one.
+    The first sixteen digits are the position (slice, index), shuffled by a bijection and a key; the other
+    forty-eight are a hash that tells a real id from an invented one.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class UpdateIds:
             mixed ^= mixed >> 32
         return f"{PREFIX}{mixed:016x}{digest(self._seed, slice_number, index, size=24)}"
 
-    def place(self, update_id: str) -> tuple[int, int] | None:
-        """Return (slice, index) of an id, or None when this world has no such id.
+    def position(self, update_id: str) -> tuple[int, int] | None:
+        """Return (slice, index) of an id, or None if this world has no such id.
 
-        The slice may still hold fewer updates than the index says: whoever generates it must look.
+        The slice may contain fewer updates than the index, which the caller must check.
         """
         try:
             mixed = int(update_id[4:20], 16)

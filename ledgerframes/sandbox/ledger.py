@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+from .randomness import Draws
 from .times import trimmed
 
 Node = dict[str, Any]
@@ -18,8 +20,9 @@ class Template(NamedTuple):
     package_name: str
 
 
+@dataclass(slots=True, eq=False)
 class Contract:
-    """A contract of this world.
+    """A contract of the world.
 
     Parameters
     ----------
@@ -28,53 +31,71 @@ class Contract:
     template
         Its template.
     arguments
-        Create arguments, already encoded.
+        Create arguments as JSON; None if only its id and parties matter.
     signatories, observers
-        Party ids, in any order.
+        Party ids, ascending.
     owner
-        Party id of who may use it next.
+        Party id of the one that may use it.
     units
-        Amount in units of 10**-10, for those that hold one.
-
-    Attributes
-    ----------
+        Amount in units of 10**-10.
     created_at
-        Effective time of its creation, microseconds since 1970; 0 when not known here.
-    spent
-        Whether a transaction has used it up, or is about to.
+        Effective time of its creation, microseconds since 1970; 0 if unknown.
+    is_spent
+        Whether a transaction has consumed it or is about to.
     """
 
-    __slots__ = (
-        "arguments",
-        "created_at",
-        "identifier",
-        "observers",
-        "owner",
-        "signatories",
-        "spent",
-        "template",
-        "units",
-    )
+    identifier: str
+    template: Template
+    arguments: Any
+    signatories: Sequence[str]
+    observers: Sequence[str] = ()
+    owner: str = ""
+    units: int = 0
+    created_at: int = 0
+    is_spent: bool = False
 
-    def __init__(
-        self,
-        identifier: str,
-        template: Template,
-        arguments: Any,
-        signatories: Iterable[str],
-        observers: Iterable[str] = (),
-        owner: str = "",
-        units: int = 0,
-    ) -> None:
-        self.identifier = identifier
-        self.template = template
-        self.arguments = arguments
-        self.signatories = sorted(set(signatories))
-        self.observers = sorted(set(observers))
-        self.owner = owner
-        self.units = units
-        self.created_at = 0
-        self.spent = False
+
+class Pool:
+    """Contracts that later transactions may consume, each once."""
+
+    def __init__(self) -> None:
+        self._contracts: list[Contract] = []
+        self._by_owner: dict[str, list[Contract]] = {}
+
+    def add(self, contract: Contract) -> None:
+        """Offer a contract to its owner and to others."""
+        self._contracts.append(contract)
+        self._by_owner.setdefault(contract.owner, []).append(contract)
+
+    def any(self, draws: Draws) -> Contract | None:
+        """Return an unspent contract without taking it; None if there is none."""
+        while self._contracts:
+            index = draws.below(len(self._contracts))
+            contract = self._contracts[index]
+            if not contract.is_spent:
+                return contract
+            self._contracts[index] = self._contracts[-1]
+            self._contracts.pop()
+        return None
+
+    def take(self, owner: str, limit: int) -> list[Contract]:
+        """Take up to `limit` contracts of an owner; the caller must consume them."""
+        contracts: list[Contract] = []
+        owned = self._by_owner.get(owner, [])
+        while owned and len(contracts) < limit:
+            contract = owned.pop()
+            if not contract.is_spent:
+                contract.is_spent = True
+                contracts.append(contract)
+        return contracts
+
+    def take_any(self, draws: Draws, limit: int) -> list[Contract]:
+        """Take up to `limit` contracts of any owner; the caller must consume them."""
+        contracts: list[Contract] = []
+        while len(contracts) < limit and (contract := self.any(draws)):
+            contract.is_spent = True
+            contracts.append(contract)
+        return contracts
 
 
 def create(contract: Contract) -> Node:

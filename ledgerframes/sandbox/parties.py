@@ -1,6 +1,6 @@
-"""Who takes part: the DSO, the validators (a few are SVs), the app providers and the users.
+"""The parties of a world: the DSO, the validators (a few are SVs), the app providers and the users.
 
-Volumes follow a few large validators and many small ones, because the shares of a real network do.
+Volumes follow a few large validators and many small ones, as on a real network.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROVIDERS = (
     ("kingfisher-loyalty", None, ""),
     ("larkspur-tickets", None, ""),
 )
-REGISTRAR = "ironbark-registry"  # keeps the tokens that are traded against coin
+REGISTRAR = "ironbark-registry"  # issues the tokens that are traded against coin
 USER_NAMES = (
     "ada", "boris", "chiara", "dmitri", "elif", "farid", "greta", "hana", "ivan", "joana",
     "kofi", "lena", "milan", "nadia", "oskar", "petra", "quentin", "rosa", "sven", "tomas",
@@ -54,8 +54,8 @@ class Provider(NamedTuple):
     featured: str
 
 
-class Population:
-    """Everybody in one world; depends on nothing but the seed.
+class WorldParties:
+    """All parties of a world, which depend on nothing but the seed.
 
     Parameters
     ----------
@@ -75,15 +75,11 @@ class Population:
             Provider(_guest(seed, name, ordinary[position]), weight, featured)
             for position, (name, weight, featured) in enumerate(PROVIDERS)
         ]
-        self.provider_by_identifier = {provider.party.identifier: provider for provider in self.providers}
         self.registrar = next(entry for entry in self.providers if entry.party.name == REGISTRAR)
         hosts = lookup_table(ordinary, [1000 // (rank + 1) for rank in range(len(ordinary))])
         self.users = [_user(seed, position, hosts) for position in range(USERS)]
         everyone = self.validators + [provider.party for provider in self.providers] + self.users
         self.by_identifier = {party.identifier: party for party in everyone}
-        self._tables(ordinary)
-
-    def _tables(self, ordinary: list[Party]) -> None:
         # The rank makes the volume; a validator that retries carelessly is more often among the rejected.
         ranks = [4000 // (position % 40 + 2) for position in range(USERS)]
         careless = {party.participant for party in ordinary[3::7]}
@@ -93,7 +89,7 @@ class Population:
         self._provider_table = lookup_table(self.providers, [120 // (rank + 1) for rank in range(len(PROVIDERS))])
 
     def user(self, draws: Draws, troubled: bool = False) -> Party:
-        """Draw a user, large ones more often; when `troubled`, careless validators' users too."""
+        """Draw a user, large ones more often; if `troubled`, those of careless validators too."""
         return draws.pick(self._troubled if troubled else self._usual)
 
     def provider(self, draws: Draws) -> Provider:

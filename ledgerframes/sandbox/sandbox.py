@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, Services, make_app
+from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, make_app
 from .bulk import BulkStorage
 from .clock import Clock
-from .faults import Faults, FaultyApp, WSGIApp
-from .ledger_api import LedgerService
+from .endpoints import Services, Write
+from .faults import FaultMiddleware, Faults
+from .ledger_api.service import MAX_UPDATES_PAGE, Version
 from .participant import ParticipantLedger, PlantedMismatch
-from .participant.paging import LARGEST_SIZE
-from .participant.registry import Registry
+from .participant.filters import Registry
 from .times import moment
 from .users import Users
-from .wallet import Offer, OfferBook, WalletService
-from .words import words_of
+from .vocabulary import vocabulary_of
+from .wallet import Offer, OfferBook
 from .world import world_of
-from .writes import Write
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 WORLD_VERSION = 1  # raise it when the same seed gives other bytes: stores are named by it
 HOST = "http://sandbox.invalid"
@@ -95,13 +98,13 @@ class Sandbox:
         ledger_version: str = "3.5.14",
         require_token: bool = False,
         pruned_through: float = 0,
-        max_page_size: int = LARGEST_SIZE,
+        max_page_size: int = MAX_UPDATES_PAGE,
         grows: bool = False,
         speed: float = 60,
     ) -> None:
         if events < 1 or days < 1:
             raise ValueError(f"events={events}, days={days}: a world has at least one event and one day")
-        words = words_of(vocabulary)
+        words = vocabulary_of(vocabulary)
         self.faults = faults
         self.world = world_of(seed, events, days, words)
         begin, end = self.world.timeline.start, self.world.timeline.now
@@ -120,11 +123,13 @@ class Sandbox:
         self.wallet = OfferBook(self.clock)
         self.writes: list[Write] = []
         self.bulk = BulkStorage(self.world, self.clock)
-        registry = Registry(self.world.scenery().templates)
-        service = LedgerService(self.ledger, registry, self.users, ledger_version, self.writes, max_page_size, faults)
-        wallet = WalletService(self.wallet, self.users, self.world, self.writes, faults)
-        app = make_app(Services(self.world, words, self.clock, service, wallet, self.bulk, faults))
-        self.app: WSGIApp = FaultyApp(app, faults) if faults else app
+        registry = Registry(self.world.constants().templates)
+        services = Services(
+            self.world, words, self.clock, self.ledger, Version.parse(ledger_version), max_page_size, registry, self.users,
+            self.wallet, self.bulk, self.writes, faults or Faults(),
+        )  # fmt: skip
+        app = make_app(services)
+        self.app: WSGIApplication = FaultMiddleware(app, faults) if faults else app
 
     @property
     def now(self) -> datetime:

@@ -1,16 +1,18 @@
-"""What happens by the clock: rounds, price votes, status and liveness reports, subscription payments.
+"""What happens when: recurring events by formula, and the plan of each slice, made before anything is built.
 
-Each of these replaces a contract that the occurrence before it created. Because the time of every occurrence
-is a formula, the contract that stands at any moment is known without looking at the history.
+Rounds, price votes, status and liveness reports and subscription payments recur. Each occurrence replaces a
+contract that the one before it created. Because its time is a formula, the contract that is active at any time
+is known without reading the history.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .parties import SV_NAMES, VALIDATOR_NAMES
-from .randomness import number
-from .timeline import Timeline
+from .randomness import Draws, lookup_table, number
+from .timeline import FIRST_MIGRATION, Timeline
 from .times import HOUR, MINUTE, SECOND
 
 TICK = 10 * MINUTE
@@ -19,9 +21,27 @@ SUBSCRIBERS = 12
 LIVENESS_SHARE, SUBSCRIPTION_SHARE, STATUS_SHARE, RACE_SHARE = 12, 60, 60, 60  # at most one event in so many
 GENESIS_STEPS = 9
 FEATURED_LATER_PERCENT = 55
+ACCEPTED, PRIVATE, CONTENTION, TIMEOUT = "accepted", "private", "contention", "timeout"
+REJECTED = (CONTENTION, TIMEOUT)
+QUIET_REJECTS, BUSY_REJECTS, BUSIEST = 0.085, 0.07, 1220  # share rejected at night, and what a busy hour adds
+TIMED_OUT = 0.08  # of those rejected
+PRIVATE_ABOVE = 0.98  # draws above it are requests without an update in the history
+PRIVATE_KIND = "private exchange"
+CLOCK_MARGIN = 1000  # microseconds free at the end of a slice, so that telling equal times apart never leaves it
+MAX_CACHED_PLANS = 4
 
 
-class Chain(NamedTuple):
+class PlannedEvent(NamedTuple):
+    """One planned event."""
+
+    time: int  # record time, microseconds since 1970
+    kind: str
+    member: int = 0  # who of those that recur
+    occurrence: int = 0
+    outcome: str = ACCEPTED
+
+
+class RecurringEvent(NamedTuple):
     """One thing that recurs: occurrence n happens at first + n * period, plus less than `jitter`.
 
     Times are microseconds since 1970; the jitter is shorter than the period, so that order is kept.
@@ -47,19 +67,6 @@ class Chain(NamedTuple):
         latest = self.first + (count - 1) * self.period + self.jitter
         return count if latest <= time else count - (self.time(count - 1) >= time)
 
-    def between(self, begin: int, end: int) -> range:
-        """Return the occurrences of a half-open range of time."""
-        return range(self.count_before(begin), self.count_before(end))
-
-
-class Occurrence(NamedTuple):
-    """One scheduled event."""
-
-    time: int
-    kind: str
-    member: int
-    occurrence: int
-
 
 class Schedule:
     """All scheduled events of a world.
@@ -69,47 +76,118 @@ class Schedule:
     seed
         Seed of the world.
     timeline
-        The world's time.
+        Timeline of the world.
     events
-        Number of events asked for; a small world reports less often.
+        Number of events of the world; a small one reports less often.
     """
 
     def __init__(self, seed: int, timeline: Timeline, events: int) -> None:
         start, length = timeline.start, timeline.now - timeline.start
         self._timeline = timeline
-        self.ticks = Chain(seed, "round tick", 0, start + TICK, TICK, SECOND)
+        self.ticks = RecurringEvent(seed, "round tick", 0, start + TICK, TICK, SECOND)
         race = max(RACE_EVERY, RACE_SHARE * length // TICK // events) * TICK
-        self.races = Chain(seed, "round race", 0, start + race + SECOND, race, SECOND)
+        races = RecurringEvent(seed, "round race", 0, start + race + SECOND, race, SECOND)
         svs, validators = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
         status = max(4 * HOUR, svs * length * STATUS_SHARE // events)
         liveness = max(TICK, validators * length * LIVENESS_SHARE // events)
         payment = max(TICK, SUBSCRIBERS * length * SUBSCRIPTION_SHARE // events)
         self.votes = _members(seed, "price vote", start + HOUR, 6 * HOUR, svs)
-        self.status = _members(seed, "status report", start + HOUR, status, svs)
-        self.liveness = _members(seed, "liveness", start + 5 * MINUTE, liveness, validators)
-        self.payments = _members(seed, "subscription", start + 5 * MINUTE, payment, SUBSCRIBERS)
         featured = start + length * FEATURED_LATER_PERCENT // 100
-        self.late_feature = Chain(seed, "feature", 0, featured, 2 * length, HOUR)
-        self.genesis = Chain(seed, "genesis", 0, start + SECOND // 4, SECOND // 4, SECOND // 8)
-        self._chains = [self.ticks, self.races, *self.votes, *self.status, *self.liveness, *self.payments]
-        self._chains.append(self.late_feature)
+        self.late_feature = RecurringEvent(seed, "feature", 0, featured, 2 * length, HOUR)
+        self.genesis = RecurringEvent(seed, "genesis", 0, start + SECOND // 4, SECOND // 4, SECOND // 8)
+        self._recurring = [
+            self.ticks,
+            races,
+            *self.votes,
+            *_members(seed, "status report", start + HOUR, status, svs),
+            *_members(seed, "liveness", start + 5 * MINUTE, liveness, validators),
+            *_members(seed, "subscription", start + 5 * MINUTE, payment, SUBSCRIBERS),
+            self.late_feature,
+        ]
 
-    def within(self, begin: int, end: int) -> list[Occurrence]:
-        """Return the scheduled events of a half-open range of time, in order."""
-        found = [
-            Occurrence(chain.time(occurrence), chain.kind, chain.member, occurrence)
-            for chain in self._chains
-            for occurrence in chain.between(begin, end)
+    def within(self, begin: int, end: int) -> list[PlannedEvent]:
+        """Return the scheduled events of a half-open range of time in order, as if all were accepted."""
+        events = [
+            PlannedEvent(recurring.time(occurrence), recurring.kind, recurring.member, occurrence)
+            for recurring in self._recurring
+            for occurrence in range(recurring.count_before(begin), recurring.count_before(end))
         ]
         if begin <= self._timeline.start:
-            found += [Occurrence(self.genesis.time(n), "genesis", 0, n) for n in range(GENESIS_STEPS)]
-        return sorted(found)
+            events += [PlannedEvent(self.genesis.time(n), "genesis", 0, n) for n in range(GENESIS_STEPS)]
+        return sorted(events)
 
     def total(self) -> int:
-        """Return how many scheduled events the world holds."""
-        return GENESIS_STEPS + sum(chain.count_before(self._timeline.now) for chain in self._chains)
+        """Return the number of scheduled events of the world."""
+        return GENESIS_STEPS + sum(recurring.count_before(self._timeline.now) for recurring in self._recurring)
 
 
-def _members(seed: int, kind: str, first: int, period: int, count: int) -> list[Chain]:
+def _members(seed: int, kind: str, first: int, period: int, count: int) -> list[RecurringEvent]:
     # Members take turns over the period, so that they do not all report in the same minute.
-    return [Chain(seed, kind, member, first + period * member // count, period, period // 8) for member in range(count)]
+    return [RecurringEvent(seed, kind, n, first + period * n // count, period, period // 8) for n in range(count)]
+
+
+class SlicePlanner:
+    """Plans any slice of a world; the slice after it reads the plan to know which contracts were left for it.
+
+    Parameters
+    ----------
+    seed
+        Seed of the world.
+    timeline, schedule
+        Timeline and scheduled events of the world.
+    events
+        Number of event items of the world.
+    weights
+        Weight of each kind among the events that are not scheduled.
+    """
+
+    def __init__(self, seed: int, timeline: Timeline, schedule: Schedule, events: int, weights: Mapping[str, int]) -> None:
+        self.timeline = timeline
+        self._seed, self._schedule = seed, schedule
+        self._kinds = lookup_table(list(weights), list(weights.values()))
+        self._unscheduled = events - schedule.total()
+        self._cache: tuple[tuple[int, list[PlannedEvent]], ...] = ()
+        # Verdicts were not recorded at first: a tenth of the first migration has none.
+        self.verdicts_since = timeline.start + (timeline.switch - timeline.start) // 10
+        if self._unscheduled < 0:
+            raise ValueError(
+                f"events={events} is below the {schedule.total()} that rounds, votes and reports need. "
+                "Use more events or fewer days."
+            )
+
+    def plan(self, slice_number: int) -> list[PlannedEvent]:
+        """Return the planned events of a slice, record times strictly increasing; the newest plans are cached."""
+        for number_, events in self._cache:
+            if number_ == slice_number:
+                return events
+        plan = self._plan(slice_number)
+        self._cache = (*self._cache[1 - MAX_CACHED_PLANS :], (slice_number, plan))
+        return plan
+
+    def _plan(self, slice_number: int) -> list[PlannedEvent]:
+        slice_ = self.timeline.slice(slice_number)
+        draws = Draws(number(self._seed, "plan", slice_number))
+        count = self.timeline.share(slice_number, self._unscheduled)
+        space = slice_.end - slice_.begin - count - CLOCK_MARGIN
+        times = sorted(draws.below(space) for _ in range(count))
+        reject = QUIET_REJECTS + BUSY_REJECTS * self.timeline.busyness(slice_number) / BUSIEST
+        unscheduled = [self._unscheduled_event(draws, reject, slice_.begin + time + n) for n, time in enumerate(times)]
+        # While the migrations overlap, what is scheduled already happens in the second one.
+        end = min(slice_.end, self.timeline.switch) if slice_.migration_id == FIRST_MIGRATION else slice_.end
+        plan: list[PlannedEvent] = []
+        for event in sorted(self._schedule.within(slice_.begin, end) + unscheduled, key=lambda event: event.time):
+            if event.kind == "round race" and event.time >= self.verdicts_since:
+                event = event._replace(outcome=CONTENTION)
+            if plan and event.time <= plan[-1].time:  # of two at the same microsecond the unscheduled one gives way
+                event = event._replace(time=plan[-1].time + 1)
+            plan.append(event)
+        return plan
+
+    def _unscheduled_event(self, draws: Draws, reject: float, time: int) -> PlannedEvent:
+        kind, fate, outcome = draws.pick(self._kinds), draws.random(), ACCEPTED
+        if time >= self.verdicts_since:
+            if fate < reject:
+                outcome = TIMEOUT if fate < reject * TIMED_OUT else CONTENTION
+            elif fate > PRIVATE_ABOVE:
+                kind, outcome = PRIVATE_KIND, PRIVATE
+        return PlannedEvent(time, kind, outcome=outcome)

@@ -27,7 +27,7 @@ def serve(box: Sandbox, port: int, host: str = "127.0.0.1") -> None:
 
 
 def make_server(box: Sandbox, port: int, host: str = "127.0.0.1") -> waitress.server.TcpWSGIServer:
-    """Return a server that listens but does not run yet; port 0 takes a free one (`effective_port`)."""
+    """Return a server that listens but does not run, on a free port if 0."""
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a busy client is no news
     # An OSError out of the app closes the socket without an answer, and is not worth a log line:
     # that is what a dropped connection looks like.

@@ -1,8 +1,8 @@
-"""How the world's time is cut: two migrations, each a row of slices that can be generated on their own.
+"""The timeline of a world: two migrations, each a row of slices that are generated independently.
 
-A slice is an hour, or a fraction of one when the world is so busy that an hour would be too much to make for
-one page. How many events fall into a slice follows the rhythm of day and week, by whole-number arithmetic:
-the counts add up to exactly what was asked for.
+A slice is an hour, or a fraction of one if an hour of a busy world were too much to make for one page. The
+number of events in a slice follows the rhythm of day and week by whole-number arithmetic, so that the counts
+add up exactly.
 """
 
 from __future__ import annotations
@@ -20,37 +20,14 @@ FIRST_MIGRATION, SECOND_MIGRATION = 3, 4
 OVERLAP = 20 * MINUTE
 EVENTS_PER_SLICE = 400
 PARTS_OF_AN_HOUR = (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 360, 720, 1800, 3600)
-RHYTHM = (
-    42,
-    38,
-    35,
-    34,
-    36,
-    42,
-    52,
-    66,
-    80,
-    90,
-    95,
-    97,
-    100,
-    108,
-    118,
-    122,
-    120,
-    112,
-    98,
-    84,
-    72,
-    62,
-    54,
-    47,
-)
+RHYTHM = (  # of the hours of a day
+    42, 38, 35, 34, 36, 42, 52, 66, 80, 90, 95, 97, 100, 108, 118, 122, 120, 112, 98, 84, 72, 62, 54, 47,
+)  # fmt: skip
 WEEKDAY, WEEKEND = 10, 6
 
 
 class Slice(NamedTuple):
-    """A piece of one migration's time, half-open, in microseconds since 1970."""
+    """A half-open window of one migration, in microseconds since 1970."""
 
     number: int
     migration_id: int
@@ -64,7 +41,7 @@ class Timeline:
     Parameters
     ----------
     events
-        Expected number of events; decides how fine the slices are.
+        Expected number of events, which decides the length of slices.
     days
         Whole days before the last six hours.
     """
@@ -89,7 +66,7 @@ class Timeline:
         return Slice(number, SECOND_MIGRATION, begin, begin + self.step)
 
     def number_at(self, migration_id: int, time: int) -> int:
-        """Return the first slice that can hold an event at or after a time of a migration; maybe `count`."""
+        """Return the first slice that can contain an event at or after a time of a migration; `count` if none can."""
         if migration_id < FIRST_MIGRATION:
             return 0
         if migration_id == FIRST_MIGRATION:
@@ -107,13 +84,13 @@ class Timeline:
     def _weights(self) -> list[int]:
         weights = [0]
         for number in range(self.count):
-            piece = self.slice(number)
-            shared = self.switch <= piece.begin < self.switch + OVERLAP
-            seconds = (piece.end - piece.begin) // SECOND
-            weights.append(self.busyness(number) * seconds // (2 if shared else 1))
+            slice_ = self.slice(number)
+            is_shared = self.switch <= slice_.begin < self.switch + OVERLAP
+            seconds = (slice_.end - slice_.begin) // SECOND
+            weights.append(self.busyness(number) * seconds // (2 if is_shared else 1))
         return list(accumulate(weights))
 
     def share(self, number: int, total: int) -> int:
-        """Return how many of `total` events fall into a slice; the shares of all slices add up to `total`."""
+        """Return how many of `total` events fall into a slice; all shares add up to `total`."""
         weights = self._weights
         return total * weights[number + 1] // weights[-1] - total * weights[number] // weights[-1]

@@ -1,4 +1,4 @@
-"""Times as whole microseconds since 1970, and the three ways in which the wire writes them."""
+"""Times as whole microseconds since 1970, and the three forms of their texts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def micros(moment: datetime) -> int:
-    """Return the microseconds from 1970 to a moment that has a time zone."""
+    """Return the microseconds since 1970 of a time with a time zone."""
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
 def moment(time: int) -> datetime:
-    """Return the moment, in UTC, of a time in microseconds."""
+    """Return the UTC time of microseconds since 1970."""
     return EPOCH + timedelta(microseconds=time)
 
 
@@ -28,12 +28,15 @@ def _seconds(second: int) -> str:
 
 
 def six_digits(time: int) -> str:
-    """Write a time as record times are: always six digits (docs/facts.md#timestamp-digits)."""
+    """Return the text of a record time, with six digits (docs/facts.md#timestamp-digits)."""
     return f"{_seconds(time // SECOND)}.{time % SECOND:06d}Z"
 
 
 def instant(time: int) -> str:
-    """Write a time as effective times are: none, three or six digits (docs/facts.md#timestamp-digits)."""
+    """Return the text of an effective time (docs/facts.md#timestamp-digits).
+
+    It has zero, three or six digits.
+    """
     fraction = time % SECOND
     if not fraction:
         return _seconds(time // SECOND) + "Z"
@@ -43,7 +46,7 @@ def instant(time: int) -> str:
 
 
 def trimmed(time: int) -> str:
-    """Write a time as created_at is: without trailing zeros (docs/facts.md#timestamp-digits)."""
+    """Return the text of a created_at without trailing zeros (docs/facts.md#timestamp-digits)."""
     fraction = time % SECOND
     if not fraction:
         return _seconds(time // SECOND) + "Z"

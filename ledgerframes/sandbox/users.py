@@ -1,49 +1,45 @@
-"""Who may do what on the ledger and the wallet API: users, their rights, and their bearer tokens."""
+"""Users of the ledger and the wallet API, their rights and bearer tokens."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from .canton import CantonError, forbidden, unauthenticated
+from .endpoints import Json
+from .ledger_errors import LedgerApiError, forbidden, unauthenticated
 from .randomness import digest
 
 BEARER = "Bearer "
-FAR_FUTURE, LONG_AGO = (
-    4_102_444_800,
-    1_577_836_800,
-)  # expiry of good and of expired tokens, seconds since 1970
+FAR_FUTURE, LONG_AGO = 4_102_444_800, 1_577_836_800  # expiry of valid and expired tokens, seconds since 1970
 
 
 class User(NamedTuple):
-    """A user of the ledger API, and the owner of a wallet."""
+    """A user of the ledger API, who owns a wallet."""
 
     name: str
-    party: str  # whose wallet it is
+    party: str  # owner of the wallet
     reads: frozenset[str]
-    any_party: bool
+    any_party: bool = False
 
-    def rights(self) -> list[dict[str, Any]]:
-        """Return the user's rights as the wire shows them."""
-        listed = [{"kind": {"CanActAs": {"value": {"party": self.party}}}}]
-        listed += [{"kind": {"CanReadAs": {"value": {"party": party}}}} for party in sorted(self.reads)]
-        if self.any_party:
-            listed += [{"kind": {name: {"value": {}}}} for name in ("CanReadAsAnyParty", "ParticipantAdmin")]
-        return listed
+    def rights(self) -> list[Json]:
+        """Return the user's rights in the form of the API."""
+        rights = [("CanActAs", {"party": self.party}), *(("CanReadAs", {"party": party}) for party in sorted(self.reads))]
+        rights += [("CanReadAsAnyParty", {}), ("ParticipantAdmin", {})] if self.any_party else []
+        return [{"kind": {kind: {"value": value}}} for kind, value in rights]
 
 
 class Users:
-    """The users of a participant.
+    """Users of a participant.
 
     Parameters
     ----------
     seed
         Seed of the world.
     parties
-        Parties that the participant hosts; the first one's user may read everything.
+        Parties that the participant hosts. The user of the first one may read everything.
     require_token
         Whether requests without a token are refused.
     """
@@ -51,33 +47,30 @@ class Users:
     def __init__(self, seed: int, parties: list[str], require_token: bool) -> None:
         self._seed = seed
         self.require_token = require_token
-        everything = frozenset(parties)
-        self.main = User(_name(parties[0]), parties[0], everything, True)
-        limited = parties[min(1, len(parties) - 1)]
-        self.limited = User(f"{_name(limited)}-reader", limited, frozenset([limited]), False)
-        others = [User(_name(party), party, frozenset([party]), False) for party in parties[1:]]
+        first, second = parties[0], parties[min(1, len(parties) - 1)]
+        self.main = User(_hint(first), first, frozenset(parties), any_party=True)
+        self.limited = User(f"{_hint(second)}-reader", second, frozenset([second]))
+        others = [User(_hint(party), party, frozenset([party])) for party in parties[1:]]
         self.all = {user.name: user for user in (self.main, self.limited, *others)}
-        self._tokens = {self.token(user): user for user in self.all.values()}
+        self._by_token = {self.token(user): user for user in self.all.values()}
         self.expired_token = self.token(self.main, LONG_AGO)
 
     def token(self, user: User, expires: int = FAR_FUTURE) -> str:
-        """Return the token of a user, shaped like a JWT; its signature is only a hash."""
-        head = _part({"alg": "RS256", "typ": "JWT"})
-        body = _part({"sub": user.name, "aud": "https://ledger.invalid", "exp": expires})
+        """Return the token of a user in the form of a JWT, with a hash as its signature."""
+        parts = ({"alg": "RS256", "typ": "JWT"}, {"sub": user.name, "aud": "https://ledger.invalid", "exp": expires})
+        head, body = (base64.urlsafe_b64encode(msgspec.json.encode(part)).decode().rstrip("=") for part in parts)
         return f"{head}.{body}.{digest(self._seed, 'signature', user.name, expires)}"
 
     def token_of(self, party: str) -> str:
-        """Return the token of the user whose party this is."""
-        user = next(user for user in self.all.values() if user.party == party and user != self.limited)
-        return self.token(user)
+        """Return the token of a party's user."""
+        return self.token(next(user for user in self.all.values() if user.party == party and user != self.limited))
 
     def find(self, authorization: str | None) -> User | None:
-        """Return the user of an Authorization header; None when it is missing, bad or expired."""
-        if not authorization or not authorization.startswith(BEARER):
-            return None
-        return self._tokens.get(authorization[len(BEARER) :].strip())
+        """Return the user of an Authorization header, or None if it is absent, invalid or expired."""
+        scheme, token = (authorization or "")[: len(BEARER)], (authorization or "")[len(BEARER) :]
+        return self._by_token.get(token.strip()) if scheme == BEARER else None
 
-    def authenticated(self, authorization: str | None) -> User:
+    def authenticate(self, authorization: str | None) -> User:
         """Return the user of a ledger request, or refuse it."""
         user = self.find(authorization)
         if user is None and self.require_token:
@@ -85,28 +78,18 @@ class Users:
             raise unauthenticated("the token has expired" if expired else "the token is missing or not valid")
         return user or self.main
 
-    def known(self, name: str) -> User:
-        """Return a user by name, or refuse."""
+    def get(self, name: str) -> User:
+        """Return a user by name, or refuse an unknown one."""
         if name not in self.all:
-            raise CantonError(
-                "USER_NOT_FOUND",
-                f"there is no user {name}",
-                resources=[("USER", name)],
-            )
+            raise LedgerApiError("USER_NOT_FOUND", f"there is no user {name}", resources=[("USER", name)])
         return self.all[name]
 
 
 def check_rights(user: User, parties: Iterable[str], any_party: bool) -> None:
-    """Refuse what a user has no right to read."""
-    if user.any_party:
-        return
-    if any_party or not user.reads.issuperset(parties):
+    """Refuse a request for parties that the user has no right to read."""
+    if not user.any_party and (any_party or not user.reads.issuperset(parties)):
         raise forbidden()
 
 
-def _name(party: str) -> str:
+def _hint(party: str) -> str:
     return party.partition("::")[0]
-
-
-def _part(fields: dict[str, Any]) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(fields)).decode().rstrip("=")

@@ -1,59 +1,39 @@
-"""Verdicts: the mediator's answer to a request, with the views it saw (docs/facts.md#event-items)."""
+"""Verdicts, the mediator's decisions, and the traffic that requests cost (docs/facts.md#event-items)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from .draft import Draft, View
-from .parties import Population
-from .plan import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT
 from .randomness import Draws
+from .schedule import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT
 from .times import SECOND, six_digits
+from .transactions import DraftTransaction, Kind, View, resolve_parties
 
 TIMEOUT_AFTER = 30 * SECOND
 SECOND_QUORUM = 0.12
+MEDIATOR_MESSAGE, ROOT_HASH_MESSAGE = 1150, 150  # median bytes of the envelopes without views
+ONE_MESSAGE_ONLY = 0.12
+SHARED_ENVELOPE = 0.1  # the last two views have the same recipients and share an envelope
 
 
-def verdict_of(
-    update_id: str,
-    migration_id: int,
-    people: Population,
-    record_time: int,
-    outcome: str,
-    draft: Draft,
-    draws: Draws,
-) -> dict[str, Any]:
-    """Return the verdict of a request.
-
-    Parameters
-    ----------
-    update_id, migration_id
-        Identity of the update.
-    people
-        The DSO and its synchronizer.
-    record_time
-        Microseconds since 1970.
-    outcome
-        How the request ends, one of the outcomes of `plan`.
-    draft
-        The request.
-    draws
-        Chance: latency and second quorums.
-    """
-    views, roots = _views(draft.views, draws)
+def verdict_of(draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
+    """Return the verdict of a request."""
+    views: list[dict[str, Any]] = []
+    roots = [view_id for view in kind.views for view_id in _add_views(views, view, draft.names, draft.draws)]
+    parties, outcome, record_time = draft.parties, draft.event.outcome, draft.event.time
     if outcome != PRIVATE:
-        # The history service sees what the DSO sees: whatever it shows has the DSO among its informees.
-        views[0]["informees"] = sorted({*views[0]["informees"], people.dso})
+        # The history service sees what the DSO sees: the DSO is an informee of all it shows.
+        views[0]["informees"] = sorted({*views[0]["informees"], parties.dso})
     confirmers = {party for view in views for quorum in view["confirming_parties"] for party in quorum["parties"]}
+    submitter = parties.by_identifier[draft.names[kind.submitter]]
     return {
-        "update_id": update_id,
-        "migration_id": migration_id,
-        "domain_id": people.synchronizer,
+        "update_id": draft.update_id,
+        "migration_id": draft.migration_id,
+        "domain_id": parties.synchronizer,
         "record_time": six_digits(record_time),
-        "finalization_time": six_digits(record_time + _latency(outcome, len(confirmers), draws)),
-        "submitting_parties": [draft.submitter.identifier],
-        "submitting_participant_uid": draft.submitter.participant,
+        "finalization_time": six_digits(record_time + _latency(outcome, len(confirmers), draft.draws)),
+        "submitting_parties": [submitter.identifier],
+        "submitting_participant_uid": submitter.participant,
         "verdict_result": f"VERDICT_RESULT_{'ACCEPTED' if outcome in (ACCEPTED, PRIVATE) else 'REJECTED'}",
         "mediator_group": 0,
         "transaction_views": {"views": views, "root_views": roots},
@@ -61,7 +41,7 @@ def verdict_of(
 
 
 def _latency(outcome: str, confirmers: int, draws: Draws) -> int:
-    """Return how long the verdict takes, in microseconds: more with more confirmers, or the time-out."""
+    """Return the microseconds up to the verdict: more with more confirmers, or the timeout."""
     if outcome == TIMEOUT:
         return TIMEOUT_AFTER + draws.between(5, 10_000)
     if outcome == CONTENTION:
@@ -69,26 +49,46 @@ def _latency(outcome: str, confirmers: int, draws: Draws) -> int:
     return min(20 * SECOND, draws.around(500_000 + 45_000 * confirmers, 0.45))
 
 
-def _views(roots: Sequence[View], draws: Draws) -> tuple[list[dict[str, Any]], list[int]]:
-    """Number the views in pre-order, so that ids are dense from 0."""
-    views: list[dict[str, Any]] = []
+def _add_views(views: list[dict[str, Any]], view: View, names: dict[str, Any], draws: Draws) -> list[int]:
+    """Add a declared view in pre-order, so that ids are dense from 0, and return the ids it got."""
+    if view.each:
+        name, source = view.each
+        single = view._replace(each=[])
+        return [_add_views(views, single, {**names, name: party}, draws)[0] for party in names[source]]
+    view_id = len(views)
+    confirmers = resolve_parties(view.confirmers, names)
+    parties = sorted(set(confirmers))
+    quorums = [{"parties": parties, "threshold": len(parties)}]
+    second = resolve_parties(view.quorum, names)
+    if second or draws.chance(SECOND_QUORUM):
+        second = second or confirmers[:1]
+        quorums.append({"parties": second, "threshold": len(second)})
+    wire_view: dict[str, Any] = {
+        "view_id": view_id,
+        "informees": sorted({*confirmers, *resolve_parties(view.informees, names)}),
+        "confirming_parties": quorums,
+        "sub_views": [],
+        "view_hash": "",
+    }
+    views.append(wire_view)
+    wire_view["sub_views"] = [child_id for child in view.children for child_id in _add_views(views, child, names, draws)]
+    return [view_id]
 
-    def visit(view: View) -> int:
-        view_id = len(views)
-        quorums = [{"parties": sorted(set(view.confirmers)), "threshold": len(set(view.confirmers))}]
-        if view.extra_quorum or draws.chance(SECOND_QUORUM):
-            second = list(view.extra_quorum or view.confirmers[:1])
-            quorums.append({"parties": second, "threshold": len(second)})
-        entry: dict[str, Any] = {
-            "view_id": view_id,
-            "informees": sorted(set(view.informees)),
-            "confirming_parties": quorums,
-            "sub_views": [],
-            "view_hash": "",
-        }
-        views.append(entry)
-        entry["sub_views"] = [visit(child) for child in view.children]
-        return view_id
 
-    root_ids = [visit(root) for root in roots]
-    return views, root_ids
+def traffic_of(draft: DraftTransaction, view_count: int) -> dict[str, Any]:
+    """Return the traffic summary of a request: envelopes in bytes, and their total."""
+    costs, draws = list(draft.fixed_costs), draft.draws
+    groups = [[view_id] for view_id in range(view_count)]
+    if costs:
+        groups = [[]] * (len(costs) - view_count) + groups
+    else:
+        costs = [draws.around(MEDIATOR_MESSAGE, 0.2), draws.around(ROOT_HASH_MESSAGE, 0.1)]
+        if draws.chance(ONE_MESSAGE_ONLY):
+            costs.pop()
+        if view_count > 1 and draws.chance(SHARED_ENVELOPE):
+            groups[-2:] = [[view_count - 2, view_count - 1]]
+        message_count = len(costs)
+        costs += [draws.around(draft.bytes_per_view, 0.35) * len(group) for group in groups]
+        groups = [[]] * message_count + groups
+    envelopes = [{"traffic_cost": cost, "view_ids": group} for cost, group in zip(costs, groups, strict=True)]
+    return {"total_traffic_cost": sum(costs), "envelope_traffic_summaries": envelopes}

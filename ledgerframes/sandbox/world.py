@@ -1,37 +1,59 @@
-"""The world: a seeded ledger network that is generated where it is looked at, and nowhere else."""
+"""The world: a seeded ledger network, generated slice by slice as it is read."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import lru_cache
+from operator import attrgetter, itemgetter
 from threading import RLock
+from typing import Any, TypeVar
 
-from .builder import Builder, Event
+from .builder import Event, SliceBuilder
 from .identifiers import UpdateIds
-from .keeping import forget_oldest
-from .parties import Population
-from .plan import Planner
-from .reference import Reference
+from .parties import WorldParties
 from .rounds import Rounds
-from .scene import Scenery
-from .schedule import Schedule
+from .schedule import Schedule, SlicePlanner
 from .timeline import Timeline
 from .times import micros
+from .transactions import WEIGHTS, WorldConstants
 from .values import ENCODINGS, LEDGER
-from .words import Words
+from .vocabulary import Vocabulary
 
-WORLDS_KEPT = 4
-SLICES_KEPT = 12  # enough for four readers at different places
-BYTES_KEPT = 16_000_000  # of JSON: up to this more slices are kept, so that a small world is made once
+T = TypeVar("T")
+MAX_CACHED_WORLDS = 4
+MIN_CACHED_SLICES = 12  # enough for four readers at different positions
+MAX_CACHED_BYTES = 16_000_000  # of JSON: up to this more slices are cached, so that a small world is built once
+
+_record_time = attrgetter("record_time")
 
 
-@lru_cache(maxsize=WORLDS_KEPT)
-def world_of(seed: int, events: int, days: int, words: Words) -> World:
-    """Return the world of these figures: the same one for everybody in the process, as a world never changes."""
-    return World(seed, events, days, words)
+@lru_cache(maxsize=MAX_CACHED_WORLDS)
+def world_of(seed: int, events: int, days: int, vocabulary: Vocabulary) -> World:
+    """Return the world of this shape: one for all in the process, because a world never changes."""
+    return World(seed, events, days, vocabulary)
+
+
+def evict_oldest(cache: OrderedDict[Any, T], size_of: Callable[[T], int], max_bytes: int, min_count: int) -> None:
+    """Evict the least recently used entries of a cache.
+
+    Parameters
+    ----------
+    cache
+        The cache, newest entries last.
+    size_of
+        Returns the size of an entry in bytes.
+    max_bytes
+        Size that the cache may have.
+    min_count
+        Number of entries that stay, whatever their size.
+    """
+    size = sum(map(size_of, cache.values()))
+    while size > max_bytes and len(cache) > min_count:
+        _, entry = cache.popitem(last=False)
+        size -= size_of(entry)
 
 
 class World:
@@ -42,69 +64,75 @@ class World:
     seed
         Seed; two worlds with equal seed, events and days are equal to the byte.
     events
-        Number of event items in all.
+        Number of event items.
     days
         Whole days before the last six hours.
-    words
-        The vocabulary in which payloads are written.
+    vocabulary
+        The vocabulary of payloads.
+
+    Attributes
+    ----------
+    generated
+        Number of slices generated so far; tests of laziness read it.
     """
 
-    def __init__(self, seed: int, events: int, days: int, words: Words) -> None:
+    def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
         self.seed = seed
         self.timeline = Timeline(events, days)
-        self.people = Population(seed)
+        self.people = WorldParties(seed)
         self.schedule = Schedule(seed, self.timeline, events)
-        self.rounds = Rounds(seed, self.schedule)
-        self.reference = Reference(self.people, self.rounds, self.schedule, self.timeline.now)
+        self.rounds = Rounds(seed, self.schedule, self.people, self.timeline.now)
         self.identifiers = UpdateIds(seed)
-        self.generated = 0  # how many slices were built so far; tests of laziness look at it
-        self._planner = Planner(seed, self.timeline, self.schedule, events)
-        self._builder = Builder(seed, self.timeline, self._planner, self.reference, self.identifiers)
-        self._sceneries = {
-            value.name: Scenery(seed, self.people, self.rounds, words, value) for value in (*ENCODINGS.values(), LEDGER)
+        self.planner = SlicePlanner(seed, self.timeline, self.schedule, events, WEIGHTS)
+        self.generated = 0
+        self._constants = {
+            encoding.name: WorldConstants(seed, self.people, self.rounds, vocabulary, encoding)
+            for encoding in (*ENCODINGS.values(), LEDGER)
         }
-        self._kept: OrderedDict[tuple[int, str], list[Event]] = OrderedDict()
+        self._cache: OrderedDict[tuple[int, str], tuple[list[Event], int]] = OrderedDict()  # with their size
         self._lock = RLock()
 
     def slice(self, number: int, encoding: str = "compact_json") -> list[Event]:
-        """Return the events of one slice of the timeline, built when asked for and kept for a while.
+        """Return the events of one slice of the timeline, built at first use and cached for a while.
 
         Parameters
         ----------
         number
             Number of the slice.
         encoding
-            Value encoding of the payloads, "compact_json" or "protobuf_json"; "ledger_json" also keeps
+            Value encoding of the payloads, "compact_json" or "protobuf_json"; "ledger_json" also contains
             what only the ledger API shows.
         """
         key = number, encoding
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = self._builder.build(number, self._sceneries[encoding])
+            if key not in self._cache:
+                builder = SliceBuilder(self._constants[encoding], self.planner, self.identifiers, number)
+                events = builder.build()
+                self._cache[key] = events, sum(event.size for event in events)
                 self.generated += 1
-                forget_oldest(self._kept, _size, BYTES_KEPT, SLICES_KEPT)
-            self._kept.move_to_end(key)
-            return self._kept[key]
+                evict_oldest(self._cache, itemgetter(1), MAX_CACHED_BYTES, MIN_CACHED_SLICES)
+            self._cache.move_to_end(key)
+            return self._cache[key][0]
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:
-        """Iterate over the events that follow a place in the history (docs/facts.md#history-paging).
+        """Iterate over the events after a position in the history (docs/facts.md#history-paging).
 
         Parameters
         ----------
         migration_id, record_time
-            The place: events of this migration with a later record time, and those of later migrations.
+            The position: events of this migration with a later record time, and those of later migrations.
         until
             Only events with a record time before this one, in microseconds since 1970.
         encoding
             Value encoding of the payloads.
         """
         for number in range(self.timeline.number_at(migration_id, record_time), self.timeline.count):
-            piece = self.timeline.slice(number)
-            if piece.begin >= until:
+            slice_ = self.timeline.slice(number)
+            if slice_.begin >= until:
                 continue
             events = self.slice(number, encoding)
             first = 0
-            if piece.migration_id == migration_id:
+            if slice_.migration_id == migration_id:
                 first = bisect_right(events, record_time, key=_record_time)
             last = bisect_left(events, until, key=_record_time)
             yield from events[first:last]
@@ -116,31 +144,18 @@ class World:
         begin = micros(since) if since else self.timeline.start
         end = micros(until) if until else self.timeline.now
         for number in range(self.timeline.count):
-            piece = self.timeline.slice(number)
-            if piece.begin < end and begin < piece.end:
+            slice_ = self.timeline.slice(number)
+            if slice_.begin < end and begin < slice_.end:
                 yield from (event for event in self.slice(number, encoding) if begin <= event.record_time < end)
 
-    @property
-    def planner(self) -> Planner:
-        """Plans of slices, which are cheap."""
-        return self._planner
-
-    def scenery(self, encoding: str = "compact_json") -> Scenery:
-        """Return what all slices share, as told in an encoding."""
-        return self._sceneries[encoding]
+    def constants(self, encoding: str = "compact_json") -> WorldConstants:
+        """Return what all slices share in an encoding."""
+        return self._constants[encoding]
 
     def find(self, update_id: str, encoding: str = "compact_json") -> Event | None:
-        """Return the event with an update id; None when this world has no such event."""
-        place = self.identifiers.place(update_id)
-        if place is None or place[0] >= self.timeline.count:
+        """Return the event with an update id; None if this world has no such event."""
+        position = self.identifiers.position(update_id)
+        if position is None or position[0] >= self.timeline.count:
             return None
-        events = self.slice(place[0], encoding)
-        return events[place[1]] if place[1] < len(events) else None
-
-
-def _size(events: list[Event]) -> int:
-    return sum(event.size for event in events)
-
-
-def _record_time(event: Event) -> int:
-    return event.record_time
+        events = self.slice(position[0], encoding)
+        return events[position[1]] if position[1] < len(events) else None

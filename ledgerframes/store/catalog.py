@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import StoreError
-from ledgerframes.store.extent import Dataset, Extent, ExtentRange, IdSet, Migration, ObjectSet, microseconds
+from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
 from ledgerframes.store.location import unwritable
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.windows import Window
@@ -231,17 +232,17 @@ def segments(
     """
     if connection is None:
         return []
-    values: list[object] = [dataset.name, dataset.fingerprint]
+    values: list[object] = [dataset.name, dataset.schema_fingerprint]
     where = "dataset = ? AND fingerprint = ?"
     if isinstance(overlapping, ExtentRange):
         where += " AND partition = ? AND start < ? AND stop > ?"
         values += [overlapping.partition, overlapping.stop, overlapping.start]
-    if isinstance(overlapping, Window):
+    elif isinstance(overlapping, Window):
         where += " AND start < ? AND stop > ?"
         values += [microseconds(overlapping.until), microseconds(overlapping.since)]
-    if isinstance(overlapping, IdSet | ObjectSet):
+    elif overlapping is not None:
         where += " AND segment_id IN (SELECT segment_id FROM ids WHERE update_id IN (SELECT value FROM json_each(?)))"
-        values.append(json.dumps(sorted(_names(overlapping))))
+        values.append(json.dumps(sorted(overlapping.keys)))
     # Three queries for all of them, rather than two for each.
     inside = f"WHERE segment_id IN (SELECT segment_id FROM segments WHERE {where})"  # noqa: S608  (constant text)
     files, names = defaultdict[str, dict[str, SegmentFile]](dict), defaultdict[str, set[str]](set)
@@ -262,8 +263,8 @@ def covered(connection: sqlite3.Connection | None, dataset: Dataset, window: Win
         "SELECT partition, start, stop FROM segments "
         "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional' AND start < ? AND stop > ?"
     )
-    values = [dataset.name, dataset.fingerprint, microseconds(window.until), microseconds(window.since)]
-    return [dataset.extent(place, frozenset()) for place in connection.execute(query, values)]
+    values = [dataset.name, dataset.schema_fingerprint, microseconds(window.until), microseconds(window.since)]
+    return [dataset.extent_type.from_catalog(position, frozenset()) for position in connection.execute(query, values)]
 
 
 def held_names(connection: sqlite3.Connection | None, dataset: Dataset) -> frozenset[str]:
@@ -274,33 +275,24 @@ def held_names(connection: sqlite3.Connection | None, dataset: Dataset) -> froze
         "SELECT update_id FROM ids JOIN segments USING (segment_id) "
         "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional'"
     )
-    return frozenset(name for (name,) in connection.execute(query, [dataset.name, dataset.fingerprint]))
+    return frozenset(name for (name,) in connection.execute(query, [dataset.name, dataset.schema_fingerprint]))
 
 
 def _segment(dataset: Dataset, row: Sequence[Any], names: frozenset[str], files: dict[str, SegmentFile]) -> Segment:
     segment_id, _, partition, start, stop, status, source, fetched_at, written_by = row
-    return Segment(
-        segment_id, dataset.name, dataset.extent((partition, start, stop), names), status, source, fetched_at, written_by, files
-    )
-
-
-def _names(extent: Extent) -> frozenset[str]:
-    """The update ids or object keys of an extent; a range has none."""
-    if isinstance(extent, IdSet):
-        return extent.update_ids
-    return extent.object_keys if isinstance(extent, ObjectSet) else frozenset()
+    extent = dataset.extent_type.from_catalog(None if partition is None else (partition, start, stop), names)
+    return Segment(segment_id, dataset.name, extent, status, source, fetched_at, written_by, files)
 
 
 def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str) -> None:
     """Record a segment with its files."""
     extent = segment.extent
-    place = (None, None, None) if isinstance(extent, IdSet) else (extent.partition, extent.start, extent.stop)
     connection.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             segment.segment_id,
             segment.dataset,
-            *place,
+            *(extent.position or (None, None, None)),
             segment.status,
             segment.source,
             segment.fetched_at,
@@ -312,7 +304,7 @@ def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: s
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
         [(segment.segment_id, file.table, file.path, file.rows, file.bytes, file.sha256) for file in segment.files.values()],
     )
-    connection.executemany("INSERT INTO ids VALUES (?, ?)", [(segment.segment_id, name) for name in sorted(_names(extent))])
+    connection.executemany("INSERT INTO ids VALUES (?, ?)", [(segment.segment_id, name) for name in sorted(extent.keys)])
 
 
 def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import IntegrityError, UsageError
+from ledgerframes.extents import Extent, IdSet, MigrationWindow, from_microseconds
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.extent import DATASETS, Dataset, Extent, IdSet, MigrationWindow, from_microseconds
 from ledgerframes.store.location import Location
 from ledgerframes.store.segments import ROW_GROUP, SegmentFile, SegmentWriter, file_name
 from ledgerframes.store.store import Store, described, new_segment_id
@@ -100,10 +101,10 @@ def compact(
     if target_bytes < 1:
         raise UsageError(f"target_bytes={target_bytes} must be 1 or more.")
     results = []
-    for dataset in choose_datasets(datasets):
+    for dataset in choose_datasets(store, datasets):
         segments = store.segments(dataset)
         done = []
-        for merge in [] if dataset.apart else planned(segments, target_bytes):
+        for merge in planned(segments, target_bytes) if dataset.mergeable else []:
             if new := merge.outlined() if dry_run else _merge(store, dataset, merge):
                 done.append((merge, new))
         if segments:
@@ -111,18 +112,18 @@ def compact(
     return results
 
 
-def choose_datasets(datasets: Sequence[str] | None) -> list[Dataset]:
-    """The datasets of these names, or all.
+def choose_datasets(store: Store, names: Sequence[str] | None) -> list[Dataset]:
+    """Return the datasets of these names, or all datasets of the store.
 
     Raises
     ------
     UsageError
         If there is no such dataset.
     """
-    unknown = [name for name in datasets or () if name not in DATASETS]
+    unknown = [name for name in names or () if name not in store.datasets]
     if unknown:
-        raise UsageError(f"There is no dataset {unknown[0]!r}. Streams: {', '.join(DATASETS)}.")
-    return list(DATASETS.values()) if datasets is None else [DATASETS[name] for name in dict.fromkeys(datasets)]
+        raise UsageError(f"Unknown dataset {unknown[0]!r}. Choose from {', '.join(store.datasets)}.")
+    return list(store.datasets.values()) if names is None else [store.datasets[name] for name in dict.fromkeys(names)]
 
 
 def require_live(store: Store) -> None:
@@ -243,7 +244,7 @@ def _merge(store: Store, dataset: Dataset, merge: Merge) -> Segment | None:
             raise
         return None  # what was replaced meanwhile may be gone from the disk already
     with store.catalog.writing() as connection:
-        replaced = records.replace_segments(connection, merge.segments, segment, dataset.fingerprint)
+        replaced = records.replace_segments(connection, merge.segments, segment, dataset.schema_fingerprint)
     if replaced:
         logger.info("merged %d segments of %s: %s", len(merge.segments), dataset.name, segment.extent)
         return segment

@@ -9,26 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ledgerframes.datasets import TABLES
+from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import UsageError
+from ledgerframes.extents import microseconds
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.compact import choose_datasets, require_live
-from ledgerframes.store.extent import (
-    BULK,
-    BULK_ACS,
-    BULK_ACS_BY_KEY,
-    BULK_BY_KEY,
-    EVENTS,
-    EVENTS_BY_ID,
-    LEDGER,
-    Dataset,
-    Extent,
-    MigrationWindow,
-    ObjectSet,
-    Observation,
-    microseconds,
-)
 from ledgerframes.store.location import Stored, unwritable
 from ledgerframes.store.store import Store
 from ledgerframes.windows import Time, instant, iso
@@ -39,8 +25,6 @@ logger = logging.getLogger("ledgerframes")
 
 GRACE = timedelta(hours=1)
 QUARANTINE = "quarantine"
-# Dropped by default; snapshots of votes and name rules have a time too, but can never be fetched again.
-BY_TIME = tuple(dataset.name for dataset in (EVENTS, BULK, BULK_BY_KEY, BULK_ACS, BULK_ACS_BY_KEY))
 
 
 @dataclass(frozen=True)
@@ -121,7 +105,7 @@ def prune(
     dropped: tuple[Segment, ...] = ()
     if before is not None:
         edge = microseconds(instant(before, "before"))
-        dropped = _dropped(store, _with_times(datasets), edge, dry_run)
+        dropped = _dropped(store, _datasets_with_times(store, datasets), edge, dry_run)
         logger.info("dropped %d segments that end before %s", len(dropped), iso(instant(before, "before")))
     elif datasets is not None:
         raise UsageError("datasets says what to drop before a time: give before, too.")
@@ -141,8 +125,9 @@ def left_over(store: Store, besides: Sequence[Segment] = ()) -> list[Stored]:
 
     Without a catalog nothing is left over: it may have been moved, and nothing says what counts.
     """
+    tables = dict.fromkeys(table.name for dataset in store.datasets.values() for table in dataset.tables)
     # The files first: what is committed in between is named by then.
-    found = [stored for table in TABLES for stored in store.location.files(table) if stored.path.endswith(".parquet")]
+    found = [stored for table in tables for stored in store.location.files(table) if stored.path.endswith(".parquet")]
     with store.catalog.reading() as connection:
         if connection is None:
             return []
@@ -151,12 +136,14 @@ def left_over(store: Store, besides: Sequence[Segment] = ()) -> list[Stored]:
     return [stored for stored in found if stored.path not in named]
 
 
-def _with_times(datasets: Sequence[str] | None) -> list[Dataset]:
-    wanted = choose_datasets(BY_TIME if datasets is None else datasets)
-    for dataset in wanted:
-        if dataset in (EVENTS_BY_ID, LEDGER):
-            raise UsageError(f"{dataset.name} is kept by id or offset, so nothing of it lies before a time. Leave it out.")
-    return wanted
+def _datasets_with_times(store: Store, names: Sequence[str] | None) -> list[Dataset]:
+    chosen = choose_datasets(store, names)
+    if names is None:
+        return [dataset for dataset in chosen if dataset.extent_type.has_times and dataset.extent_type.refetchable]
+    for dataset in chosen:
+        if not dataset.extent_type.has_times:
+            raise UsageError(f"Dataset {dataset.name} is stored by id or offset, so before= does not apply. Leave it out.")
+    return chosen
 
 
 def _dropped(store: Store, datasets: Sequence[Dataset], edge: int, dry_run: bool) -> tuple[Segment, ...]:
@@ -172,22 +159,12 @@ def _dropped(store: Store, datasets: Sequence[Dataset], edge: int, dry_run: bool
 
 
 def _old(connection: sqlite3.Connection | None, datasets: Sequence[Dataset], edge: int) -> tuple[Segment, ...]:
-    return tuple(segment for dataset in datasets for segment in _ending_before(records.segments(connection, dataset), edge))
-
-
-def _ending_before(segments: Sequence[Segment], edge: int) -> list[Segment]:
-    """Those that end before a time; a folder of bulk objects of which everything is known stays whole."""
-    whole_folders: set[str] = set()
-    for segment in segments:
-        if isinstance(segment.extent, ObjectSet) and segment.extent.is_folder and segment.extent.stop > edge:
-            whole_folders |= segment.extent.folders
-    return [segment for segment in segments if _ends_before(segment.extent, edge, whole_folders)]
-
-
-def _ends_before(extent: Extent, edge: int, whole_folders: set[str]) -> bool:
-    if isinstance(extent, ObjectSet) and not whole_folders.isdisjoint(extent.folders):
-        return False
-    return isinstance(extent, MigrationWindow | ObjectSet | Observation) and extent.stop <= edge
+    old: list[Segment] = []
+    for dataset in datasets:
+        segments = records.segments(connection, dataset)
+        ends = dataset.extent_type.end_times([segment.extent for segment in segments])
+        old += [segment for segment, end in zip(segments, ends, strict=True) if end is not None and end <= edge]
+    return tuple(old)
 
 
 def _remove(store: Store, files: Sequence[Stored]) -> None:

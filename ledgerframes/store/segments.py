@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ledgerframes.store.extent import Extent, IdSet, MigrationWindow, ObjectSet, Observation, OffsetRange, from_microseconds
+from ledgerframes.extents import Extent
 from ledgerframes.store.location import Digesting, Location
 
 ROW_GROUP = 25_000
@@ -133,22 +132,4 @@ def write_files(place: Location, segment_id: str, extent: Extent, tables: Mappin
 
 def file_name(extent: Extent, segment_id: str) -> str:
     """A file name that says what is inside; made of numbers only, never of text from the network."""
-    return f"{_readable(extent)}_{segment_id[:12]}"
-
-
-def _readable(extent: Extent) -> str:
-    if isinstance(extent, MigrationWindow):
-        return f"m{extent.migration_id}_{_compact(extent.start)}_{_compact(extent.stop)}"
-    if isinstance(extent, OffsetRange):
-        return f"offsets{extent.start}-{extent.stop}"
-    if isinstance(extent, Observation):
-        return _compact(extent.start)
-    if isinstance(extent, ObjectSet):
-        return f"objects{len(extent.object_keys)}_{_compact(extent.start)}_{_compact(extent.stop)}"
-    assert isinstance(extent, IdSet)
-    return f"ids{len(extent.update_ids)}"
-
-
-def _compact(microseconds: int) -> str:
-    time: datetime = from_microseconds(microseconds)
-    return time.astimezone(UTC).isoformat(timespec="seconds")[:19].replace("-", "").replace(":", "") + "Z"
+    return f"{extent.label}_{segment_id[:12]}"

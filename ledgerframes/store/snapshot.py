@@ -15,8 +15,8 @@ import pyarrow.fs as fs
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.errors import StoreError
+from ledgerframes.extents import from_microseconds, microseconds
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.extent import IdSet, MigrationWindow, ObjectSet, OffsetRange, from_microseconds, microseconds
 from ledgerframes.store.location import Location
 from ledgerframes.store.reading import GONE
 from ledgerframes.store.segments import SegmentFile
@@ -39,10 +39,7 @@ class StoreSnapshot:
     def ordered(self) -> bool:
         """Whether a scan gives rows in the declared order; segments of ids were written in the order of asking."""
         extents = [segment.extent for segment in self.segments if segment.files]
-        if any(isinstance(extent, IdSet) for extent in extents):
-            return False
-        objects = [extent for extent in extents if isinstance(extent, ObjectSet)]
-        return all(one.before(next_one) for one, next_one in pairwise(objects))
+        return all(extent.is_sorted for extent in extents) and all(one.precedes(another) for one, another in pairwise(extents))
 
     @property
     def digest(self) -> str:
@@ -95,34 +92,22 @@ class StoreSnapshot:
 
 
 def _coverage_row(segment: Segment) -> tuple[object, ...]:
-    extent = segment.extent
-    place: tuple[object, ...] = (None, None, None, None, None)
-    if isinstance(extent, MigrationWindow):
-        place = (extent.migration_id, extent.window.since, extent.window.until, None, None)
-    elif isinstance(extent, ObjectSet):
-        place = (_only(extent.migrations), from_microseconds(extent.start), from_microseconds(extent.stop), None, None)
-    elif isinstance(extent, OffsetRange):
-        place = (None, None, None, extent.start, extent.stop)
-    return (*place, segment.status, segment.rows, segment.source, from_microseconds(segment.fetched_at))
-
-
-def _only(migrations: tuple[int, int]) -> int | None:
-    """The one migration, if there is only one."""
-    return migrations[0] if migrations[0] == migrations[1] else None
+    values = {
+        **segment.extent.coverage(),
+        "status": segment.status,
+        "rows": segment.rows,
+        "source": segment.source,
+        "fetched_at": from_microseconds(segment.fetched_at),
+    }
+    return tuple(values.get(name) for name in COVERAGE.column_names)
 
 
 def _inside(segment: Segment, window: Window) -> bool:
     """Whether every row of a segment lies in the window."""
-    extent = segment.extent
-    if not isinstance(extent, MigrationWindow | ObjectSet):
-        return False
-    return microseconds(window.since) <= extent.start and extent.stop <= microseconds(window.until)
+    times = segment.extent.record_times
+    return times is not None and microseconds(window.since) <= times[0] and times[1] <= microseconds(window.until)
 
 
 def _promise(segment: Segment, table: str) -> pc.Expression | None:
     """What is true of every row of a segment, so that a scan can skip its files."""
-    if isinstance(segment.extent, IdSet):
-        return None
-    if isinstance(segment.extent, ObjectSet) and "record_time" not in table_spec(table).column_names:
-        return None
-    return segment.extent.filter()
+    return segment.extent.scan_filter(table_spec(table).column_names)

@@ -13,19 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.extents import Extent, ExtentRange, IdSet, Migration, MigrationWindow, OffsetRange, plan_missing
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Catalog, Segment
-from ledgerframes.store.extent import (
-    DATASETS,
-    Dataset,
-    Extent,
-    ExtentRange,
-    IdSet,
-    Migration,
-    MigrationWindow,
-    OffsetRange,
-    plan_missing,
-)
 from ledgerframes.store.location import Location
 from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.segments import SegmentFile, write_files
@@ -50,14 +41,17 @@ class Store:
         Folder of all networks' stores, or ``s3://bucket/prefix``.
     network : str
         Name of this network's folder.
+    datasets : mapping of str to Dataset
+        The datasets that it serves, by name, in order of precedence.
     catalog : Path, optional
         A copied catalog to read instead of the live one: a frozen snapshot.
     """
 
-    def __init__(self, root: str | Path, network: str, catalog: Path | None = None) -> None:
+    def __init__(self, root: str | Path, network: str, datasets: Mapping[str, Dataset], catalog: Path | None = None) -> None:
         self.root = Location.at(root)
         self.location = self.root.below(network)
         self.network = network
+        self.datasets = datasets
         self.frozen = catalog is not None
         self.catalog = open_catalog(self.location, catalog)
 
@@ -152,8 +146,8 @@ class Store:
         self, dataset: Dataset, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str, gap: bool = False
     ) -> Segment:
         """Write the files of a segment, which counts for nothing until it is added; as :meth:`commit`, and also in a worker."""
-        if not isinstance(extent, IdSet) and extent.start >= extent.stop:
-            raise ValueError(f"an empty range cannot be committed: {extent.start} to {extent.stop}")
+        if extent.position and extent.position[1] >= extent.position[2]:
+            raise ValueError(f"an empty extent cannot be committed: {extent.position[1:]}")
         return self._written(dataset, extent, tables, "gap" if gap else "final" if final else "provisional", source)
 
     def add_segment(self, dataset: Dataset, segment: Segment) -> None:
@@ -169,7 +163,7 @@ class Store:
                 parts = [segment]
             for part in parts:
                 self._replace_provisional(connection, dataset, part, [other for other in present if not other.final])
-                records.add_segment(connection, part, dataset.fingerprint)
+                records.add_segment(connection, part, dataset.schema_fingerprint)
 
     def committed_keys(self, dataset: Dataset) -> frozenset[str]:
         """Every update id or object key that a dataset holds as final."""
@@ -198,7 +192,7 @@ class Store:
         for old in provisional:
             if new.extent.overlaps(old.extent):
                 for part in old.extent.difference([new.extent]):
-                    records.add_segment(connection, self._cut(dataset, old, part), dataset.fingerprint)
+                    records.add_segment(connection, self._cut(dataset, old, part), dataset.schema_fingerprint)
                 records.remove_segment(connection, old.segment_id)
 
     # -- reading ----------------------------------------------------------------------------------------------------
@@ -210,7 +204,7 @@ class Store:
 
     def every_segment(self) -> list[Segment]:
         """The committed segments of all datasets, in order."""
-        return [segment for dataset in DATASETS.values() for segment in self.segments(dataset)]
+        return [segment for dataset in self.datasets.values() for segment in self.segments(dataset)]
 
     def snapshot(self, dataset: Dataset, asked: Window | Extent | None = None) -> StoreSnapshot:
         """What is committed now for a window or an extent, or all of it; later commits do not change it."""

@@ -1,4 +1,4 @@
-"""Which dataset a table is taken from, where several datasets have such a table, and what is to be said of that."""
+"""Which dataset a table is read from, where several datasets have that table."""
 
 from __future__ import annotations
 
@@ -6,114 +6,135 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ledgerframes.datasets import Table
+from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import UsageError
-from ledgerframes.store.extent import DATASETS, Dataset, OffsetRange
+from ledgerframes.extents import OffsetRange
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.store import Store
 
-KEPT = {table.name: table for dataset in DATASETS.values() for table in dataset.tables}
+Datasets = Mapping[str, Dataset]
+Snapshots = Mapping[str, StoreSnapshot]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A table as it was asked for, and what it is taken from.
+class ResolvedTable:
+    """A table name and the dataset that it is read from.
 
     Attributes
     ----------
     name : str
-        As asked: ``updates``, or ``bulk.updates``.
+        As the caller wrote it: ``updates``, or ``bulk.updates``.
     table : Table
     dataset : Dataset
     snapshot : StoreSnapshot
-        Of this dataset.
-    others : tuple of str
-        The other datasets that hold rows of the table; none if the dataset was named.
+        Segments of the dataset.
+    other_datasets : tuple of str
+        The other datasets that have rows of the table; empty if the name includes a dataset.
     """
 
     name: str
     table: Table
     dataset: Dataset
     snapshot: StoreSnapshot
-    others: tuple[str, ...]
+    other_datasets: tuple[str, ...]
 
     @property
-    def held(self) -> bool:
-        """Whether anything was read of it, with rows or without."""
+    def is_stored(self) -> bool:
+        """Whether the store covers anything of the table, with or without rows."""
         return bool(self.snapshot.segments)
 
     @property
-    def nothing_held(self) -> str:
-        """What is said if not."""
+    def not_stored_message(self) -> str:
+        """The message if not."""
         return (
-            f"The store of {self.snapshot.network} holds nothing of table {self.name}. "
-            "`ledgerframes sync --help` shows what fetches it."
+            f"Table {self.name} of {self.snapshot.network} is not in the store. "
+            "Fetch it with a command of `ledgerframes sync --help`."
         )
 
     @property
-    def choice(self) -> str | None:
-        """What is said where the rows of other datasets are not among these."""
-        if not self.others:
+    def other_datasets_note(self) -> str | None:
+        """A note on rows of other datasets, or None."""
+        if not self.other_datasets:
             return None
-        table, holds = self.table.name, "holds" if len(self.others) == 1 else "hold"
-        names = " or ".join(f"{other}.{table}" for other in self.others)
-        return f"{table} are those of {self.dataset.name}; {' and '.join(self.others)} {holds} some, too: write {names}"
+        table, others = self.table.name, self.other_datasets
+        queries = " or ".join(f"{other}.{table}" for other in others)
+        verb = "has" if len(others) == 1 else "have"
+        return f"{table} was read from {self.dataset.name}; {' and '.join(others)} also {verb} rows (query {queries})"
 
-    def require_one_view(self) -> None:
-        """Refuse a ledger that was seen through several filters: its rows would be counted once for each.
+    def require_one_filter(self) -> None:
+        """Refuse a ledger that was stored through several filters, which would count its rows once for each.
 
         Raises
         ------
         UsageError
             If it was.
         """
-        with_rows = [segment.extent for segment in self.snapshot.segments if segment.files]
-        views = {extent.partition for extent in with_rows if isinstance(extent, OffsetRange)}
-        if len(views) > 1:
+        extents = [segment.extent for segment in self.snapshot.segments if segment.files]
+        filters = {extent.partition for extent in extents if isinstance(extent, OffsetRange)}
+        if len(filters) > 1:
             raise UsageError(
-                f"The store holds this ledger through {len(views)} filters, so {self.name} would count its rows once for each. "
-                "Read one of them with load_updates(...), and write it with export.write."
+                f"The store has this ledger through {len(filters)} filters, which would count its rows more than once. "
+                "Read one filter with load_updates(...) and write it with export.write_table."
             )
 
 
-def split_name(name: str) -> tuple[Dataset | None, Table]:
-    """The dataset, if one is named, and the table of ``updates`` or ``bulk.updates``.
+def parse_table_name(datasets: Datasets, name: str) -> tuple[Dataset | None, Table]:
+    """Parse ``updates`` or ``bulk.updates`` into the dataset, if one is named, and the table.
 
     Raises
     ------
     UsageError
-        If the store keeps no such table.
+        If no dataset has such a table.
     """
-    wanted, _, table = name.rpartition(".")
-    if table not in KEPT:
-        raise UsageError(f"The store keeps no table {table!r}. It keeps: {', '.join(sorted(KEPT))}.")
-    having = {dataset.name: dataset for dataset in DATASETS.values() if KEPT[table] in dataset.tables}
-    if wanted and wanted not in having:
-        raise UsageError(f"The store keeps no {name}. It keeps: {', '.join(f'{dataset}.{table}' for dataset in having)}.")
-    return having.get(wanted), KEPT[table]
+    prefix, _, table_name = name.rpartition(".")
+    tables = {table.name: table for dataset in datasets.values() for table in dataset.tables}
+    if table_name not in tables:
+        raise UsageError(f"Unknown table {table_name!r}. Choose from {', '.join(sorted(tables))}.")
+    table = tables[table_name]
+    candidates = [dataset.name for dataset in datasets.values() if table in dataset.tables]
+    if prefix and prefix not in candidates:
+        raise UsageError(f"Unknown table {name!r}. Choose from {', '.join(f'{dataset}.{table_name}' for dataset in candidates)}.")
+    return datasets[prefix] if prefix else None, table
 
 
-def snapshots_of(store: Store, tables: Collection[Table]) -> dict[str, StoreSnapshot]:
-    """What is committed now in the datasets that have one of these tables, in the order of precedence."""
-    having = [dataset for dataset in DATASETS.values() if any(table in tables for table in dataset.tables)]
-    return {dataset.name: store.snapshot(dataset) for dataset in having}
+def snapshots_by_dataset(store: Store, tables: Collection[Table]) -> dict[str, StoreSnapshot]:
+    """Take a snapshot of each dataset that has one of these tables, in the order of precedence."""
+    datasets = [dataset for dataset in store.datasets.values() if any(table in tables for table in dataset.tables)]
+    return {dataset.name: store.snapshot(dataset) for dataset in datasets}
 
 
-def stream_of(table: Table, snapshots: Mapping[str, StoreSnapshot]) -> Dataset:
-    """The first dataset that holds rows, so that tables read together stay together; else the first that has the table."""
-    having = [DATASETS[name] for name in snapshots if table in DATASETS[name].tables]
-    return next((dataset for dataset in having if any(each.files for each in snapshots[dataset.name].segments)), having[0])
+def choose_dataset(datasets: Datasets, table: Table, snapshots: Snapshots) -> Dataset:
+    """Return the first dataset that has rows of any table, or the first that has the table.
+
+    Any table decides, so that tables read together come from one dataset.
+    """
+    candidates = [datasets[name] for name in snapshots if table in datasets[name].tables]
+    with_rows = (each for each in candidates if any(segment.files for segment in snapshots[each.name].segments))
+    return next(with_rows, candidates[0])
 
 
-def reading_of(name: str, snapshots: Mapping[str, StoreSnapshot]) -> Reading:
-    """What a name such as ``updates`` or ``bulk.updates`` stands for in these snapshots.
+def resolve_table(datasets: Datasets, name: str, snapshots: Snapshots) -> ResolvedTable:
+    """Resolve a name such as ``updates`` or ``bulk.updates`` in these snapshots.
 
     Raises
     ------
     UsageError
-        If the store keeps no such table.
+        If no dataset has such a table.
     """
-    wanted, table = split_name(name)
-    dataset = wanted or stream_of(table, snapshots)
-    holding = [other for other, each in snapshots.items() if any(table.name in segment.files for segment in each.segments)]
-    others = () if wanted else tuple(other for other in holding if other != dataset.name)
-    return Reading(name, table, dataset, snapshots[dataset.name], others)
+    named, table = parse_table_name(datasets, name)
+    dataset = named or choose_dataset(datasets, table, snapshots)
+    with_rows = [other for other, each in snapshots.items() if any(table.name in segment.files for segment in each.segments)]
+    others = () if named else tuple(other for other in with_rows if other != dataset.name)
+    return ResolvedTable(name, table, dataset, snapshots[dataset.name], others)
+
+
+def resolve_in_store(store: Store, name: str) -> ResolvedTable:
+    """Resolve a name in what is committed now.
+
+    Raises
+    ------
+    UsageError
+        If no dataset has such a table.
+    """
+    _, table = parse_table_name(store.datasets, name)
+    return resolve_table(store.datasets, name, snapshots_by_dataset(store, [table]))

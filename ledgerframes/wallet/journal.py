@@ -17,7 +17,7 @@ from typing import Any
 
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.store.extent import from_microseconds, microseconds
+from ledgerframes.extents import from_microseconds, microseconds
 from ledgerframes.store.location import unwritable
 from ledgerframes.wallet.terms import OfferTerms
 

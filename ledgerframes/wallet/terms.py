@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from ledgerframes.errors import UsageError
-from ledgerframes.store.extent import microseconds
+from ledgerframes.extents import microseconds
 from ledgerframes.windows import MICROSECOND, instant
 
 MAX_TEXT = 279  # characters: the ledger's own limit is "fewer than 280" (docs/facts.md#wallet-api)

@@ -13,7 +13,7 @@ import pytest
 from object_stores import ObjectStore, served
 
 import ledgerframes as lf
-from ledgerframes.store import EVENTS
+from ledgerframes.datasets.registry import EVENTS
 
 pytestmark = pytest.mark.loopback
 WORLD = {"events": 400, "days": 1}

@@ -40,7 +40,7 @@ def ledgerframes(*arguments: str, port: int, store: Path) -> Any:
         "LEDGERFRAMES_REQUESTS_PER_SECOND": "0",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "ledgerframes.cli", *arguments, "--json"],
+        [sys.executable, "-m", "ledgerframes", *arguments, "--json"],
         env=os.environ | settings, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

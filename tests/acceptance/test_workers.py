@@ -20,11 +20,11 @@ import psutil
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.datasets.registry import BULK_BY_KEY, EVENTS, Dataset
 from ledgerframes.errors import UsageError, WorkerError
 from ledgerframes.loaders import workers
 from ledgerframes.loaders.workers import run
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import BULK_BY_KEY, EVENTS, Dataset
 
 WORLD = {"events": 1500, "days": 2}
 WHOLE = {"since": "2026-11-07", "until": "2026-11-09"}

@@ -1,4 +1,4 @@
-"""The command line in this process, and a host that can be told to misbehave."""
+"""The command line in this process, and a host with selectable faults."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SMALL_WORLD = {"LEDGERFRAMES_EVENTS": "400", "LEDGERFRAMES_DAYS": "1"}
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What one command left behind."""
+class Completed:
+    """Exit code and output of one command."""
 
     code: int
     out: str
@@ -35,8 +35,8 @@ class Ran:
 
 
 @pytest.fixture(autouse=True)
-def own_log_lines() -> Iterator[None]:
-    """Handlers that a command has added are gone after the test."""
+def restored_log_handlers() -> Iterator[None]:
+    """Remove the log handlers of a command after the test."""
     loggers = [logging.getLogger(name) for name in ("ledgerframes", "stamina")]
     before = [(logger, list(logger.handlers), logger.level) for logger in loggers]
     yield
@@ -45,14 +45,14 @@ def own_log_lines() -> Iterator[None]:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Completed]:
     for name, value in SMALL_WORLD.items():
         monkeypatch.setenv(name, value)
 
-    def call(*arguments: object) -> Ran:
+    def call(*arguments: object) -> Completed:
         capsys.readouterr()
         code = main([str(argument) for argument in arguments])
-        return Ran(code, *capsys.readouterr())
+        return Completed(code, *capsys.readouterr())
 
     return call
 
@@ -61,16 +61,16 @@ class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is part of the test."""
+        """Ignore a client that disconnects, which is part of the test."""
 
 
 class _Silent(WSGIRequestHandler):
     def log_message(self, *arguments: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Host:
-    """A host of the history API on this machine: a sandbox, until it is told to misbehave."""
+    """A local host of the history API, which behaves as a sandbox until its mode is changed."""
 
     def __init__(self) -> None:
         self.box = Sandbox(events=400, days=1)
@@ -79,11 +79,11 @@ class Host:
         self.url = f"http://127.0.0.1:{self.server.server_port}/api/scan"
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        answer = getattr(self, f"_{self.mode}", None)
-        if answer is None:
+        fault = getattr(self, f"_{self.mode}", None)
+        if fault is None:
             return self.box.app(environ, start_response)
-        status, kind, body, length = answer()
-        start_response(status, [("Content-Type", kind), ("Content-Length", str(length))])
+        status, content_type, body, length = fault()
+        start_response(status, [("Content-Type", content_type), ("Content-Length", str(length))])
         return [body]
 
     @staticmethod
@@ -94,7 +94,7 @@ class Host:
     @staticmethod
     def _gateway() -> tuple[str, str, bytes, int]:
         body = b"<html><body>503</body></html>"
-        return "503 Service ServiceUnavailableError", "text/html", body, len(body)
+        return "503 Service Unavailable", "text/html", body, len(body)
 
     @staticmethod
     def _half() -> tuple[str, str, bytes, int]:
@@ -119,7 +119,7 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Host]:
-    """A misbehaving host, and the profile ``live`` that names it."""
+    """A host with selectable faults, and the profile ``live`` that names it."""
     host = Host()
     profile = f'[live]\nhistory_url = "{host.url}"\ntimeout = 5\nretries = 0\nrequests_per_second = 0\ntoken = "geheim"\n'
     (tmp_path / "ledgerframes.toml").write_text(profile)

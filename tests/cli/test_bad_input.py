@@ -1,4 +1,4 @@
-"""Bad input: one sentence with the next step, the right exit code, no traceback, nothing lost."""
+"""Bad input: one line with the next step, the right exit code, no traceback, nothing lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-Run = Callable[..., Any]  # gives what conftest calls Ran
+Run = Callable[..., Any]  # returns a Completed of conftest
 
 DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
 
@@ -39,56 +39,60 @@ USAGE = {
     "ids and a range": (["sync", "events", "--update-ids", __file__, "--during", "today"], "not both", "update_ids"),
     "no range": (["sync", "events"], "Which range", "during"),
     "two ranges": (["sync", "events", "--during", "yesterday", "--since", "2026-11-08"], "not both", "since"),
-    "age": (["report", "run", "verdicts", "--during", "yesterday", "--max-age", "old"], "not a length of time", "36h"),
-    "endless age": (["report", "run", "verdicts", "--during", "yesterday", "--max-age", "999999999999999w"], "too long", "36h"),
+    "age": (["report", "run", "verdicts", "--during", "yesterday", "--max-age", "old"], "must be a duration", "36h"),
+    "endless age": (
+        ["report", "run", "verdicts", "--during", "yesterday", "--max-age", "999999999999999w"],
+        "must be at most 36,525 days",
+        "999999999999999w",
+    ),
     "share": (["report", "run", "verdicts", "--during", "yesterday", "--min-coverage", "95"], "--min-coverage", "--help"),
-    "ids missing": (["sync", "events", "--update-ids", "no-such-file"], "cannot be read", "one id a line"),
+    "ids missing": (["sync", "events", "--update-ids", "no-such-file"], "Cannot read", "one update id per line"),
     "command": (["fetch"], "No such command 'fetch'", "--help"),
     "no command": (["sync"], "Missing command", "--help"),
     "option": (["sync", "events", "--sinse", "2026"], "--sinse", "--help"),
-    "fault": (["sandbox", "--port", "8080", "--fault", "bad_mood=1"], "no fault 'bad_mood'", "too_many_requests"),
-    "fault value": (["sandbox", "--port", "8080", "--fault", "old_service=much"], "not a number", "old_service=0.1"),
+    "fault": (["sandbox", "--port", "8080", "--fault", "bad_mood=1"], "Unknown fault 'bad_mood'", "too_many_requests"),
+    "fault value": (["sandbox", "--port", "8080", "--fault", "old_service=much"], "must be a number", "old_service=0.1"),
     "fault size": (["sandbox", "--port", "8080", "--fault", "old_service=7"], "not a probability", "0 to 1"),
     "vocabulary": (["sandbox", "--port", "8080", "--vocabulary", "latin"], "latin", "canton"),
     "port": (["sandbox"], "--port", "--help"),
 }
 
 
-def assert_told(ran: Any, code: int, *words: str) -> None:
-    """One sentence, or a few on one line, that hold these words; nothing on stdout."""
-    assert ran.code == code, ran.err
-    assert ran.out == ""
-    assert ran.err.startswith("ledgerframes: ")
-    assert ran.err.count("\n") == 1, ran.err
-    assert ran.err.endswith(".\n")
-    assert "Traceback" not in ran.err
-    assert "geheim" not in ran.err
+def assert_fails(result: Any, code: int, *words: str) -> None:
+    """Assert one line on stderr with these words, and nothing on stdout."""
+    assert result.code == code, result.err
+    assert result.out == ""
+    assert result.err.startswith("ledgerframes: ")
+    assert result.err.count("\n") == 1, result.err
+    assert result.err.endswith(".\n")
+    assert "Traceback" not in result.err
+    assert "geheim" not in result.err
     for word in words:
-        assert word in ran.err
+        assert word in result.err
 
 
 @pytest.mark.parametrize("case", USAGE)
 def test_usage(run: Run, case: str) -> None:
     arguments, *words = USAGE[case]
-    assert_told(run(*arguments), 2, *words)
+    assert_fails(run(*arguments), 2, *words)
 
 
 @pytest.mark.parametrize("case", USAGE)
 def test_usage_as_json(run: Run, case: str) -> None:
-    ran = run(*USAGE[case][0], "--json")
-    assert ran.document["error"] == "UsageError"
-    assert ran.document["exit_code"] == ran.code == 2
-    assert ran.document["message"] in ran.err
+    result = run(*USAGE[case][0], "--json")
+    assert result.document["error"] == "UsageError"
+    assert result.document["exit_code"] == result.code == 2
+    assert result.document["message"] in result.err
 
 
 def test_no_ids(run: Run, tmp_path: Path) -> None:
     (tmp_path / "ids").write_text("\n \n")
-    assert_told(run("sync", "events", "--update-ids", "ids"), 2, "holds no ids")
+    assert_fails(run("sync", "events", "--update-ids", "ids"), 2, "has no ids")
 
 
 def test_ids_that_are_not_text(run: Run, tmp_path: Path) -> None:
     (tmp_path / "ids").write_bytes(b"\xff\xfe\x00")
-    assert_told(run("sync", "events", "--update-ids", "ids"), 2, "cannot be read", "one id a line")
+    assert_fails(run("sync", "events", "--update-ids", "ids"), 2, "Cannot read", "one update id per line")
 
 
 # -- the store ----------------------------------------------------------------------------------------------------
@@ -96,7 +100,7 @@ def test_ids_that_are_not_text(run: Run, tmp_path: Path) -> None:
 
 def test_unwritable_store(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    assert_told(run("sync", "events", *DAY, "--store", tmp_path / "file"), 1, "cannot be written", "LEDGERFRAMES_STORE")
+    assert_fails(run("sync", "events", *DAY, "--store", tmp_path / "file"), 1, "cannot be written", "LEDGERFRAMES_STORE")
 
 
 def test_store_of_a_newer_schema(run: Run, tmp_path: Path) -> None:
@@ -107,35 +111,37 @@ def test_store_of_a_newer_schema(run: Run, tmp_path: Path) -> None:
     connection.close()
     before = catalog.read_bytes()
     for arguments in (["sync", "events", *DAY], ["store", "info"], ["sync", "events", *DAY, "--offline"]):
-        assert_told(run(*arguments), 1, "schema 99", "Upgrade ledgerframes")
+        assert_fails(run(*arguments), 1, "schema 99", "Upgrade ledgerframes")
     assert catalog.read_bytes() == before
 
 
-def test_store_that_is_none(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_catalog(run: Run, tmp_path: Path) -> None:
     run("sync", "events", *DAY)
     [catalog] = (tmp_path / "store").glob("*/catalog.sqlite")
     catalog.write_bytes(b"this is not a database, but somebody's letter to a friend" * 20)
-    assert_told(run("store", "info"), 1, "not a catalog", "Move the folder away")
+    assert_fails(run("store", "info"), 1, "not a catalog", "Move the folder away")
 
 
 # -- the data -----------------------------------------------------------------------------------------------------
 
 
 def test_offline_without_data(run: Run) -> None:
-    assert_told(run("sync", "events", *DAY, "--offline"), 3, "offline", "Run again without offline")
+    assert_fails(run("sync", "events", *DAY, "--offline"), 3, "offline", "Run again without offline")
 
 
 def test_an_id_with_a_slash(run: Run, tmp_path: Path) -> None:
     (tmp_path / "ids").write_text("a/b\n../c?d#e\n")
-    assert_told(run("sync", "events", "--update-ids", "ids"), 3, "does not know 2 of 2 ids (a/b, ../c?d#e)", "Check the ids")
+    assert_fails(
+        run("sync", "events", "--update-ids", "ids"), 3, "does not know 2 of 2 update ids (a/b, ../c?d#e)", "Check the ids"
+    )
 
 
-def test_unknown_ids_do_not_keep_the_known_ones_away(run: Run, tmp_path: Path, host: Any) -> None:
+def test_events_of_known_ids_are_committed_despite_unknown_ones(run: Run, tmp_path: Path, host: Any) -> None:
     known = next(iter(host.box.world.events())).update_id
     (tmp_path / "ids").write_text(f"{known}\na/b\n")
-    ran = run("sync", "events", "--update-ids", "ids", "--json")
-    assert (ran.code, ran.document["missing"]) == (3, ["a/b"])
-    assert sum(run("store", "info", "--json").document["ids"].values()) == 1
+    result = run("sync", "events", "--update-ids", "ids", "--json")
+    assert (result.code, result.document["missing"]) == (3, ["a/b"])
+    assert sum(run("store", "info", "--json").document["update_ids"].values()) == 1
 
 
 # -- a host -------------------------------------------------------------------------------------------------------
@@ -160,29 +166,29 @@ def test_host(run: Run, host: Any, mode: str, monkeypatch: pytest.MonkeyPatch) -
     if mode == "silent":
         monkeypatch.setenv("LEDGERFRAMES_TIMEOUT", "0.2")
     code, *words = HOSTS[mode]
-    assert_told(run("--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-10"), code, *words)
+    assert_fails(run("--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-10"), code, *words)
     assert run("--profile", "live", "store", "info", "--json").document == before
 
 
 @pytest.mark.loopback
 def test_host_that_is_down(run: Run, tmp_path: Path) -> None:
     (tmp_path / "ledgerframes.toml").write_text('[live]\nhistory_url = "http://127.0.0.1:9"\nretries = 0\n')
-    assert_told(run("--profile", "live", "sync", "events", *DAY), 4, "127.0.0.1:9", "Check the URL")
+    assert_fails(run("--profile", "live", "sync", "events", *DAY), 4, "127.0.0.1:9", "Check the URL")
 
 
 @pytest.mark.loopback
-def test_errors_of_a_service_carry_their_facts(run: Run, host: Any) -> None:
+def test_errors_of_a_service_have_status_and_endpoint(run: Run, host: Any) -> None:
     host.mode = "gateway"
     document = run("--profile", "live", "sync", "events", *DAY, "--json").document
     assert (document["error"], document["status"], document["endpoint"]) == ("ServiceUnavailableError", 503, "POST /v0/events")
 
 
 @pytest.mark.loopback
-def test_nothing_that_a_host_says_is_obeyed_by_the_terminal(run: Run, host: Any) -> None:
+def test_control_characters_of_a_host_never_reach_the_terminal(run: Run, host: Any) -> None:
     host.mode = "rude"
     for arguments in (["sync", "events", *DAY], ["sync", "events", *DAY, "--json", "--verbose"], ["doctor"]):
-        ran = run("--profile", "live", *arguments)
-        shown = ran.out + ran.err
+        result = run("--profile", "live", *arguments)
+        shown = result.out + result.err
         assert "[bold]no[/bold]" in shown
         assert not set("\x1b\x07\x9b\u202e") & set(shown)
 
@@ -192,25 +198,25 @@ def test_nothing_that_a_host_says_is_obeyed_by_the_terminal(run: Run, host: Any)
 
 @pytest.mark.loopback
 def test_port_in_use(run: Run, host: Any) -> None:
-    assert_told(run("sandbox", "--port", host.server.server_port), 2, "cannot be listened on", "another --port")
+    assert_fails(run("sandbox", "--port", host.server.server_port), 2, "Cannot listen on", "another --port")
 
 
 def test_lab_without_jupyterlab(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert_told(run("lab"), 2, "not installed", "ledgerframes[lab]")
+    assert_fails(run("lab"), 2, "requires jupyterlab", "ledgerframes[lab]")
 
 
 def test_an_extra_that_is_not_installed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledgerframes.network.connect", _without_flask)
-    assert_told(run("store", "info"), 2, "flask is not installed", "pip install 'ledgerframes[sandbox]'")
+    assert_fails(run("store", "info"), 2, "requires flask", "pip install 'ledgerframes[sandbox]'")
 
 
 def _without_flask(*_: object, **__: object) -> None:
     raise ModuleNotFoundError("No module named 'flask'", name="flask")
 
 
-def test_the_unexpected(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledgerframes.network.connect", lambda *_, **__: 1 / 0)
-    assert_told(run("store", "info"), 1, "Unexpected ZeroDivisionError: division by zero", "LEDGERFRAMES_TRACEBACK=1")
+    assert_fails(run("store", "info"), 1, "Unexpected ZeroDivisionError: division by zero", "LEDGERFRAMES_TRACEBACK=1")
     monkeypatch.setenv("LEDGERFRAMES_TRACEBACK", "1")
     assert "Traceback" in run("store", "info").err

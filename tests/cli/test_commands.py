@@ -1,4 +1,4 @@
-"""Each command does what it says, as text and as JSON."""
+"""Each command as text and as JSON."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.cli import lab, report
+from ledgerframes.cli import lab, options
 from ledgerframes.cli.app import app
-from ledgerframes.cli.failures import MEANINGS
+from ledgerframes.cli.exit_codes import EXIT_CODES
 from ledgerframes.cli.options import COMMON
 from ledgerframes.datasets import EVENT_TABLES, TABLES
 from ledgerframes.report import REPORTS, ReportResult
@@ -50,12 +50,28 @@ def test_help_lists_commands_and_exit_codes(run: Run) -> None:
     shown = run("--help").out
     assert run().out == run("-h").out == shown
     assert all(f" {command.name} " in shown for command in app.registered_commands if command.name)
-    assert all(meaning in shown for meaning in MEANINGS.values())
+    assert all(meaning in shown for meaning in EXIT_CODES.values())
 
 
 def test_help_names_every_fault(run: Run) -> None:
     shown = "".join(run("sandbox", "--help").out.split())
     assert all(name in shown for name in Faults.__dataclass_fields__)
+
+
+def test_help_fits_into_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run("--help").out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "..." not in shown.partition("Commands:")[2]
+
+
+def test_shell_completion(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--install-completion" in run("--help").out
+    for name, value in {"COMPLETE": "complete_bash", "COMP_WORDS": "ledgerframes sync ", "COMP_CWORD": "2"}.items():
+        monkeypatch.setenv(f"_LEDGERFRAMES_{name}" if name == "COMPLETE" else name, value)
+    with pytest.raises(SystemExit):
+        run()
+    assert capsys.readouterr().out.split() == ["events", "updates", "bulk", "price-votes", "name-rules"]
 
 
 def test_version(run: Run) -> None:
@@ -72,19 +88,19 @@ def test_common_options_before_and_after_the_command(run: Run, tmp_path: Path) -
         run("store", "info", "--profile", "one", "--json"),
         run("--json", "--profile", "two", "store", "info", "--profile", "one"),
     ]
-    assert [ran.document["network"] for ran in named] == ["first"] * 3
+    assert [result.document["network"] for result in named] == ["first"] * 3
     assert len(COMMON) == 6
 
 
-def test_quiet_says_nothing_that_was_not_asked_for(run: Run) -> None:
+def test_quiet_hides_summaries_but_not_results(run: Run) -> None:
     assert run("sync", "events", *DAY, "--quiet").out == ""
     assert run("store", "info", "--quiet").out != ""
     assert run("sync", "events", *DAY, "--quiet", "--json").document["requests"] == 0
 
 
 def test_nothing_but_the_document_is_on_stdout(run: Run) -> None:
-    ran = run("--json", "--verbose", "sync", "events", *DAY)
-    assert json.loads(ran.out)["requests"] > 0
+    result = run("--json", "--verbose", "sync", "events", *DAY)
+    assert json.loads(result.out)["requests"] > 0
 
 
 # -- sync and store -----------------------------------------------------------------------------------------------
@@ -92,19 +108,19 @@ def test_nothing_but_the_document_is_on_stdout(run: Run) -> None:
 
 def test_sync_by_range(run: Run) -> None:
     plan = run("sync", "events", *DAY, "--dry-run", "--json").document
-    assert plan["fetch"] == [{"migration_id": None, "since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}]
-    assert "not known yet" in run("sync", "events", *DAY, "--dry-run").out
+    assert plan["plan"] == [{"migration_id": None, "since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}]
+    assert "unknown" in run("sync", "events", *DAY, "--dry-run").out
     first, again = run("sync", "events", *DAY, "--json").document, run("sync", "events", *DAY, "--json").document
     assert set(first["rows"]) == {table.name for table in EVENT_TABLES}
     assert first["rows"] == again["rows"]
     assert (first["requests"] > 0, again["requests"]) == (True, 0)
-    assert "none: all of it was in the store" in run("sync", "events", *DAY).out
+    assert "0 (already in the store)" in run("sync", "events", *DAY).out
     assert run("sync", "events", *DAY, "--dry-run").out.startswith("Nothing to fetch")
     assert run("sync", "events", *DAY, "--offline", "--json").document["rows"] == first["rows"]
 
 
-def test_sync_of_the_tail_says_what_may_change(run: Run) -> None:
-    assert "may still change" in run("sync", "events", "--during", "today").out
+def test_sync_counts_provisional_rows(run: Run) -> None:
+    assert "(the next sync fetches them again)" in run("sync", "events", "--during", "today").out
 
 
 def test_sync_by_id(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,25 +134,25 @@ def test_sync_by_id(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert isinstance(frames, Frames)
     ids = frames.verdicts["update_id"].head(3).tolist()
     (tmp_path / "ids").write_text("\n".join(ids))
-    assert run("sync", "events", "--update-ids", "ids", "--dry-run", "--json").document["fetch"] == [
+    assert run("sync", "events", "--update-ids", "ids", "--dry-run", "--json").document["plan"] == [
         {"update_id": each} for each in ids
     ]
     assert run("sync", "events", "--update-ids", "ids", "--json").document["rows"]["verdicts"] == 3
-    assert "by id" in run("store", "info").out
+    assert "update ids" in run("store", "info").out
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(ids)))
     assert run("sync", "events", "--update-ids", "-", "--json").document["requests"] == 0
 
 
 def test_store_info(run: Run) -> None:
     empty = run("store", "info", "--json").document
-    assert (empty["exists"], empty["segments"], empty["ranges"]) == (False, 0, [])
-    assert "Nothing is stored yet" in run("store", "info").out
+    assert (empty["exists"], empty["segments"], empty["coverage"]) == (False, 0, [])
+    assert "The store has no data" in run("store", "info").out
     rows = run("sync", "events", *DAY, "--json").document["rows"]
     info = run("store", "info", "--json").document
-    kept = {name: table["rows"] for name, table in info["tables"].items()}
-    assert kept == {f"events.{name}": n for name, n in rows.items() if n}
-    assert sum(each["rows"] for each in info["ranges"]) == sum(rows.values())
-    assert {each["status"] for each in info["ranges"]} == {"final"}
+    stored = {name: table["rows"] for name, table in info["tables"].items()}
+    assert stored == {f"events.{name}": n for name, n in rows.items() if n}
+    assert sum(each["rows"] for each in info["coverage"]) == sum(rows.values())
+    assert {each["status"] for each in info["coverage"]} == {"final"}
     assert "final" in run("store", "info").out
     ids = lf.load_events(lf.connect(offline=True), since="2026-11-08", until="2026-11-09").verdicts["update_id"].head(3)
     lf.load_events(lf.connect(), update_ids=ids)
@@ -173,12 +189,12 @@ def test_reports_are_listed(run: Run) -> None:
     assert all(each.purpose in run("report", "list").out for each in REPORTS.values())
 
 
-def test_a_report_is_run_with_what_was_given(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
+def test_report_run_passes_its_options(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: dict[str, Any] = {}
 
-    def run_report(name: str, **given: Any) -> ReportResult:
-        asked.update(given, name=name)
-        out = given["out"]
+    def run_report(name: str, **arguments: Any) -> ReportResult:
+        passed.update(arguments, name=name)
+        out = arguments["out"]
         return ReportResult(name, "key", out / "key", out / "key" / "index.html", out / "latest", False, {"rows": 1})
 
     monkeypatch.setattr("ledgerframes.report.run_report", run_report)
@@ -196,22 +212,22 @@ def test_a_report_is_run_with_what_was_given(run: Run, tmp_path: Path, monkeypat
         "36h",
     ]
     assert run(*arguments, "--param", "top=3", "--quiet").out == "r/key/index.html\n"
-    assert (asked["name"], asked["during"], asked["min_coverage"]) == ("verdicts", "2026-11-08", 0.95)
-    assert (asked["max_age"], asked["parameters"], asked["progress"]) == (timedelta(hours=36), {"top": "3"}, False)
+    assert (passed["name"], passed["during"], passed["min_coverage"]) == ("verdicts", "2026-11-08", 0.95)
+    assert (passed["max_age"], passed["parameters"], passed["progress"]) == (timedelta(hours=36), {"top": "3"}, False)
     document = run(*arguments, "--json").document
-    assert (document["report"], document["index"], document["run"]) == ("verdicts", "r/key/index.html", {"rows": 1})
-    assert "is published" in run(*arguments).out
+    assert (document["report"], document["page_path"], document["run"]) == ("verdicts", "r/key/index.html", {"rows": 1})
+    assert "published" in run(*arguments).out
 
 
 @pytest.mark.parametrize(("text", "hours"), [("90m", 1.5), ("36h", 36), ("1.5d", 36), ("1W", 168)])
 def test_durations(text: str, hours: float) -> None:
-    assert report.duration(text) == timedelta(hours=hours)
+    assert options.parse_duration("--max-age", text) == timedelta(hours=hours)
 
 
 # -- sandbox ------------------------------------------------------------------------------------------------------
 
 
-def test_sandbox_is_served_as_shaped(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandbox_options(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Any] = []
     monkeypatch.setattr("ledgerframes.sandbox.serve", lambda *arguments: served.append(arguments))
     options = [
@@ -235,7 +251,7 @@ def test_sandbox_is_served_as_shaped(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert (port, host, box.faults) == (8765, "127.0.0.1", Faults(old_service=1, seed=3))
 
 
-def test_the_profile_that_the_sandbox_shows_is_a_profile(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandbox_prints_a_valid_profile(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledgerframes.sandbox.serve", lambda *_: None)
     shown = run("sandbox", "--port", "8765").out
     section = [line.strip() for line in shown.splitlines() if (line.startswith("    ") and "=" in line) or "[local]" in line]
@@ -266,18 +282,18 @@ def test_lab(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab, "shipped_notebooks", lambda: shipped)
     monkeypatch.setattr(lab, "_require_jupyterlab", lambda: None)
     monkeypatch.setattr("os.execve", lambda *arguments: started.append(arguments))
-    folder = tmp_path / "own"
-    assert run("lab", "--folder", folder, "--print-folder").out == f"{folder}\n"
+    directory = tmp_path / "own"
+    assert run("lab", "--dir", directory, "--print-dir").out == f"{directory}\n"
     assert started == []
-    assert "01.ipynb" in run("lab", "--folder", folder, "--no-browser", "--profile", "live", "--", "--port=8899").out
+    assert "01.ipynb" in run("lab", "--dir", directory, "--no-browser", "--profile", "live", "--", "--port=8899").out
     [(_, arguments, environment)] = started
-    assert arguments[1:] == ["-m", "jupyterlab", f"--ServerApp.root_dir={folder}", "--no-browser", "--port=8899"]
+    assert arguments[1:] == ["-m", "jupyterlab", f"--ServerApp.root_dir={directory}", "--no-browser", "--port=8899"]
     assert environment["LEDGERFRAMES_PROFILE"] == "live"
 
 
-def test_lab_in_a_folder_that_cannot_be(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lab_in_a_directory_that_cannot_be_created(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shipped").mkdir()
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(lab, "shipped_notebooks", lambda: tmp_path / "shipped")
-    ran = run("lab", "--print-folder", "--folder", tmp_path / "file" / "own")
-    assert (ran.code, "another --folder" in ran.err) == (1, True)
+    result = run("lab", "--print-dir", "--dir", tmp_path / "file" / "own")
+    assert (result.code, "another --dir" in result.err) == (1, True)

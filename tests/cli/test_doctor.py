@@ -1,4 +1,4 @@
-"""The doctor: what it looks at, and what it says to do."""
+"""Checks of the doctor, and their next steps."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from ledgerframes.settings import Limits, SandboxShape, Settings, load_settings
 Run = Callable[..., Any]
 
 
-def checks(ran: Any) -> dict[str, dict[str, str]]:
-    """The checks of a run by their subject, without the host."""
-    return {check["subject"].split()[-1]: check for check in ran.document["checks"]}
+def checks(result: Any) -> dict[str, dict[str, str]]:
+    """Return the checks of a run by their subject, without the host."""
+    return {check["subject"].split()[-1]: check for check in result.document["checks"]}
 
 
-def test_the_embedded_network_is_well(run: Run) -> None:
-    ran = run("doctor", "--json")
-    assert ran.code == 0
-    assert {check["status"] for check in checks(ran).values()} == {"ok"}
-    assert run("doctor", "--quiet").out == "All is well.\n"
+def test_all_checks_of_the_embedded_network_pass(run: Run) -> None:
+    result = run("doctor", "--json")
+    assert result.code == 0
+    assert {check["status"] for check in checks(result).values()} == {"ok"}
+    assert run("doctor", "--quiet").out == "All checks passed.\n"
     assert "LEDGERFRAMES_STORE" in run("doctor").out
 
 
-def test_nothing_is_left_behind(run: Run, tmp_path: Path) -> None:
+def test_the_doctor_leaves_no_files(run: Run, tmp_path: Path) -> None:
     run("doctor")
     assert not list(tmp_path.iterdir())
 
@@ -42,14 +42,14 @@ def test_nothing_is_left_behind(run: Run, tmp_path: Path) -> None:
 # -- configuration ------------------------------------------------------------------------------------------------
 
 
-def test_each_setting_says_where_it_came_from(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_setting_has_its_origin(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ledgerframes.toml").write_text(
         '[live]\nhistory_url = "http://127.0.0.1:9/api?key=geheim"\ntoken = "geheim"\n'
         "page_size = 7\nretries = 1\n[live.limits]\nmax_concurrency = 2\n"
     )
     monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "8")
-    ran = run("doctor", "--profile", "live", "--offline", "--store", tmp_path / "here", "--json")
-    rows = {row["name"]: (row["value"], row["origin"]) for row in ran.document["settings"]}
+    result = run("doctor", "--profile", "live", "--offline", "--store", tmp_path / "here", "--json")
+    rows = {row["name"]: (row["value"], row["origin"]) for row in result.document["settings"]}
     assert rows["profile"] == ("live", "command line")
     assert rows["store"] == (str(tmp_path / "here"), "command line")
     assert rows["page_size"] == ("8", "LEDGERFRAMES_PAGE_SIZE")
@@ -57,7 +57,7 @@ def test_each_setting_says_where_it_came_from(run: Run, tmp_path: Path, monkeypa
     assert rows["max_concurrency"] == ("2", "ledgerframes.toml, [live]")
     assert rows["timeout"] == ("60.0", "default")
     assert rows["token"] == (doctor.SECRET, "ledgerframes.toml, [live]")
-    assert "geheim" not in ran.out + ran.err
+    assert "geheim" not in result.out + result.err
 
 
 def test_every_setting_is_shown() -> None:
@@ -71,10 +71,10 @@ def test_every_setting_is_shown() -> None:
 
 def test_a_store_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    ran = run("doctor", "--store", tmp_path / "file", "--json")
-    assert ran.code == 1
-    assert checks(ran)["writable"]["status"] == "failed"
-    assert "LEDGERFRAMES_STORE" in checks(ran)["writable"]["next_step"]
+    result = run("doctor", "--store", tmp_path / "file", "--json")
+    assert result.code == 1
+    assert checks(result)["writable"]["status"] == "failed"
+    assert "LEDGERFRAMES_STORE" in checks(result)["writable"]["next_step"]
 
 
 def test_a_store_of_a_newer_schema(run: Run, tmp_path: Path) -> None:
@@ -84,19 +84,19 @@ def test_a_store_of_a_newer_schema(run: Run, tmp_path: Path) -> None:
     connection = sqlite3.connect(folder / "catalog.sqlite")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    ran = run("doctor", "--json")
-    assert (ran.code, checks(ran)["catalog"]["status"]) == (1, "failed")
-    assert "Upgrade ledgerframes" in checks(ran)["catalog"]["next_step"]
+    result = run("doctor", "--json")
+    assert (result.code, checks(result)["catalog"]["status"]) == (1, "failed")
+    assert "Upgrade ledgerframes" in checks(result)["catalog"]["next_step"]
 
 
 # -- services -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.loopback
-def test_a_host_that_is_well(run: Run, host: Any) -> None:
-    ran = run("doctor", "--profile", "live", "--json")
-    assert ran.code == 0
-    assert {name: check["status"] for name, check in checks(ran).items() if check["kind"] == "service"} == {
+def test_a_working_host(run: Run, host: Any) -> None:
+    result = run("doctor", "--profile", "live", "--json")
+    assert result.code == 0
+    assert {name: check["status"] for name, check in checks(result).items() if check["kind"] == "service"} == {
         "ready": "ok",
         "alive": "ok",
         "version": "ok",
@@ -109,41 +109,41 @@ def test_a_host_that_is_well(run: Run, host: Any) -> None:
 @pytest.mark.parametrize(
     ("mode", "subject"), [("gateway", "ready"), ("html", "events"), ("half", "reachable"), ("no_event", "events")]
 )
-def test_a_host_that_is_not(run: Run, host: Any, mode: str, subject: str) -> None:
+def test_a_failing_host(run: Run, host: Any, mode: str, subject: str) -> None:
     host.mode = mode
-    ran = run("doctor", "--profile", "live", "--json")
-    assert ran.code == ran.document["exit_code"] == 4
-    assert checks(ran)[subject]["status"] == "failed"
-    assert checks(ran)[subject]["next_step"]
+    result = run("doctor", "--profile", "live", "--json")
+    assert result.code == result.document["exit_code"] == 4
+    assert checks(result)[subject]["status"] == "failed"
+    assert checks(result)[subject]["next_step"]
     assert "failed" in run("doctor", "--profile", "live", "--quiet").out
 
 
 @pytest.mark.loopback
-def test_each_of_several_hosts_is_asked(run: Run, host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_of_several_hosts_is_checked(run: Run, host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEDGERFRAMES_HISTORY_URL", f"{host.url} http://127.0.0.1:9/api")
-    ran = run("doctor", "--profile", "live", "--json")
-    assert ran.code == 4
-    assert (checks(ran)["events"]["status"], checks(ran)["reachable"]["status"]) == ("ok", "failed")
+    result = run("doctor", "--profile", "live", "--json")
+    assert result.code == 4
+    assert (checks(result)["events"]["status"], checks(result)["reachable"]["status"]) == ("ok", "failed")
 
 
 def test_a_profile_without_a_host(run: Run, tmp_path: Path) -> None:
     (tmp_path / "ledgerframes.toml").write_text("[live]\n")
-    ran = run("doctor", "--profile", "live", "--json")
-    assert (ran.code, checks(ran)["history_url"]["status"]) == (2, "failed")
+    result = run("doctor", "--profile", "live", "--json")
+    assert (result.code, checks(result)["history_url"]["status"]) == (2, "failed")
 
 
 def test_certificates_that_cannot_be_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "no-such-file.pem")
     (tmp_path / "ledgerframes.toml").write_text('[live]\nhistory_url = "https://history.invalid"\n')
-    ran = run("doctor", "--profile", "live", "--json")
-    assert (ran.code, checks(ran)["reachable"]["status"]) == (2, "failed")
-    assert "SSL_CERT_FILE" in checks(ran)["reachable"]["next_step"]
-    assert checks(ran)["writable"]["status"] == "ok"
+    result = run("doctor", "--profile", "live", "--json")
+    assert (result.code, checks(result)["reachable"]["status"]) == (2, "failed")
+    assert "SSL_CERT_FILE" in checks(result)["reachable"]["next_step"]
+    assert checks(result)["writable"]["status"] == "ok"
 
 
-def test_offline_nobody_is_asked(run: Run) -> None:
-    ran = run("doctor", "--offline", "--json")
-    assert (ran.code, checks(ran)["history"]["status"]) == (0, "warning")
+def test_no_host_is_checked_offline(run: Run) -> None:
+    result = run("doctor", "--offline", "--json")
+    assert (result.code, checks(result)["history"]["status"]) == (0, "warning")
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(0, "ok"), (4, "ok"), (90, "warning"), (-90, "warning")])
@@ -162,7 +162,7 @@ def test_a_host_without_a_time(date: str) -> None:
 
 
 @pytest.mark.loopback
-def test_ledger_and_wallet_are_asked_when_configured(served_apis: tuple[Sandbox, int], run: Run) -> None:
+def test_ledger_and_wallet_are_checked_when_configured(served_apis: tuple[Sandbox, int], run: Run) -> None:
     box, port = served_apis
     section = f'[local]\nhistory_url = "http://127.0.0.1:{port}/api/scan"\nledger_url = "http://127.0.0.1:{port}/api/ledger"\n'
     section += f'wallet_url = "http://127.0.0.1:{port}/api/validator"\nrequests_per_second = 0\n'

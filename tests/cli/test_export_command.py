@@ -1,4 +1,4 @@
-"""`ledgerframes export` and `ledgerframes sql`: what they write, what they say, and how they fail."""
+"""`ledgerframes export` and `ledgerframes sql`: files, texts and errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_export_as_a_document(run: Run, traffic: pd.DataFrame, tmp_path: Path) -
     assert run("export", "traffic", "--to", tmp_path / "y.csv", "--quiet").out == ""
 
 
-def test_export_says_when_a_part_is_provisional(run: Run, tmp_path: Path) -> None:
+def test_export_reports_provisional_rows(run: Run, tmp_path: Path) -> None:
     run("sync", "events", "--during", "today")
     shown = run("export", "traffic", "--to", tmp_path / "x.csv", "--during", "today")
     assert shown.code == 0
@@ -67,55 +67,55 @@ def test_export_says_when_a_part_is_provisional(run: Run, tmp_path: Path) -> Non
     assert run("export", "traffic", "--to", tmp_path / "y.csv", "--during", "today", "--json").document["provisional"] is True
 
 
-def test_export_does_not_replace_a_file_unless_told(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
+def test_export_replaces_a_file_only_with_overwrite(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("mine")
     refused = run("export", "traffic", "--to", tmp_path / "x.csv")
     assert refused.code == 2
-    assert "--force" in refused.err
+    assert "--overwrite" in refused.err
     assert (tmp_path / "x.csv").read_text() == "mine"
-    assert run("export", "traffic", "--to", tmp_path / "x.csv", "--force").code == 0
+    assert run("export", "traffic", "--to", tmp_path / "x.csv", "--overwrite").code == 0
     assert len((tmp_path / "x.csv").read_text().splitlines()) == len(traffic) + 1
 
 
-def test_export_of_a_range_that_is_not_all_there(run: Run, tmp_path: Path) -> None:
+def test_export_of_a_window_that_is_not_covered(run: Run, tmp_path: Path) -> None:
     run("sync", "events", "--since", "2026-11-08", "--until", "2026-11-08T12:00:00Z")
     refused = run("export", "traffic", "--to", tmp_path / "x.csv", *DAY, "--json")
     assert refused.code == 3
     assert refused.document["error"] == "CoverageError"
     assert "2026-11-08T12:00:00Z" in refused.document["missing"][0]
-    assert "--partial" in refused.err
+    assert "--allow-partial" in refused.err
     assert not (tmp_path / "x.csv").exists()
-    assert run("export", "traffic", "--to", tmp_path / "x.csv", *DAY, "--partial").code == 0
+    assert run("export", "traffic", "--to", tmp_path / "x.csv", *DAY, "--allow-partial").code == 0
     assert len((tmp_path / "x.csv").read_text().splitlines()) > 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        (["traffic", "--to", "x.csv"], 3, "holds nothing of table traffic"),
-        (["trafic", "--to", "x.csv"], 2, "keeps no table 'trafic'"),
+        (["traffic", "--to", "x.csv"], 3, "is not in the store"),
+        (["trafic", "--to", "x.csv"], 2, "Unknown table 'trafic'"),
         (["traffic"], 2, "--to"),
-        (["traffic", "--to", "x.xlsx", "--partial"], 2, "Use .parquet, .csv, .jsonl"),
-        (["traffic", "--to", "x.csv", "--partial", "--columns", "cost"], 2, "no column 'cost'"),
-        (["traffic", "--to", "x.csv", "--partial", "--columns", ""], 2, "no column ''"),
-        (["traffic", "--to", "nowhere/x.csv", "--partial"], 2, "The folder nowhere is not there"),
-        (["traffic", "--to", "x.csv", "--partial", "--columns", "update_id,update_id"], 2, "asked for twice"),
-        (["bulk.traffic", "--to", "x.csv"], 2, "It keeps: events.traffic, events_by_id.traffic"),
+        (["traffic", "--to", "x.xlsx", "--allow-partial"], 2, "Use .parquet, .csv, .jsonl"),
+        (["traffic", "--to", "x.csv", "--allow-partial", "--columns", "cost"], 2, "no column 'cost'"),
+        (["traffic", "--to", "x.csv", "--allow-partial", "--columns", ""], 2, "no column ''"),
+        (["traffic", "--to", "nowhere/x.csv", "--allow-partial"], 2, "The folder nowhere is not there"),
+        (["traffic", "--to", "x.csv", "--allow-partial", "--columns", "update_id,update_id"], 2, "asked for twice"),
+        (["bulk.traffic", "--to", "x.csv"], 2, "Choose from events.traffic, events_by_id.traffic"),
         (["traffic", "--to", "x.csv", "--since", "2026-11-09", "--until", "2026-11-08"], 2, "must lie before"),
     ],
 )
-def test_export_that_makes_no_sense(run: Run, tmp_path: Path, arguments: list[str], code: int, reason: str) -> None:
+def test_invalid_export(run: Run, tmp_path: Path, arguments: list[str], code: int, reason: str) -> None:
     refused = run("export", *arguments)
     assert (refused.code, refused.out) == (code, "")
     assert reason in refused.err
     assert not list(tmp_path.glob("*x.*"))
 
 
-def test_export_says_what_is_not_among_the_rows(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
+def test_export_names_other_datasets_with_rows(run: Run, traffic: pd.DataFrame, tmp_path: Path) -> None:
     assert run("export", "updates", "--to", tmp_path / "x.csv").err == ""
     run("sync", "bulk", *DAY)
     shown = run("export", "updates", "--to", tmp_path / "y.csv")
-    assert shown.err == "updates are those of events; bulk holds some, too: write bulk.updates.\n"
+    assert shown.err == "updates was read from events; bulk also has rows (query bulk.updates).\n"
     named = run("export", "bulk.updates", "--to", tmp_path / "z.csv", *DAY)
     assert (named.code, named.err) == (0, "")
     assert len((tmp_path / "z.csv").read_text().splitlines()) > 1
@@ -146,22 +146,22 @@ def test_sql_as_a_document(run: Run, traffic: pd.DataFrame) -> None:
     assert run("sql", "select update_id from traffic where false", "--json").document == {"columns": ["update_id"], "rows": []}
 
 
-def test_sql_says_what_the_store_lacks_and_what_may_change(run: Run) -> None:
+def test_sql_reports_tables_without_rows_and_provisional_rows(run: Run) -> None:
     empty = run("sql", "select count(*) as n from traffic")
     assert empty.code == 0
     assert empty.err.count("\n") == 1
-    assert "holds nothing of table traffic. `ledgerframes sync --help`" in empty.err
+    assert "Table traffic of" in empty.err and "is not in the store. Fetch it with" in empty.err
     run("sync", "events", "--during", "today")
-    for asked in ((), ("--during", "today")):
-        shown = run("sql", "select count(*) as n from traffic", "--json", *asked)
+    for window in ((), ("--during", "today")):
+        shown = run("sql", "select count(*) as n from traffic", "--json", *window)
         assert shown.err == "Rows of traffic are provisional and may still change: the next sync asks for them again.\n"
         assert shown.document["rows"][0]["n"] > 0
     assert run("sql", "select count(*) as n from traffic", "--during", "2020").err == ""
 
 
-def test_sql_says_what_is_not_among_the_rows(run: Run, traffic: pd.DataFrame) -> None:
+def test_sql_names_other_datasets_with_rows(run: Run, traffic: pd.DataFrame) -> None:
     run("sync", "bulk", *DAY)
-    assert "bulk holds some, too: write bulk.updates" in run("sql", "select count(*) as n from updates").err
+    assert "bulk also has rows (query bulk.updates)" in run("sql", "select count(*) as n from updates").err
     for query in ("select updates.kind from bulk.updates", "select 'updates' as x from traffic -- updates", "show tables"):
         assert run("sql", query).err == ""
 
@@ -170,7 +170,7 @@ def test_sql_shows_control_characters(run: Run) -> None:
     assert "\x1b" not in run("sql", "select chr(27) || '[31m' as text").out
 
 
-def test_sql_that_makes_no_sense(run: Run) -> None:
+def test_invalid_sql(run: Run) -> None:
     refused = run("sql", "select * from trafic")
     assert (refused.code, refused.out) == (2, "")
     assert "Tables: active_contracts, activity_records" in refused.err

@@ -1,4 +1,4 @@
-"""What only a process of its own shows: start-up, pipes, Ctrl-C, terminals."""
+"""Behavior of a separate process: imports, pipes, Ctrl-C, terminals."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "ledgerframes.cli"]
+COMMAND = [sys.executable, "-m", "ledgerframes"]
 HEAVY = ("pandas", "pyarrow", "numpy", "httpx", "flask", "matplotlib", "nbclient", "rich")
 
-# The package without its own __init__: what the command line itself imports.
+# The package without its __init__, to see the imports of the command line alone.
 IMPORTS = """
 import sys, types
 package = types.ModuleType("ledgerframes")
@@ -32,7 +32,7 @@ print(sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests run in a folder of their own; the package may be a clone that is not installed."""
+    """Make the package importable, because tests run in a separate directory and it may not be installed."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     monkeypatch.setenv("LEDGERFRAMES_EVENTS", "400")
     monkeypatch.setenv("LEDGERFRAMES_DAYS", "1")
@@ -46,15 +46,15 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"), [(["tables"], ""), (["tables", "nothing", "--json"], "ledgerframes: There is no table")]
+    ("arguments", "message"), [(["tables"], ""), (["tables", "nothing", "--json"], "ledgerframes: There is no table")]
 )
-def test_a_closed_pipe_is_quiet(arguments: list[str], said: str) -> None:
+def test_a_closed_pipe_is_quiet(arguments: list[str], message: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as closed:
         done = subprocess.run([*COMMAND, *arguments], stdout=closed, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 141
-    assert done.stderr.startswith(said)
+    assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
 
 
@@ -72,15 +72,15 @@ def test_ctrl_c_while_fetching_from_a_served_sandbox(tmp_path: Path) -> None:
     ) as sandbox:
         (tmp_path / "ledgerframes.toml").write_text(f'[live]\nhistory_url = "http://127.0.0.1:{port}/api/scan"\npage_size = 1\n')
         wait_for(port)
-        asked = [*COMMAND, "--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-09"]
-        with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as syncing:
+        sync = [*COMMAND, "--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-09"]
+        with subprocess.Popen(sync, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as syncing:
             time.sleep(3)
             syncing.send_signal(signal.SIGINT)
             out, err = syncing.communicate(timeout=30)
         sandbox.send_signal(signal.SIGINT)
         sandbox.communicate(timeout=30)
     assert (syncing.returncode, out) == (130, "")
-    assert err == "ledgerframes: Stopped from the keyboard; what was committed stays.\n"
+    assert err == "ledgerframes: Interrupted from the keyboard. Committed segments stay in the store.\n"
     assert sandbox.returncode in (0, 130)
 
 
@@ -90,11 +90,11 @@ def wait_for(port: int) -> None:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.1)
-    raise AssertionError("the sandbox did not begin to listen")
+    raise AssertionError("the sandbox does not listen")
 
 
 def in_terminal(*arguments: str) -> str:
-    """What a command shows on a terminal."""
+    """Return the output of a command on a terminal."""
     controller, terminal = pty.openpty()
     with subprocess.Popen([*COMMAND, *arguments], stdin=terminal, stdout=terminal, stderr=terminal):
         os.close(terminal)
@@ -111,7 +111,7 @@ def in_terminal(*arguments: str) -> str:
     return shown.decode()
 
 
-def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colors_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "90")
     assert "\x1b[32mok" in in_terminal("doctor")

@@ -1,4 +1,4 @@
-"""``ledgerframes sync bulk``, and who does the work of a sync."""
+"""``ledgerframes sync bulk``, and the executors of a sync."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def test_a_day_of_objects_is_read_once(run: Run) -> None:
     assert "bulk objects" in run("store", "info").out
 
 
-def test_what_would_be_read_is_shown(run: Run) -> None:
+def test_dry_run_lists_the_missing_objects(run: Run) -> None:
     shown = run("sync", "bulk", *DAY, "--dry-run")
     assert shown.code == 0
-    assert shown.out.startswith("Would read ")
-    assert shown.out.count(".zstd") == len(run("sync", "bulk", *DAY, "--dry-run", "--json").document["fetch"])
+    assert shown.out.startswith("Would fetch ")
+    assert shown.out.count(".zstd") == len(run("sync", "bulk", *DAY, "--dry-run", "--json").document["plan"])
     run("sync", "bulk", *DAY)
     assert run("sync", "bulk", *DAY, "--dry-run").out.startswith("Nothing to fetch")
 
 
-def test_objects_on_the_disk_and_by_key(run: Run, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    rows = run("sync", "bulk", *DAY, "--keep", kept, "--json").document["rows"]
-    from_disk = run("--store", tmp_path / "other", "--offline", "sync", "bulk", "--path", kept, "--json").document
+def test_local_objects_and_objects_by_key(run: Run, tmp_path: Path) -> None:
+    download_dir = tmp_path / "objects"
+    rows = run("sync", "bulk", *DAY, "--download-dir", download_dir, "--json").document["rows"]
+    from_disk = run("--store", tmp_path / "other", "--offline", "sync", "bulk", "--path", download_dir, "--json").document
     assert from_disk["rows"] == rows
     assert from_disk["requests"] == 0
-    key = run("--store", tmp_path / "third", "sync", "bulk", *DAY, "--dry-run", "--json").document["fetch"][0]["object_key"]
+    key = run("--store", tmp_path / "third", "sync", "bulk", *DAY, "--dry-run", "--json").document["plan"][0]["object_key"]
     one = run("--store", tmp_path / "third", "sync", "bulk", "--object-key", key, "--json").document
     assert one["rows"]["bulk_objects"] == 1
 
@@ -54,11 +54,11 @@ def test_active_contracts(run: Run) -> None:
     assert document["rows"]["active_contracts"] > 0
 
 
-def test_failures_are_listed_and_the_code_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     connect = lf.connect
 
-    def faulty(*given: Any, **named: Any) -> lf.Network:
-        return connect(*given, **named, faults=Faults(truncated_object=0.5))
+    def faulty(*args: Any, **kwargs: Any) -> lf.Network:
+        return connect(*args, **kwargs, faults=Faults(truncated_object=0.5))
 
     monkeypatch.setattr("ledgerframes.network.connect", faulty)
     failed = run("sync", "bulk", *DAY, "--json")
@@ -67,14 +67,14 @@ def test_failures_are_listed_and_the_code_says_so(run: Run, monkeypatch: pytest.
     names = list(failed.document["failures"])
     assert names
     assert all(name in failed.err for name in names)
-    partial = run("sync", "bulk", *DAY, "--partial", "--json")
+    partial = run("sync", "bulk", *DAY, "--allow-partial", "--json")
     assert partial.code == 0
     assert len(names) + partial.document["rows"]["bulk_objects"] == len(
-        json.loads(run("--store", "elsewhere", "sync", "bulk", *DAY, "--dry-run", "--json").out)["fetch"]
+        json.loads(run("--store", "elsewhere", "sync", "bulk", *DAY, "--dry-run", "--json").out)["plan"]
     )
 
 
-def test_processes_of_this_machine(run: Run, tmp_path: Path) -> None:
+def test_local_processes(run: Run, tmp_path: Path) -> None:
     here = run("sync", "bulk", *DAY, "--json").document["rows"]
     assert run("--store", tmp_path / "a", "sync", "bulk", *DAY, "--workers", 2, "--json").document["rows"] == here
     listed = run("sync", "events", *DAY, "--json").document["rows"]
@@ -82,37 +82,37 @@ def test_processes_of_this_machine(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.loopback
-def test_a_cluster_that_is_not_there(run: Run) -> None:
+def test_a_cluster_that_cannot_be_reached(run: Run) -> None:
     missing = run("sync", "bulk", *DAY, "--dask", "tcp://127.0.0.1:9", "--json")
     assert missing.code == 2
     assert "dask scheduler" in missing.document["message"]
     assert run("sync", "bulk", *DAY, "--dask", "tcp://127.0.0.1:9", "--workers", 2).code == 2
 
 
-def test_it_says_what_the_network_does_not_have(run: Run) -> None:
+def test_days_without_bulk_objects_are_reported(run: Run) -> None:
     past_the_end = ("--since", DAY[1], "--until", "2026-11-12")
-    assert "not there      2026-11-09 00:00:00 to 2026-11-12 00:00:00 UTC" in run("sync", "bulk", *past_the_end).out
+    assert "not available  2026-11-09 00:00:00 to 2026-11-12 00:00:00 UTC" in run("sync", "bulk", *past_the_end).out
     assert run("sync", "bulk", *past_the_end, "--json").document["objects_until"] == "2026-11-09T00:00:00Z"
-    assert "not there" not in run("sync", "bulk", *DAY).out
+    assert "not available" not in run("sync", "bulk", *DAY).out
     without_updates = ("--since", "2026-11-08T23:59:59.999999Z", "--until", DAY[-1])
     assert run("sync", "bulk", *without_updates, "--json").document["rows"]["updates"] == 0
-    assert "not there" not in run("sync", "bulk", *without_updates).out
-    assert "not there      2030-01-01" in run("sync", "bulk", "--during", "2030-01-01").out
+    assert "not available" not in run("sync", "bulk", *without_updates).out
+    assert "not available  2030-01-01" in run("sync", "bulk", "--during", "2030-01-01").out
 
 
-def test_it_says_which_snapshot_and_who_was_asked(run: Run, tmp_path: Path) -> None:
-    assert "range             snapshot of 2026-11-09 00:00:00 UTC" in run("sync", "bulk", "--kind", "acs").out
-    assert "requests       1, and those of the workers, in" in run("sync", "bulk", *DAY, "--workers", 1).out
-    run("--store", tmp_path / "a", "sync", "bulk", *DAY, "--keep", tmp_path / "kept")
-    from_files = run("--store", tmp_path / "b", "sync", "bulk", "--path", tmp_path / "kept").out
-    assert "requests       none: what was asked for is on the disk" in from_files
+def test_summary_has_snapshot_and_requests(run: Run, tmp_path: Path) -> None:
+    assert "snapshot          2026-11-09 00:00:00 UTC" in run("sync", "bulk", "--kind", "acs").out
+    assert "(without those of the workers)" in run("sync", "bulk", *DAY, "--workers", 1).out
+    run("--store", tmp_path / "a", "sync", "bulk", *DAY, "--download-dir", tmp_path / "objects")
+    from_files = run("--store", tmp_path / "b", "sync", "bulk", "--path", tmp_path / "objects").out
+    assert "HTTP requests  0 (read from local files)" in from_files
 
 
-def test_a_bad_file_is_named_once(run: Run, tmp_path: Path) -> None:
-    run("sync", "bulk", *DAY, "--keep", tmp_path)
+def test_a_damaged_file_is_named_once(run: Run, tmp_path: Path) -> None:
+    run("sync", "bulk", *DAY, "--download-dir", tmp_path)
     bad = min(path for path in tmp_path.rglob("*") if path.is_file())
     bad.write_bytes(bad.read_bytes()[:300])
     (line,) = [
-        line for line in run("--store", tmp_path / "b", "sync", "bulk", "--path", bad, "--partial").err.splitlines() if line
+        line for line in run("--store", tmp_path / "b", "sync", "bulk", "--path", bad, "--allow-partial").err.splitlines() if line
     ]
     assert line.count(str(bad)) == 1

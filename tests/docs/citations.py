@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-DIRECTORIES = (".ci", ".github", "benchmarks", "data", "docs", "ledgerframes", "notebooks", "tests")
+DIRECTORIES = (".ci", ".github", "benchmarks", "data", "docs", "ledgerframes", "notebooks", "tests", "tools")
 SUFFIXES = ("", ".cff", ".css", ".html", ".ipynb", ".j2", ".json", ".md", ".mplstyle", ".py", ".sh", ".toml", ".yaml", ".yml")
 SKIPPED = (".git", "ledgerframes.toml", "__pycache__", ".ipynb_checkpoints")  # local, and not part of the repository
 CITATION = re.compile(r"(?<![\w/.-])docs/([\w-]+\.md)(?:#([\w-]+))?")

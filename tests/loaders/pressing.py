@@ -17,9 +17,9 @@ import pandas as pd
 
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
+from ledgerframes.datasets.registry import LEDGER as PAGES
 from ledgerframes.loaders import by_range
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import LEDGER as PAGES
 
 LEDGER = {"events": 600, "days": 1}
 HISTORY = {"events": 900, "days": 3}

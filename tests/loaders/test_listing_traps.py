@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import DecodeError, ServiceUnavailableError
+from ledgerframes.extents import microseconds
 from ledgerframes.loaders import by_range
-from ledgerframes.store import EVENTS
-from ledgerframes.store.extent import microseconds
 from ledgerframes.windows import Window, instant
 
 Events = list[dict[str, Any]]

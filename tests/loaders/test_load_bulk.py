@@ -20,10 +20,11 @@ import zstandard
 
 import ledgerframes as lf
 from ledgerframes.datasets import TABLES
+from ledgerframes.datasets.bulk.extent import ObjectSet
+from ledgerframes.datasets.registry import BULK, BULK_BY_KEY
 from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityError, NotFoundError, StoreError, UsageError
 from ledgerframes.loaders import bulk_object
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.store import BULK, BULK_BY_KEY, ObjectSet
 
 WORLD = {"events": 900, "days": 3}
 WHOLE = {"since": "2026-11-06", "until": "2026-11-09"}
@@ -136,7 +137,7 @@ def test_a_snapshot_of_the_network_is_a_base(tmp_path: Path) -> None:
     base = lf.load_bulk(net, kind="acs", at="2026-11-08").active_contracts
     day = lf.load_bulk(net, **DAY)
     expected = readable(lf.load_bulk(net, kind="acs", at="2026-11-09").active_contracts)
-    pd.testing.assert_frame_equal(readable(lf.active_contracts_at(day, "2026-11-09", base=base)), expected)
+    pd.testing.assert_frame_equal(readable(lf.contracts.active_at(day, "2026-11-09", base=base)), expected)
 
 
 def test_rows_of_two_segments_are_sorted_together(tmp_path: Path, objects: Path) -> None:
@@ -219,7 +220,7 @@ def test_state_from_history_equals_the_objects_of_active_contracts(tmp_path: Pat
     frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09")
     for day in ("2026-11-07", "2026-11-08", "2026-11-09"):
         snapshot = readable(lf.load_bulk(net, kind="acs", at=day).active_contracts)
-        pd.testing.assert_frame_equal(readable(lf.active_contracts_at(frames, day)), snapshot)
+        pd.testing.assert_frame_equal(readable(lf.contracts.active_at(frames, day)), snapshot)
 
 
 # -- who does the work ----------------------------------------------------------------------------------------------

@@ -16,12 +16,12 @@ import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Dataset
 from ledgerframes.errors import CoverageError, ServiceUnavailableError, StoreError
 from ledgerframes.loaders import by_range
 from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import BULK, BULK_ACS, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Dataset
 from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import left_over, prune
 from ledgerframes.store.verify import verify

@@ -55,7 +55,7 @@ def nodes_of(update: dict[str, Any]) -> list[dict[str, Any]]:
     return sorted(nodes, key=lambda node: int(node["event_id"].rpartition(":")[2]))
 
 
-def place_of(item: dict[str, Any]) -> dict[str, Any]:
+def cursor_of(item: dict[str, Any]) -> dict[str, Any]:
     """Return the cursor that follows an event item (docs/facts.md#history-paging)."""
     part = item["verdict"] or item["update"]
     migration_id = part["migration_id"] if "migration_id" in part else part["event"]["migration_id"]
@@ -64,16 +64,16 @@ def place_of(item: dict[str, Any]) -> dict[str, Any]:
 
 def read_all(client: httpx.Client, path: str = "/v0/events", page_size: int = 500) -> list[dict[str, Any]]:
     """Return every item of a listing, page after page."""
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     while True:
         body: dict[str, Any] = {"page_size": page_size}
-        if found:
-            last = found[-1]
-            body["after"] = place_of(last if path == "/v0/events" else {"verdict": None, "update": last})
+        if results:
+            last = results[-1]
+            body["after"] = cursor_of(last if path == "/v0/events" else {"verdict": None, "update": last})
         (page,) = client.post(path, json=body).raise_for_status().json().values()
-        found += page
+        results += page
         if len(page) < page_size:
-            return found
+            return results
 
 
 DELTA, EFFECTS = "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"
@@ -95,10 +95,10 @@ def wallet_of(box: Sandbox, token: str | None = None) -> httpx.Client:
 
 def update_format(shape: str = EFFECTS, events: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return a format of everything, or of what an event format says."""
-    asked = events or ANYBODY
+    event_format = events or ANYBODY
     return {
-        "includeTransactions": {"transactionShape": shape, "eventFormat": asked},
-        "includeReassignments": asked,
+        "includeTransactions": {"transactionShape": shape, "eventFormat": event_format},
+        "includeReassignments": event_format,
         "includeTopologyEvents": {"includeParticipantAuthorizationEvents": {"parties": []}},
     }
 
@@ -116,13 +116,13 @@ def read_pages(client: httpx.Client, size: int = 500, **request: Any) -> list[di
 
 def updates_of(pages: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Return (kind, value) of every update of some pages."""
-    found = []
+    results = []
     for page in pages:
         for item in page["updates"]:
             ((kind, wrapped),) = item["update"].items()
             assert set(wrapped) == {"value"}
-            found.append((kind, wrapped["value"]))
-    return found
+            results.append((kind, wrapped["value"]))
+    return results
 
 
 @pytest.fixture(scope="session")

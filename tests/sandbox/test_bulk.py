@@ -17,14 +17,14 @@ from ledgerframes.sandbox import Faults, Sandbox
 from .conftest import DAYS, EVENTS, client_of, nodes_of
 
 DOWNLOAD = "/v0/history/bulk/download/"
-PROMISED = "c1a9b0aee735c853"  # of the world with seed 7, 300 events, one day
+LINES_DIGEST = "c1a9b0aee735c853"  # of the world with seed 7, 300 events, one day
 ALL = {"start_record_time": "2026-01-01T00:00:00Z", "end_record_time": "2026-11-09T00:00:00Z", "page_size": 100}
 
 
 def refs(client: httpx.Client, **request: Any) -> list[dict[str, str]]:
     answer = client.post("/v0/history/bulk/updates", json={**ALL, **request}).raise_for_status().json()
-    found: list[dict[str, str]] = answer["object_refs"]
-    return found
+    results: list[dict[str, str]] = answer["object_refs"]
+    return results
 
 
 def key_of(ref: dict[str, str]) -> str:
@@ -53,10 +53,10 @@ def objects(box: Sandbox) -> dict[str, bytes]:
 
 def test_the_objects_are_the_history_up_to_the_last_whole_day(objects: Any, items: Any) -> None:
     lines = [line for key in sorted(objects, key=number_of) for line in lines_of(objects[key])]
-    found = [json.loads(line) for line in lines]
+    results = [json.loads(line) for line in lines]
     expected = [item["update"] for item in items if item["update"] and item["update"]["record_time"] < "2026-11-09T00:00:00"]
-    assert len(found) == len(expected)
-    assert sorted(found, key=lambda update: update["update_id"]) == sorted(expected, key=lambda update: update["update_id"])
+    assert len(results) == len(expected)
+    assert sorted(results, key=lambda update: update["update_id"]) == sorted(expected, key=lambda update: update["update_id"])
     assert all(line == json.dumps(json.loads(line), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
                for line in lines[::40])  # fmt: skip
 
@@ -118,16 +118,16 @@ def test_an_end_in_the_future_leaves_the_token(box: Sandbox) -> None:
     client, body = client_of(box), {**ALL, "end_record_time": "2027-01-01T00:00:00Z"}
     page = client.post("/v0/history/bulk/updates", json=body).json()
     assert page["object_refs"]
-    again = client.post("/v0/history/bulk/updates", json={**body, "next_page_token": page["next_page_token"]}).json()
-    assert again == {"object_refs": [], "next_page_token": page["next_page_token"]}
+    next_page = client.post("/v0/history/bulk/updates", json={**body, "next_page_token": page["next_page_token"]}).json()
+    assert next_page == {"object_refs": [], "next_page_token": page["next_page_token"]}
 
 
 def test_the_other_encoding_is_there_but_not_listed(box: Sandbox, objects: Any) -> None:
     client = client_of(box)
     key = next(key for key in objects if "compact_json" in key)
-    twin = key.replace("compact_json", "protobuf_json")
-    assert twin not in objects
-    raw = client.get(DOWNLOAD + quote(twin, safe="")).raise_for_status().content
+    other_key = key.replace("compact_json", "protobuf_json")
+    assert other_key not in objects
+    raw = client.get(DOWNLOAD + quote(other_key, safe="")).raise_for_status().content
     typed, plain = lines_of(raw), lines_of(objects[key])
     assert [json.loads(line)["update_id"] for line in typed] == [json.loads(line)["update_id"] for line in plain]
     assert b'"record":{"fields"' in b"".join(typed)
@@ -139,17 +139,17 @@ def test_active_contracts(box: Sandbox, updates: Any) -> None:
     assert answer["record_time"] == "2026-11-08T00:00:00Z"
     keys = [key_of(ref) for ref in answer["object_refs"]]
     assert keys[0] == "2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/ACS_compact_json_0.zstd"
-    found = [json.loads(line) for ref in answer["object_refs"] for line in lines_of(client.get(ref["url"]).content)]
-    made: dict[str, Any] = {}
+    results = [json.loads(line) for ref in answer["object_refs"] for line in lines_of(client.get(ref["url"]).content)]
+    creators: dict[str, Any] = {}
     for update in updates:
         if update["record_time"] < "2026-11-08T00:00:00":
             nodes = nodes_of(update)
-            made |= {node["contract_id"]: update["update_id"] for node in nodes if "created_at" in node}
+            creators |= {node["contract_id"]: update["update_id"] for node in nodes if "created_at" in node}
             for node in nodes:
                 if node.get("consuming"):
-                    made.pop(node["contract_id"], None)
-    assert {entry["contract_id"]: entry["created_in_update_id"] for entry in found} == made
-    assert set(found[0]) == {
+                    creators.pop(node["contract_id"], None)
+    assert {entry["contract_id"]: entry["created_in_update_id"] for entry in results} == creators
+    assert set(results[0]) == {
         "contract_id", "template_id", "package_name", "create_arguments", "created_at", "signatories", "observers",
         "created_in_update_id",
     }  # fmt: skip
@@ -182,10 +182,12 @@ def test_a_folder_is_made_from_its_own_slices() -> None:
 def test_a_day_of_two_migrations_has_both_in_order() -> None:
     box = Sandbox(1, 2_000, 2)
     (day,) = [folder for folder in box.bulk.folders() if folder.begin < box.world.timeline.switch < folder.end]
-    found = [json.loads(line) for key in sorted(box.bulk.keys(day), key=number_of) for line in lines_of(box.bulk.get(key) or b"")]
-    places = [(update.get("migration_id") or update["event"]["migration_id"], update["record_time"]) for update in found]
-    assert places == sorted(places)
-    switch = [place for place in places if "2026-11-07T21:00:00" <= place[1] < "2026-11-07T21:20:00"]
+    results = [
+        json.loads(line) for key in sorted(box.bulk.keys(day), key=number_of) for line in lines_of(box.bulk.get(key) or b"")
+    ]
+    positions = [(update.get("migration_id") or update["event"]["migration_id"], update["record_time"]) for update in results]
+    assert positions == sorted(positions)
+    switch = [position for position in positions if "2026-11-07T21:00:00" <= position[1] < "2026-11-07T21:20:00"]
     assert {migration_id for migration_id, _ in switch} == {3, 4}
 
 
@@ -195,23 +197,23 @@ def test_snapshots_do_not_depend_on_the_order_of_asking() -> None:
         keys = [f"{bulk.snapshots()[n].name}/ACS_compact_json_0.zstd" for n in order]
         return {key: bulk.get(key) for key in keys}
 
-    found = snapshots([0, 1, 2])
-    assert snapshots([2, 0, 1]) == found
-    assert len(set(found.values()) - {None}) == 3
+    results = snapshots([0, 1, 2])
+    assert snapshots([2, 0, 1]) == results
+    assert len(set(results.values()) - {None}) == 3
 
 
 def test_a_snapshot_builds_on_the_one_before() -> None:
     box = Sandbox(1, 700, 3)
     earlier, later = box.bulk.snapshots()[-2:]
-    box.bulk.keys(earlier, "ACS")
+    box.bulk.keys(earlier)
     before = box.world.generated
-    box.bulk.keys(later, "ACS")
+    box.bulk.keys(later)
     assert box.world.generated - before <= 24
 
 
 def test_digests_outlive_their_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledgerframes.sandbox.bulk.BYTES_KEPT", 1)
-    monkeypatch.setattr("ledgerframes.sandbox.world.BYTES_KEPT", 1)
+    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_BYTES", 1)
     box = Sandbox(1, 700, 3)
     keys = [key for folder in box.bulk.folders() for key in box.bulk.keys(folder)]
     digests = [box.bulk.digest(key) for key in keys]
@@ -226,7 +228,7 @@ def test_digests_outlive_their_objects(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_lines_of_objects_are_promised() -> None:
     """Stores keep what objects held: see the promise of the world."""
     bulk = Sandbox(7, 300, 1).bulk
-    folders = [("updates", bulk.folders()[0]), ("ACS", bulk.snapshots()[0])]
-    keys = [key for kind, folder in folders for key in bulk.keys(folder, kind)]
+    folders = [bulk.folders()[0], bulk.snapshots()[0]]
+    keys = [key for folder in folders for key in bulk.keys(folder)]
     text = b"".join(key.encode() + b"\n".join(lines_of(bulk.get(key) or b"")) for key in keys)
-    assert hashlib.sha256(text).hexdigest()[:16] == PROMISED
+    assert hashlib.sha256(text).hexdigest()[:16] == LINES_DIGEST

@@ -66,10 +66,10 @@ def test_the_rest_of_an_object(client: httpx.Client, ref: dict[str, str], whole:
     assert answer.headers["etag"] == whole.headers["etag"]
 
 
-@pytest.mark.parametrize("asked", ["bytes={}-", "bytes=99999999999-", "bytes=0-1,5-6", "bytes=x-", "lines=0-", "5"])
-def test_ranges_that_cannot_be(client: httpx.Client, ref: dict[str, str], whole: httpx.Response, asked: str) -> None:
+@pytest.mark.parametrize("range_header", ["bytes={}-", "bytes=99999999999-", "bytes=0-1,5-6", "bytes=x-", "lines=0-", "5"])
+def test_ranges_that_cannot_be(client: httpx.Client, ref: dict[str, str], whole: httpx.Response, range_header: str) -> None:
     length = len(whole.content)
-    answer = client.get(ref["url"], headers={"Range": asked.format(length)})
+    answer = client.get(ref["url"], headers={"Range": range_header.format(length)})
     assert answer.status_code == 416
     assert answer.headers["content-range"] == f"bytes */{length}"
     assert list(answer.json()) == ["error"]
@@ -196,10 +196,10 @@ def test_a_damaged_object_stays_damaged(client: httpx.Client, fault: str) -> Non
     bad = faulty(**{fault: 0.5})
     good = {key_of(ref): client.get(ref["url"]).content for ref in refs(client)}
     first = {key_of(ref): bad.get(ref["url"]).content for ref in refs(bad)}
-    again = {key_of(ref): bad.get(ref["url"]).content for ref in reversed(refs(bad))}
-    assert first == again
-    damaged = [key for key in good if first[key] != good[key]]
-    assert 0 < len(damaged) < len(good)
+    repeated = {key_of(ref): bad.get(ref["url"]).content for ref in reversed(refs(bad))}
+    assert first == repeated
+    changed_keys = [key for key in good if first[key] != good[key]]
+    assert 0 < len(changed_keys) < len(good)
     sums = bad.post("/v0/history/bulk/checksums", json={"object_keys": list(good)}).json()["checksums"]
     right = [entry["value"] == digest(first[key]) for key, entry in zip(good, sums, strict=True)]
     assert all(right) == (fault in ("foreign_object", "bomb_object"))

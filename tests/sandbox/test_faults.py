@@ -124,7 +124,7 @@ def test_probes_are_spared() -> None:
     assert client.get("/version").json()["version"]
 
 
-def test_trying_again_gets_through_and_is_reproducible(good: httpx.Response) -> None:
+def test_a_retry_succeeds_and_is_reproducible(good: httpx.Response) -> None:
     def statuses() -> list[int]:
         client = faulty(too_many_requests=0.4, unavailable_html=0.2)
         return [client.post("/v0/events", json=PAGE).status_code for _ in range(30)]
@@ -139,7 +139,7 @@ def test_trying_again_gets_through_and_is_reproducible(good: httpx.Response) -> 
 
 def test_another_seed_of_faults_strikes_elsewhere() -> None:
     strikes = [
-        [Faults(too_many_requests=0.5, seed=seed).strike("too_many_requests", number) for number in range(50)] for seed in (0, 1)
+        [Faults(too_many_requests=0.5, seed=seed).strikes("too_many_requests", number) for number in range(50)] for seed in (0, 1)
     ]
     assert strikes[0] != strikes[1]
 
@@ -166,7 +166,7 @@ def ledger_page(**faults: Any) -> Any:
     return client.post(PAGE_OF_UPDATES, json={"updateFormat": update_format(), "endOffsetInclusive": 45_000}).json()
 
 
-def test_distortions_of_ledger_updates() -> None:
+def test_response_faults_of_ledger_updates() -> None:
     plain = ledger_page()
     assert without_extensions(ledger_page(unknown_members=1)) == plain
     assert ledger_page(unknown_members=1) != plain
@@ -179,7 +179,7 @@ def test_distortions_of_ledger_updates() -> None:
     assert {"update": 5} in ledger_page(not_an_event=1)["updates"]
 
 
-def test_distortions_leave_other_bodies_alone() -> None:
+def test_response_faults_leave_other_bodies_alone() -> None:
     everything = Faults(not_an_event=1, unknown_members=1, string_integers=1, old_service=1)
     client = ledger_of(Sandbox(1, EVENTS, DAYS, faults=everything))
     package = client.get("/v2/packages").json()["packageIds"][0]

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from ledgerframes.sandbox import Faults, Sandbox
-from ledgerframes.sandbox.participant import formats, paging
-from ledgerframes.sandbox.wallet.offers import OfferRequest
+from ledgerframes.sandbox.ledger_api.updates import PageRequest
+from ledgerframes.sandbox.participant import filters
+from ledgerframes.sandbox.wallet import OfferRequest
 
 from .conftest import DAYS, EVENTS, PAGE, client_of, events_of, ledger_of, update_format, wallet_of
 from .fields import check, content, fields_of, names_of, operations_of
@@ -26,7 +27,7 @@ def members(structure: type[msgspec.Struct]) -> set[str]:
 
 def test_page_request(ledger: httpx.Client) -> None:
     fields = fields_of("GetUpdatesPageRequest")
-    assert members(paging.PageRequest) == {field.name for field in fields}
+    assert members(PageRequest) == {field.name for field in fields}
     full: Json = {
         "updateFormat": update_format(), "beginOffsetExclusive": 0, "endOffsetInclusive": 500, "maxPageSize": 5,
         "descendingOrder": False, "pageToken": "",
@@ -49,13 +50,13 @@ def test_page_response(ledger: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("name", "structure"),
     [
-        ("UpdateFormat", formats.UpdateFormat),
-        ("TransactionFormat", formats.TransactionFormat),
-        ("EventFormat", formats.EventFormat),
-        ("Filters", formats.Filters),
-        ("CumulativeFilter", formats.CumulativeFilter),
-        ("TopologyFormat", formats.TopologyFormat),
-        ("ParticipantAuthorizationTopologyFormat", formats.AuthorizationFormat),
+        ("UpdateFormat", filters.UpdateFormat),
+        ("TransactionFormat", filters.TransactionFormat),
+        ("EventFormat", filters.EventFormat),
+        ("Filters", filters.Filters),
+        ("CumulativeFilter", filters.CumulativeFilter),
+        ("TopologyFormat", filters.TopologyFormat),
+        ("ParticipantAuthorizationTopologyFormat", filters.AuthorizationFormat),
     ],
 )
 def test_formats(name: str, structure: type[msgspec.Struct]) -> None:
@@ -63,7 +64,7 @@ def test_formats(name: str, structure: type[msgspec.Struct]) -> None:
 
 
 def test_shapes() -> None:
-    assert set(content("fields")["enums"]["TransactionShape"]) == set(formats.Shape.__args__)
+    assert set(content("fields")["enums"]["TransactionShape"]) == set(filters.Shape.__args__)
 
 
 def test_transactions(effects: Any, deltas: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ledgerframes.sandbox import Sandbox
 
-from .conftest import DAYS, EVENTS, PAGE, client_of, ledger_of, place_of, update_format, updates_of
+from .conftest import DAYS, EVENTS, PAGE, client_of, cursor_of, ledger_of, update_format, updates_of
 
 
 def test_a_tail_sees_every_update_once(effects: Any) -> None:
@@ -21,12 +21,12 @@ def test_a_tail_sees_every_update_once(effects: Any) -> None:
     client = ledger_of(box.at(box.start - timedelta(hours=1)))
     assert client.get("/v2/state/ledger-end").json() == {"offset": 0}
     body: dict[str, Any] = {"updateFormat": update_format(), "maxPageSize": 200}
-    found, steps, highest = [], 0, 0
+    results, steps, highest = [], 0, 0
     while True:
         page = client.post(PAGE, json=body).raise_for_status().json()
         assert page["lowestPageOffsetExclusive"] == highest
         highest = page["highestPageOffsetInclusive"]
-        found += updates_of([page])
+        results += updates_of([page])
         body["pageToken"] = page["nextPageToken"]
         assert body["pageToken"]
         if page["updates"]:
@@ -36,27 +36,27 @@ def test_a_tail_sees_every_update_once(effects: Any) -> None:
         box.clock.set(min(end, box.now + timedelta(hours=1, minutes=7)))
         steps += 1
     assert steps > 30
-    assert found == effects
+    assert results == effects
 
 
 def test_the_history_grows_without_gaps(items: Any) -> None:
     box = Sandbox(1, EVENTS, DAYS)
     end = box.now
     client = client_of(box.at(box.start))
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     body: dict[str, Any] = {"page_size": 1000}
     while True:
         page = client.post("/v0/events", json=body).json()["events"]
-        found += page
-        if found:
-            body["after"] = place_of(found[-1])
+        results += page
+        if results:
+            body["after"] = cursor_of(results[-1])
         if not page and box.now >= end + timedelta(minutes=2):
             break
         if not page:
             box.clock.advance(timedelta(hours=5, minutes=3))
-    assert [place_of(item) for item in found] == [place_of(item) for item in items]
+    assert [cursor_of(item) for item in results] == [cursor_of(item) for item in items]
     plain = [{**item, "app_activity_records": None} for item in items]
-    assert [{**item, "app_activity_records": None} for item in found] == plain
+    assert [{**item, "app_activity_records": None} for item in results] == plain
 
 
 def test_new_rounds_have_no_activity_yet(items: Any) -> None:
@@ -106,8 +106,8 @@ def test_guests_come_and_go() -> None:
     box = Sandbox(1, EVENTS, DAYS)
     seen = set()
     for hours in range(1, 50, 4):
-        listed = ledger_of(box.at(box.start + timedelta(hours=hours))).get("/v2/parties").json()["partyDetails"]
-        seen.add(json.dumps(sorted(entry["party"] for entry in listed if "-guest-" in entry["party"])))
+        parties = ledger_of(box.at(box.start + timedelta(hours=hours))).get("/v2/parties").json()["partyDetails"]
+        seen.add(json.dumps(sorted(entry["party"] for entry in parties if "-guest-" in entry["party"])))
     assert len(seen) >= 3
 
 

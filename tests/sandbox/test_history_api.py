@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ledgerframes.sandbox import Sandbox
 
-from .conftest import client_of, place_of, read_all
+from .conftest import client_of, cursor_of, read_all
 
 UNKNOWN = "1220" + "ab" * 32
 
@@ -41,10 +41,10 @@ def test_updates_are_listed_without_waiting_for_verdicts(client: httpx.Client, b
 @given(st.integers(1, 300), st.integers(0, 2900))
 @settings(max_examples=15, deadline=None)
 def test_pages_of_any_size_continue_where_the_cursor_stands(box: Sandbox, items: Any, size: int, position: int) -> None:
-    body = {"page_size": size, "after": place_of(items[position])}
+    body = {"page_size": size, "after": cursor_of(items[position])}
     page = client_of(box).post("/v0/events", json=body).json()["events"]
-    listed = [item for item in items if text_of(item) < wire_time(box, 90)]
-    assert page == listed[position + 1 : position + 1 + size]
+    visible = [item for item in items if text_of(item) < wire_time(box, 90)]
+    assert page == visible[position + 1 : position + 1 + size]
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_pages_of_any_size_continue_where_the_cursor_stands(box: Sandbox, items:
 )
 def test_cursors_reach_over_migrations(client: httpx.Client, items: Any, after: Any, first: Any) -> None:
     page = client.post("/v0/events", json={"page_size": 2, "after": after}).json()["events"]
-    places = [place_of(item)["after_migration_id"] for item in items]
-    start = first if isinstance(first, int) else places.index(4)
+    migrations = [cursor_of(item)["after_migration_id"] for item in items]
+    start = first if isinstance(first, int) else migrations.index(4)
     assert page == items[start : start + 2]
 
 
@@ -92,13 +92,13 @@ def test_updates_are_found_by_id_unless_nobody_may_see_them(client: httpx.Client
 
 def test_the_first_version_marks_event_ids(client: httpx.Client, updates: Any) -> None:
     update = updates[700]
-    found = client.get(f"/v0/updates/{update['update_id']}").json()
-    assert found["root_event_ids"] == [f"#{root}" for root in update["root_event_ids"]]
-    assert isinstance(found["offset"], str)
+    response = client.get(f"/v0/updates/{update['update_id']}").json()
+    assert response["root_event_ids"] == [f"#{root}" for root in update["root_event_ids"]]
+    assert isinstance(response["offset"], str)
     for key, node in update["events_by_id"].items():
-        assert found["events_by_id"][f"#{key}"]["event_id"] == f"#{key}"
+        assert response["events_by_id"][f"#{key}"]["event_id"] == f"#{key}"
         children = [f"#{child}" for child in node.get("child_event_ids", [])]
-        assert found["events_by_id"][f"#{key}"].get("child_event_ids", []) == children
+        assert response["events_by_id"][f"#{key}"].get("child_event_ids", []) == children
 
 
 def test_look_ups_near_the_end_answer_in_part(client: httpx.Client, box: Sandbox) -> None:

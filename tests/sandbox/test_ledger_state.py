@@ -19,13 +19,13 @@ ACS = "/v2/state/active-contracts-page"
 
 def active(client: httpx.Client, size: int = 10_000, **request: Any) -> list[dict[str, Any]]:
     body = {"eventFormat": ANYBODY, "maxPageSize": size, **request}
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     while True:
         page = client.post(ACS, json=body).raise_for_status().json()
-        found += page["activeContracts"]
+        results += page["activeContracts"]
         body["pageToken"] = page["nextPageToken"]
         if not body["pageToken"]:
-            return found
+            return results
 
 
 def created_of(entry: dict[str, Any]) -> dict[str, Any]:
@@ -60,9 +60,9 @@ def replayed(deltas: Any, through: int) -> dict[str, str]:
 def test_active_contracts_are_what_the_updates_leave(ledger: httpx.Client, box: Sandbox, deltas: Any, share: float) -> None:
     offset = int(box.ledger.end() * share)
     entries = active(ledger, activeAtOffset=offset)
-    found = {created_of(entry)["contractId"]: next(iter(entry["contractEntry"])) for entry in entries}
-    assert len(found) == len(entries)
-    assert found == replayed(deltas, offset)
+    results = {created_of(entry)["contractId"]: next(iter(entry["contractEntry"])) for entry in entries}
+    assert len(results) == len(entries)
+    assert results == replayed(deltas, offset)
 
 
 def test_active_contracts_look_like_their_creates(ledger: httpx.Client, deltas: Any) -> None:
@@ -111,10 +111,10 @@ def test_the_events_of_a_contract(ledger: httpx.Client, deltas: Any) -> None:
     creates = [e for _, v in deltas for k, e in events_of(v) if k == "CreatedEvent"]
     endings = set()
     for created in creates[:: len(creates) // 20]:
-        found = ledger.post(path, json={"contractId": created["contractId"], "eventFormat": ANYBODY}).json()
-        assert found["created"]["createdEvent"] == created
+        results = ledger.post(path, json={"contractId": created["contractId"], "eventFormat": ANYBODY}).json()
+        assert results["created"]["createdEvent"] == created
         archived = archives.get(created["contractId"])
-        assert (found["archived"] and found["archived"]["archivedEvent"]) == archived
+        assert (results["archived"] and results["archived"]["archivedEvent"]) == archived
         endings.add(archived is None)
         payload = ledger.post("/v2/contracts/contract-by-id", json={"contractId": created["contractId"]}).json()
         assert payload["createdEvent"]["createArgument"] == created["createArgument"]
@@ -136,12 +136,12 @@ def test_nothing_of_contracts_that_were_pruned(deltas: Any) -> None:
 def test_lists_of_updates(ledger: httpx.Client, effects: Any, box: Sandbox) -> None:
     first, last = effects[300][1]["offset"], effects[400][1]["offset"]
     body = {"beginExclusive": first, "endInclusive": last, "updateFormat": update_format()}
-    shown = ledger.post("/v2/updates", json=body).json()
-    kinds = Counter(next(iter(item["update"])) for item in shown)
+    list_items = ledger.post("/v2/updates", json=body).json()
+    kinds = Counter(next(iter(item["update"])) for item in list_items)
     assert kinds["OffsetCheckpoint"] == 3
-    values = [v["value"] for item in shown for k, v in item["update"].items() if k != "OffsetCheckpoint"]
+    values = [v["value"] for item in list_items for k, v in item["update"].items() if k != "OffsetCheckpoint"]
     assert values == [value for _, value in effects[301:401]]
-    for item in shown:
+    for item in list_items:
         if "OffsetCheckpoint" in item["update"]:
             value = item["update"]["OffsetCheckpoint"]["value"]
             assert first < value["offset"] <= last
@@ -181,13 +181,13 @@ def test_deprecated_lists(ledger: httpx.Client, effects: Any, deltas: Any) -> No
 def test_one_update(ledger: httpx.Client, effects: Any, deltas: Any, box: Sandbox) -> None:
     for kind, value in (*effects[::150], effects[0]):
         for path, key in (("id", {"updateId": value["updateId"]}), ("offset", {"offset": value["offset"]})):
-            found = ledger.post(f"/v2/updates/update-by-{path}", json={**key, "updateFormat": update_format()})
-            assert found.json() == {"update": {kind: {"value": value}}}
+            results = ledger.post(f"/v2/updates/update-by-{path}", json={**key, "updateFormat": update_format()})
+            assert results.json() == {"update": {kind: {"value": value}}}
     value = next(value for kind, value in deltas[200:] if kind == "Transaction")
-    asked = update_format(DELTA)["includeTransactions"]
+    transaction_format = update_format(DELTA)["includeTransactions"]
     for path, key in (("id", {"updateId": value["updateId"]}), ("offset", {"offset": value["offset"]})):
-        found = ledger.post(f"/v2/updates/transaction-by-{path}", json={**key, "transactionFormat": asked})
-        assert found.json() == {"transaction": value}
+        results = ledger.post(f"/v2/updates/transaction-by-{path}", json={**key, "transactionFormat": transaction_format})
+        assert results.json() == {"transaction": value}
         tree = ledger.get(f"/v2/updates/transaction-tree-by-{path}/{next(iter(key.values()))}",
                           params={"parties": box.user_parties})  # fmt: skip
         assert tree.json()["transaction"]["updateId"] == value["updateId"]
@@ -206,18 +206,18 @@ def test_one_update(ledger: httpx.Client, effects: Any, deltas: Any, box: Sandbo
 
 def test_completions(ledger: httpx.Client, box: Sandbox, effects: Any, items: Any) -> None:
     paid = {value["updateId"]: value.get("paidTrafficCost") for _, value in effects}
-    path, found, begin = "/v2/commands/command-completions", [], 0
+    path, results, begin = "/v2/commands/command-completions", [], 0
     while True:
         page = ledger.post(path, json={"beginExclusive": begin}, params={"limit": 200}).json()
         values = [v["value"] for i in page for k, v in i["completionResponse"].items() if k == "Completion"]
         if not values:
             break
-        found += values
+        results += values
         begin = values[-1]["offset"]
     own = [i for i in items if i["verdict"] and i["verdict"]["submitting_participant_uid"] == box.participant]
-    assert len(found) == len(own)
+    assert len(results) == len(own)
     codes: Counter[int] = Counter()
-    for value, item in zip(found, own, strict=True):
+    for value, item in zip(results, own, strict=True):
         codes[value["status"]["code"]] += 1
         rejected = item["verdict"]["verdict_result"].endswith("REJECTED")
         assert (value["status"]["code"] != 0) == rejected
@@ -228,7 +228,7 @@ def test_completions(ledger: httpx.Client, box: Sandbox, effects: Any, items: An
             assert value["paidTrafficCost"] == (item["traffic_summary"] or {}).get("total_traffic_cost")
     assert {0, 4, 10} == set(codes)
     commands = {value["commandId"] for _, value in effects if value.get("commandId")}
-    assert len(commands & {value["commandId"] for value in found}) > 300
+    assert len(commands & {value["commandId"] for value in results}) > 300
     assert refusal(ledger.post(path, json={})) == (413, "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED", 2)
     old = ledger.post("/v2/commands/completions", json={"parties": box.user_parties}, params={"limit": 3})
     assert len(old.json()) == 3
@@ -241,14 +241,14 @@ def test_parties(ledger: httpx.Client, box: Sandbox) -> None:
     known = everything["partyDetails"]
     assert {entry["isLocal"] for entry in known} == {True, False}
     assert {entry["party"] for entry in known if entry["isLocal"]} >= set(box.user_parties)
-    found: list[Any] = []
+    results: list[Any] = []
     token = ""
     while True:
         page = ledger.get("/v2/parties", params={"pageSize": 50, "pageToken": token}).json()
-        found, token = found + page["partyDetails"], page["nextPageToken"]
+        results, token = results + page["partyDetails"], page["nextPageToken"]
         if not token:
             break
-    assert found == known
+    assert results == known
     name = box.user_parties[3]
     assert ledger.get(f"/v2/parties/{name}").json()["partyDetails"] == [e for e in known if e["party"] == name]
     assert ledger.get("/v2/parties/nobody::1220ab").json() == {"partyDetails": []}
@@ -274,11 +274,11 @@ def test_vetting(ledger: httpx.Client, box: Sandbox) -> None:
     assert everything["nextPageToken"] == ""
     assert everything == ledger.get("/v2/package-vetting").json()
     assert len(everything["vettedPackages"]) > 2
-    found, token = [], None
+    results, token = [], None
     while token != "":
         page = ledger.post("/v2/package-vetting/list", json={"pageSize": 2, "pageToken": token}).json()
-        found, token = found + page["vettedPackages"], page["nextPageToken"]
-    assert found == everything["vettedPackages"]
+        results, token = results + page["vettedPackages"], page["nextPageToken"]
+    assert results == everything["vettedPackages"]
     mine = {
         "topologyStateFilter": {"participantIds": [box.participant]},
         "packageMetadataFilter": {"packageNamePrefixes": ["meadow-"]},

@@ -25,8 +25,8 @@ def transactions(updates: Any) -> list[dict[str, Any]]:
 
 
 def only(client: httpx.Client, filters: Any, shape: str = DELTA, **members: Any) -> list[dict[str, Any]]:
-    asked = {"includeTransactions": {"transactionShape": shape, "eventFormat": {**filters, **members}}}
-    return transactions(updates_of(read_pages(client, 2000, updateFormat=asked)))
+    request_format = {"includeTransactions": {"transactionShape": shape, "eventFormat": {**filters, **members}}}
+    return transactions(updates_of(read_pages(client, 2000, updateFormat=request_format)))
 
 
 def test_all_kinds_are_there(effects: Any, deltas: Any) -> None:
@@ -59,21 +59,21 @@ def test_updates_are_those_of_the_history(effects: Any, by_id: Any) -> None:
 
 
 def test_every_update_of_the_parties_is_there(effects: Any, items: Any, box: Sandbox) -> None:
-    parties, shown = set(box.user_parties), {value["updateId"] for _, value in effects}
+    parties, visible = set(box.user_parties), {value["updateId"] for _, value in effects}
     missing = 0
     for item in items:
         update = item["update"]
         if update and "events_by_id" in update:
             nodes = update["events_by_id"].values()
             seen = {p for n in nodes for p in [*n.get("signatories", []), *n.get("observers", []), *n.get("acting_parties", [])]}
-            assert (update["update_id"] in shown) >= bool(seen & parties)
-            missing += update["update_id"] not in shown
+            assert (update["update_id"] in visible) >= bool(seen & parties)
+            missing += update["update_id"] not in visible
     assert missing > 500
 
 
 def test_paid_costs_are_the_historys(effects: Any, by_id: Any, box: Sandbox) -> None:
-    planted = {found.update_id: found for found in box.planted_traffic_mismatches()}
-    counted: Counter[str] = Counter()
+    planted = {results.update_id: results for results in box.planted_traffic_mismatches()}
+    counts: Counter[str] = Counter()
     for kind, value in effects:
         if kind == "TopologyTransaction":
             assert "paidTrafficCost" not in value
@@ -83,18 +83,18 @@ def test_paid_costs_are_the_historys(effects: Any, by_id: Any, box: Sandbox) -> 
         traffic = item["traffic_summary"] if own else None
         paid = value["paidTrafficCost"]
         if value["updateId"] in planted:
-            found = planted[value["updateId"]]
-            assert (paid, traffic["total_traffic_cost"]) == (found.paid_traffic_cost, found.total_traffic_cost)
-            assert found.offset == value["offset"]
+            results = planted[value["updateId"]]
+            assert (paid, traffic["total_traffic_cost"]) == (results.paid_traffic_cost, results.total_traffic_cost)
+            assert results.offset == value["offset"]
             assert paid != traffic["total_traffic_cost"]
-            counted["planted"] += 1
+            counts["planted"] += 1
         else:
             assert paid == (traffic and traffic["total_traffic_cost"])
-        counted["known" if paid else "unknown"] += 1
+        counts["known" if paid else "unknown"] += 1
         if item["verdict"]:
             assert bool(value["commandId"]) == bool(own)
-    assert counted["planted"] == len(planted) > 0
-    assert min(counted["known"], counted["unknown"]) > 100
+    assert counts["planted"] == len(planted) > 0
+    assert min(counts["known"], counts["unknown"]) > 100
 
 
 def test_trees_are_bounded_by_node_ids(effects: Any, updates: Any) -> None:
@@ -130,14 +130,14 @@ def test_witnesses_are_of_the_participant(effects: Any, deltas: Any, box: Sandbo
 
 
 def test_deltas_leave_out_what_comes_and_goes(effects: Any, deltas: Any) -> None:
-    shown = {(v["offset"], e["nodeId"]) for v in transactions(deltas) for _, e in events_of(v)}
+    visible = {(v["offset"], e["nodeId"]) for v in transactions(deltas) for _, e in events_of(v)}
     marked = {
         (value["offset"], event["nodeId"])
         for value in transactions(effects)
         for _, event in events_of(value)
         if event["acsDelta"]
     }
-    assert shown <= marked
+    assert visible <= marked
     for value in transactions(deltas):
         cids = [event["contractId"] for _, event in events_of(value)]
         assert len(cids) == len(set(cids))
@@ -205,9 +205,9 @@ def test_topology(effects: Any, box: Sandbox) -> None:
 
 
 def test_topology_of_some_parties(ledger: httpx.Client, box: Sandbox) -> None:
-    wanted = box.user_parties[1]
-    asked = {"includeTopologyEvents": {"includeParticipantAuthorizationEvents": {"parties": [wanted]}}}
-    ((_, value),) = updates_of(read_pages(ledger, updateFormat=asked))
+    target = box.user_parties[1]
+    request_format = {"includeTopologyEvents": {"includeParticipantAuthorizationEvents": {"parties": [target]}}}
+    ((_, value),) = updates_of(read_pages(ledger, updateFormat=request_format))
     assert len(value["events"]) == 1
 
 
@@ -224,26 +224,26 @@ def test_a_party_sees_its_own(ledger: httpx.Client, box: Sandbox, deltas: Any) -
 
 @pytest.mark.parametrize("shape", [DELTA, EFFECTS])
 def test_template_filters(ledger: httpx.Client, box: Sandbox, shape: str) -> None:
-    template = box.world.scenery().templates.coin
+    template = box.world.constants().templates.coin
     _, module = template.identifier.split(":", 1)
     answers = []
     for name in (f"#{template.package_name}:{module}", template.identifier):
-        chosen = {"identifierFilter": {"TemplateFilter": {"value": {"templateId": name}}}}
-        answers.append(only(ledger, {"filtersForAnyParty": {"cumulative": [chosen]}}, shape))
+        selection = {"identifierFilter": {"TemplateFilter": {"value": {"templateId": name}}}}
+        answers.append(only(ledger, {"filtersForAnyParty": {"cumulative": [selection]}}, shape))
     assert answers[0] == answers[1]
     assert {event["templateId"] for value in answers[0] for _, event in events_of(value)} == {template.identifier}
 
 
 def test_interface_views_and_blobs(ledger: httpx.Client, box: Sandbox) -> None:
-    wanted = {
+    target = {
         "interfaceId": "#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding",
         "includeInterfaceView": True,
         "includeCreatedEventBlob": True,
     }
-    chosen = {"identifierFilter": {"InterfaceFilter": {"value": wanted}}}
-    found = only(ledger, {"filtersForAnyParty": {"cumulative": [chosen]}})
+    selection = {"identifierFilter": {"InterfaceFilter": {"value": target}}}
+    results = only(ledger, {"filtersForAnyParty": {"cumulative": [selection]}})
     codes: Counter[int] = Counter()
-    for value in found:
+    for value in results:
         for kind, event in events_of(value):
             if kind == "ArchivedEvent":
                 assert len(event["implementedInterfaces"]) == 1
@@ -259,9 +259,9 @@ def test_interface_views_and_blobs(ledger: httpx.Client, box: Sandbox) -> None:
 
 def test_wildcards_widen(ledger: httpx.Client, deltas: Any) -> None:
     anything = {"identifierFilter": {"WildcardFilter": {"value": {"includeCreatedEventBlob": True}}}}
-    found = only(ledger, {"filtersForAnyParty": {"cumulative": [anything]}})
-    assert [value["updateId"] for value in found] == [value["updateId"] for value in transactions(deltas)]
-    assert all(e["createdEventBlob"] for v in found for k, e in events_of(v) if k == "CreatedEvent")
+    results = only(ledger, {"filtersForAnyParty": {"cumulative": [anything]}})
+    assert [value["updateId"] for value in results] == [value["updateId"] for value in transactions(deltas)]
+    assert all(e["createdEventBlob"] for v in results for k, e in events_of(v) if k == "CreatedEvent")
     assert not any(e["createdEventBlob"] for v in transactions(deltas) for k, e in events_of(v) if k == "CreatedEvent")
 
 
@@ -276,22 +276,22 @@ def test_wildcards_widen(ledger: httpx.Client, deltas: Any) -> None:
 )
 def test_unknown_templates(ledger: httpx.Client, name: str, status: int, code: str) -> None:
     for kind, key in (("TemplateFilter", "templateId"), ("InterfaceFilter", "interfaceId")):
-        chosen = {"identifierFilter": {kind: {"value": {key: name}}}}
-        asked = update_format(EFFECTS, {"filtersForAnyParty": {"cumulative": [chosen]}})
-        answer = ledger.post(PAGE, json={"updateFormat": asked})
+        selection = {"identifierFilter": {kind: {"value": {key: name}}}}
+        request_format = update_format(EFFECTS, {"filtersForAnyParty": {"cumulative": [selection]}})
+        answer = ledger.post(PAGE, json={"updateFormat": request_format})
         assert (answer.status_code, answer.json()["code"]) == (status, code)
 
 
 @pytest.mark.parametrize(
-    ("transactions_asked", "code"),
+    ("transaction_format", "code"),
     [
         ({"transactionShape": DELTA}, "MISSING_FIELD"),
         ({"transactionShape": DELTA, "eventFormat": {}}, "INVALID_ARGUMENT"),
         ({"eventFormat": {"filtersForAnyParty": {}}}, "INVALID_ARGUMENT"),
     ],
 )
-def test_incomplete_formats(ledger: httpx.Client, transactions_asked: Any, code: str) -> None:
-    answer = ledger.post(PAGE, json={"updateFormat": {"includeTransactions": transactions_asked}})
+def test_incomplete_formats(ledger: httpx.Client, transaction_format: Any, code: str) -> None:
+    answer = ledger.post(PAGE, json={"updateFormat": {"includeTransactions": transaction_format}})
     assert (answer.status_code, answer.json()["code"]) == (400, code)
 
 
@@ -303,8 +303,8 @@ def test_older_ledgers(version: str) -> None:
         answer = client.post(path, json={})
         assert (answer.status_code, answer.text) == (404, "The requested resource could not be found.")
     body = {"beginExclusive": 0, "updateFormat": update_format(EFFECTS)}
-    shown = client.post("/v2/updates", json=body, params={"limit": 100}).json()
-    values = [item["update"]["Transaction"]["value"] for item in shown if "Transaction" in item["update"]]
+    visible = client.post("/v2/updates", json=body, params={"limit": 100}).json()
+    values = [item["update"]["Transaction"]["value"] for item in visible if "Transaction" in item["update"]]
     created = next(event for value in values for kind, event in events_of(value) if kind == "CreatedEvent")
     newer = version.startswith("3.4")
     assert ("externalTransactionHash" in values[0]) == newer
@@ -322,14 +322,14 @@ def test_any_participant_can_be_shown(box: Sandbox, items: Any) -> None:
     votes = [item["update"]["update_id"] for item in items if "PriceVote" in json.dumps(item["update"])]
     assert votes
     assert seen.issuperset(votes)
-    with pytest.raises(ValueError, match="no participant"):
+    with pytest.raises(ValueError, match="Unknown participant"):
         Sandbox(participant="nobody")
 
 
 def test_the_networks_words(effects: Any) -> None:
     client = ledger_of(Sandbox(1, EVENTS, DAYS, vocabulary="canton"))
-    asked = update_format()
-    page = client.post(PAGE, json={"updateFormat": asked, "maxPageSize": 50, "beginOffsetExclusive": 400_000})
+    request_format = update_format()
+    page = client.post(PAGE, json={"updateFormat": request_format, "maxPageSize": 50, "beginOffsetExclusive": 400_000})
     assert "Splice.Amulet:Amulet" in page.text
     translated = page.text.replace("Amulet", "Coin").replace("amulet", "coin")
     expected = [value for _, value in effects if value["offset"] > 400_000][:50]

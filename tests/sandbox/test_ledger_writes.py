@@ -29,9 +29,9 @@ def test_submissions(fresh: Sandbox) -> None:
     client, body = ledger_of(fresh), commands(fresh)
     waited = client.post("/v2/commands/submit-and-wait", json=body).json()
     assert set(waited) == {"updateId", "completionOffset"}
-    made = client.post("/v2/commands/submit-and-wait-for-transaction", json={"commands": body}).json()["transaction"]
-    assert made["commandId"] == "c-1"
-    assert made["events"][0]["CreatedEvent"]["createArgument"] == {"a": "1"}
+    created = client.post("/v2/commands/submit-and-wait-for-transaction", json={"commands": body}).json()["transaction"]
+    assert created["commandId"] == "c-1"
+    assert created["events"][0]["CreatedEvent"]["createArgument"] == {"a": "1"}
     tree = client.post("/v2/commands/submit-and-wait-for-transaction-tree", json=body).json()["transactionTree"]
     assert set(tree["eventsById"]["0"]) == {"CreatedTreeEvent"}
     assert client.post("/v2/commands/async/submit", json=body).json() == {}
@@ -55,14 +55,14 @@ def test_submissions(fresh: Sandbox) -> None:
 
 def test_allocated_parties_are_listed(fresh: Sandbox) -> None:
     client = ledger_of(fresh)
-    made = client.post("/v2/parties", json={"partyIdHint": "zora"}).json()["partyDetails"]
-    assert made["party"].startswith("zora::1220")
-    assert client.get(f"/v2/parties/{made['party']}").json()["partyDetails"] == [made]
-    assert made in client.get("/v2/parties").json()["partyDetails"]
+    created = client.post("/v2/parties", json={"partyIdHint": "zora"}).json()["partyDetails"]
+    assert created["party"].startswith("zora::1220")
+    assert client.get(f"/v2/parties/{created['party']}").json()["partyDetails"] == [created]
+    assert created in client.get("/v2/parties").json()["partyDetails"]
     assert client.post("/v2/parties", json={"partyIdHint": "zora"}).status_code == 400
     assert client.post("/v2/parties", json={}).is_success
-    changed = {"partyDetails": {"party": made["party"], "localMetadata": {"annotations": {"desk": "4"}}}}
-    patched = client.patch(f"/v2/parties/{made['party']}", json=changed).json()["partyDetails"]
+    changed = {"partyDetails": {"party": created["party"], "localMetadata": {"annotations": {"desk": "4"}}}}
+    patched = client.patch(f"/v2/parties/{created['party']}", json=changed).json()["partyDetails"]
     assert patched["localMetadata"] == {"resourceVersion": "1", "annotations": {"desk": "4"}}
     assert client.patch("/v2/parties/nobody::1220ab", json={}).status_code == 400
     assert len(fresh.writes) == 3
@@ -70,8 +70,8 @@ def test_allocated_parties_are_listed(fresh: Sandbox) -> None:
 
 def test_external_parties(fresh: Sandbox) -> None:
     client = ledger_of(fresh)
-    asked = {"synchronizer": fresh.world.people.synchronizer, "partyHint": "ext", "publicKey": {"keyData": "AA=="}}
-    topology = client.post("/v2/parties/external/generate-topology", json=asked).json()
+    request_body = {"synchronizer": fresh.world.people.synchronizer, "partyHint": "ext", "publicKey": {"keyData": "AA=="}}
+    topology = client.post("/v2/parties/external/generate-topology", json=request_body).json()
     assert set(topology) == {"partyId", "publicKeyFingerprint", "topologyTransactions", "multiHash"}
     assert fresh.writes == []
     body = {"onboardingTransactions": [{"transaction": text} for text in topology["topologyTransactions"]]}

@@ -21,8 +21,8 @@ CONTRACT = {"template_id", "contract_id", "payload", "created_event_blob", "crea
 def votes(box: Sandbox) -> list[dict[str, Any]]:
     answer = client_of(box).get("/v0/coin-price/votes").raise_for_status().json()
     assert list(answer) == ["coin_price_votes"]
-    found: list[dict[str, Any]] = answer["coin_price_votes"]
-    return found
+    results: list[dict[str, Any]] = answer["coin_price_votes"]
+    return results
 
 
 def created(updates: Any, template: str) -> dict[str, dict[str, Any]]:
@@ -67,16 +67,16 @@ def test_before_there_are_rules() -> None:
 
 
 def test_votes_are_contracts_of_the_history(box: Sandbox, updates: Any) -> None:
-    found = votes(box)
-    assert all(set(vote) == CONTRACT for vote in found)
+    results = votes(box)
+    assert all(set(vote) == CONTRACT for vote in results)
     nodes = created(updates, "PriceVote")
-    *voted, newcomer = found
+    *voted, newcomer = results
     assert newcomer["payload"]["coinPrice"] is None
     for vote in voted:
         node = nodes[vote["contract_id"]]
         assert (vote["payload"], vote["created_at"]) == (node["create_arguments"], node["created_at"])
         assert Decimal(vote["payload"]["coinPrice"]) > 0
-    assert len({vote["payload"]["sv"] for vote in found}) == len(found) == len(box.world.people.svs) + 1
+    assert len({vote["payload"]["sv"] for vote in results}) == len(results) == len(box.world.people.svs) + 1
 
 
 def test_votes_change_as_time_goes_on() -> None:

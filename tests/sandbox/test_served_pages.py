@@ -38,8 +38,8 @@ def ask(client: httpx.Client, **request: Any) -> httpx.Response:
 
 
 def page(client: httpx.Client, **request: Any) -> dict[str, Any]:
-    found: dict[str, Any] = ask(client, **request).raise_for_status().json()
-    return found
+    results: dict[str, Any] = ask(client, **request).raise_for_status().json()
+    return results
 
 
 def test_offsets_rise_and_stay_below_the_end(box: Sandbox, effects: Any) -> None:
@@ -61,7 +61,7 @@ def test_any_size_order_and_split_shows_the_same(
     newer = read_pages(ledger, size, beginOffsetExclusive=middle, endOffsetInclusive=end, descendingOrder=descending)
     ranges = [updates_of(older), updates_of(newer)]
     if descending:
-        ranges = [found[::-1] for found in ranges]
+        ranges = [results[::-1] for results in ranges]
     assert ranges[0] + ranges[1] == effects
 
 
@@ -93,8 +93,8 @@ def test_a_tail_keeps_its_token(ledger: httpx.Client, box: Sandbox) -> None:
     first = page(ledger, beginOffsetExclusive=end)
     assert first["updates"] == []
     assert first["lowestPageOffsetExclusive"] == first["highestPageOffsetInclusive"] == end
-    again = page(ledger, beginOffsetExclusive=end, pageToken=first["nextPageToken"])
-    assert again["nextPageToken"]
+    repeated = page(ledger, beginOffsetExclusive=end, pageToken=first["nextPageToken"])
+    assert repeated["nextPageToken"]
     past = page(ledger, beginOffsetExclusive=end - 1, endOffsetInclusive=end)
     assert past["nextPageToken"] is None
 
@@ -222,10 +222,10 @@ def test_overload_is_a_409(box: Sandbox) -> None:
 
 
 def test_the_same_seed_gives_the_same_ledger(effects: Any) -> None:
-    again = ledger_of(Sandbox(1, EVENTS, DAYS))
+    repeated = ledger_of(Sandbox(1, EVENTS, DAYS))
     begin = effects[700][1]["offset"]
-    assert updates_of(read_pages(again, 2000, beginOffsetExclusive=begin)) == effects[701:]
-    assert updates_of(read_pages(again, 2000, endOffsetInclusive=begin)) == effects[:701]
+    assert updates_of(read_pages(repeated, 2000, beginOffsetExclusive=begin)) == effects[701:]
+    assert updates_of(read_pages(repeated, 2000, endOffsetInclusive=begin)) == effects[:701]
 
 
 def test_a_page_builds_only_what_it_shows() -> None:

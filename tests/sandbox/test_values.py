@@ -1,46 +1,33 @@
-"""Contract values in both encodings, against the rules of the side-by-side example."""
+"""Contract values in each encoding, against the rules of the side-by-side example."""
 
 from __future__ import annotations
 
 import json
-from datetime import date
 from typing import Any
 
 import pytest
 
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.sandbox.values import ENCODINGS, decimal_text
+from ledgerframes.sandbox.values import ENCODINGS, LEDGER, compile_payload, decimal_text
 
 from .conftest import client_of, nodes_of
 
-COMPACT, TYPED = ENCODINGS["compact_json"], ENCODINGS["protobuf_json"]
 TIME = 1_700_000_000_123_456
+PAYLOAD = """{dso: party, amount: {initialAmount: amount units, number: int '17'}, price: ?numeric '0.5', note: ?memo:text,
+unit: enum 'CoinUnit', choice: <Left text 'x'>, at: time, later: time at+1s, tags: [text * tags], none: [], all: [text 'b',
+text * tags], m: map{k: text 'v'}, g: pairs[int '1' => {x: int}], h: pairs[party who => @number * parties], ok: bool 'true',
+u: unit, part: text '100 %', last: ?memo:text, lock: none}"""
+NAMES = {"dso": "DSO::1220", "units": 10**11, "memo": None, "at": TIME, "tags": ["a"], "x": 2, "parties": []}
 
 
-def record(value: Any) -> Any:
-    """One record with a value of every type."""
-    return value.record(
-        {
-            "dso": value.party("DSO::1220"),
-            "amount": value.record({"initialAmount": value.amount(10**11), "number": value.integer(17)}),
-            "price": value.optional(value.numeric("0.5")),
-            "note": value.optional(None),
-            "unit": value.enum("CoinUnit"),
-            "choice": value.variant("Left", value.text("x")),
-            "at": value.time(TIME),
-            "day": value.date(date(2026, 1, 30)),
-            "tags": value.list([value.text("a")]),
-            "none": value.list([]),
-            "m": value.text_map({"k": value.text("v")}),
-            "g": value.pairs([(value.integer(1), value.record({"x": value.integer(2)}))]),
-            "ok": value.boolean(True),
-            "u": value.unit(),
-        }
-    )
+def render(encoding: str, payload: str = PAYLOAD, **names: Any) -> Any:
+    """Return a payload in an encoding, decoded."""
+    by_name = {**ENCODINGS, LEDGER.name: LEDGER}
+    return json.loads(compile_payload(payload, by_name[encoding], {"number": "{number: int}"})({**NAMES, **names}))
 
 
 def test_compact_values() -> None:
-    assert record(COMPACT) == {
+    assert render("compact_json") == {
         "dso": "DSO::1220",
         "amount": {"initialAmount": "10.0000000000", "number": "17"},
         "price": "0.5",
@@ -48,18 +35,23 @@ def test_compact_values() -> None:
         "unit": "CoinUnit",
         "choice": {"tag": "Left", "value": "x"},
         "at": "2023-11-14T22:13:20.123456Z",
-        "day": "2026-01-30",
+        "later": "2023-11-14T22:13:21.123456Z",
         "tags": ["a"],
         "none": [],
+        "all": ["b", "a"],
         "m": {"k": "v"},
         "g": [["1", {"x": "2"}]],
+        "h": [],
         "ok": True,
         "u": {},
+        "part": "100 %",
+        "last": None,
+        "lock": None,
     }
 
 
 def test_typed_values() -> None:
-    fields = [field["value"] for field in record(TYPED)["record"]["fields"]]
+    fields = [field["value"] for field in render("protobuf_json")["record"]["fields"]]
     assert fields == [
         {"party": "DSO::1220"},
         {"record": {"fields": [{"value": {"numeric": "10.0000000000"}}, {"value": {"int64": "17"}}]}},
@@ -68,13 +60,41 @@ def test_typed_values() -> None:
         {"enum": {"constructor": "CoinUnit"}},
         {"variant": {"constructor": "Left", "value": {"text": "x"}}},
         {"timestamp": str(TIME)},
-        {"date": 20483},
+        {"timestamp": str(TIME + 1_000_000)},
         {"list": {"elements": [{"text": "a"}]}},
         {"list": {}},
+        {"list": {"elements": [{"text": "b"}, {"text": "a"}]}},
         {"textMap": {"entries": [{"key": "k", "value": {"text": "v"}}]}},
         {"genMap": {"entries": [{"key": {"int64": "1"}, "value": {"record": {"fields": [{"value": {"int64": "2"}}]}}}]}},
+        {"genMap": {}},
         {"bool": True},
         {"unit": {}},
+        {"text": "100 %"},
+        {"optional": {}},
+        {"optional": {}},
+    ]
+
+
+def test_ledger_values_have_ten_decimals_and_no_trailing_nulls() -> None:
+    fields = render("ledger_json")
+    assert fields["price"] == "0.5000000000"
+    assert fields["note"] is None
+    assert list(fields)[-1] == "part"
+    assert list(render("ledger_json", memo="x"))[-1] == "last"
+    assert render("ledger_json", "{a: ?memo:text, b: ?memo:text, zero: amount '0', c: {d: ?memo:text}}") == {
+        "a": None,
+        "b": None,
+        "zero": "0.0000000000",
+        "c": {},
+    }
+    assert render("ledger_json", "[{a: ?memo:text, b: none} * rows]", rows=[{"memo": None}, {"memo": "x"}]) == [{}, {"a": "x"}]
+
+
+def test_repeated_items_see_their_own_names() -> None:
+    parties = [{"who": "a::1", "number": 1}, {"who": "b::1", "number": 2}]
+    assert render("compact_json", "pairs[party who => @number * parties]", parties=parties) == [
+        ["a::1", {"number": "1"}],
+        ["b::1", {"number": "2"}],
     ]
 
 

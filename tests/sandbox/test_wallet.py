@@ -38,18 +38,18 @@ def status(client: httpx.Client, tracking_id: str = "t-1") -> httpx.Response:
 def test_an_offer_goes_its_way() -> None:
     box = new_box()
     client = wallet_of(box)
-    made = client.post(OFFERS, json=offer(box)).json()
-    assert set(made) == {"offer_contract_id"}
-    found = status(client).json()
-    assert set(found) == {"status", "transaction_id", "contract_id"}
-    assert (found["status"], found["contract_id"]) == ("created", made["offer_contract_id"])
+    created = client.post(OFFERS, json=offer(box)).json()
+    assert set(created) == {"offer_contract_id"}
+    response = status(client).json()
+    assert set(response) == {"status", "transaction_id", "contract_id"}
+    assert (response["status"], response["contract_id"]) == ("created", created["offer_contract_id"])
     (contract,) = client.get(OFFERS).json()["offers"]
     assert set(contract) == {"template_id", "contract_id", "payload", "created_event_blob", "created_at"}
-    assert contract["contract_id"] == made["offer_contract_id"]
+    assert contract["contract_id"] == created["offer_contract_id"]
     assert contract["payload"]["amount"] == {"amount": "12.5", "unit": "CoinUnit"}
     assert list(contract["payload"]) == ["sender", "receiver", "dso", "amount", "description", "expiresAt", "trackingId"]
     before = Decimal(client.get("/v0/wallet/balance").json()["effective_unlocked_qty"])
-    accepted = client.post(f"{OFFERS}/{made['offer_contract_id']}/accept").json()["accepted_offer_contract_id"]
+    accepted = client.post(f"{OFFERS}/{created['offer_contract_id']}/accept").json()["accepted_offer_contract_id"]
     (contract,) = client.get("/v0/wallet/accepted-transfer-offers").json()["accepted_offers"]
     assert contract["contract_id"] == accepted
     assert "description" not in contract["payload"]
@@ -79,9 +79,9 @@ def test_rejected_and_withdrawn() -> None:
         contract_id = client.post(OFFERS, json=offer(box, tracking_id=step)).json()["offer_contract_id"]
         answer = client.post(f"{OFFERS}/{contract_id}/{step}")
         assert (answer.status_code, answer.content) == (200, b"")
-        found = status(client, step).json()
-        assert {"status": "failed", **failure}.items() <= found.items()
-        assert ("withdrawn_reason" in found) == (step == "withdraw")
+        response = status(client, step).json()
+        assert {"status": "failed", **failure}.items() <= response.items()
+        assert ("withdrawn_reason" in response) == (step == "withdraw")
         assert client.post(f"{OFFERS}/{contract_id}/{step}").status_code == 404
         assert client.post(OFFERS, json=offer(box, tracking_id=step)).status_code == 409
 
@@ -220,7 +220,7 @@ def test_each_offer_exists_once_whatever_goes_wrong() -> None:
 def test_contract_ids_look_like_contract_ids() -> None:
     box = new_box(vocabulary="canton")
     client = wallet_of(box)
-    made = client.post(OFFERS, json=offer(box)).json()["offer_contract_id"]
-    assert re.fullmatch("00[0-9a-f]+", made)
+    created = client.post(OFFERS, json=offer(box)).json()["offer_contract_id"]
+    assert re.fullmatch("00[0-9a-f]+", created)
     assert client.get(OFFERS).json()["offers"][0]["payload"]["amount"]["unit"] == "AmuletUnit"
     assert client.get("/v0/wallet/user-status").json()["party_id"] == box.user_parties[0]

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.sandbox.identifiers import UpdateIds
 from ledgerframes.sandbox.timeline import Timeline
-from ledgerframes.sandbox.words import words_of
+from ledgerframes.sandbox.vocabulary import vocabulary_of
 from ledgerframes.sandbox.world import world_of
 
-from .conftest import DAYS, EVENTS, client_of, place_of
+from .conftest import DAYS, EVENTS, client_of, cursor_of
 
 PROMISED = "681b65f00f14655c"  # of the world with seed 7, 300 events, one day
 
@@ -72,12 +72,12 @@ def test_slices_share_out_every_event(events: int, days: int) -> None:
 
 
 def test_a_world_too_small_says_what_to_do() -> None:
-    with pytest.raises(ValueError, match="ask for more events or fewer days"):
+    with pytest.raises(ValueError, match="Use more events or fewer days"):
         Sandbox(events=100, days=8)
 
 
 def test_record_times_rise_strictly_inside_a_migration(items: list[dict[str, Any]]) -> None:
-    places = [tuple(place_of(item).values()) for item in items]
+    places = [tuple(cursor_of(item).values()) for item in items]
     assert places == sorted(set(places))
     assert all(len(str(time)) == len("2026-11-07T00:00:00.000000Z") for _, time in places)
 
@@ -119,9 +119,9 @@ def test_a_huge_world_answers_from_its_middle_at_once() -> None:
 
 
 def test_a_process_has_one_world_of_the_same_figures() -> None:
-    words = words_of("neutral")
-    assert world_of(1, 700, 3, words) is world_of(1, 700, 3, words)
-    assert world_of(1, 700, 3, words) is not world_of(2, 700, 3, words)
+    vocabulary = vocabulary_of("neutral")
+    assert world_of(1, 700, 3, vocabulary) is world_of(1, 700, 3, vocabulary)
+    assert world_of(1, 700, 3, vocabulary) is not world_of(2, 700, 3, vocabulary)
 
 
 def test_a_small_world_is_made_once_and_a_large_one_is_not_kept() -> None:
@@ -138,10 +138,10 @@ def test_an_update_id_says_where_it_stands(seed: int, slice_number: int, index: 
     identifiers = UpdateIds(seed)
     update_id = identifiers.at(slice_number, index)
     assert len(update_id) == 68
-    assert identifiers.place(update_id) == (slice_number, index)
-    assert UpdateIds(seed + 1).place(update_id) is None
+    assert identifiers.position(update_id) == (slice_number, index)
+    assert UpdateIds(seed + 1).position(update_id) is None
 
 
 @given(st.text(max_size=70))
 def test_no_other_text_is_an_update_id(text: str) -> None:
-    assert UpdateIds(1).place(text) is None
+    assert UpdateIds(1).position(text) is None

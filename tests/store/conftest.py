@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from object_stores import Machine, ObjectStore, served
 
+from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.store import Store, remote
 
 
@@ -32,6 +33,6 @@ def machine(uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machin
         folder.mkdir()
         monkeypatch.setattr(remote, "scratch", lambda: folder)
         remote.local_copy.cache_clear()
-        return Store(uri, "net")
+        return Store(uri, "net", DATASETS)
 
     return new

@@ -10,9 +10,10 @@ import pyarrow as pa
 from equality import every_table
 
 from ledgerframes.datasets import Table
+from ledgerframes.datasets.registry import EVENTS, Dataset
+from ledgerframes.extents import Extent, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
-from ledgerframes.store import EVENTS, Dataset, Extent, MigrationWindow, Store
-from ledgerframes.store.extent import from_microseconds
+from ledgerframes.store import Store
 
 
 def column(kind: pa.DataType, name: str, times: list[int], start: int) -> pa.Array:

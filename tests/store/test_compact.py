@@ -13,25 +13,13 @@ from handmade import extents, frames, put, spans
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Dataset
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
+from ledgerframes.extents import Extent, IdSet, Migration, MigrationWindow, Observation, OffsetRange, from_microseconds
 from ledgerframes.frames import Frames
-from ledgerframes.store import (
-    EVENTS,
-    EVENTS_BY_ID,
-    LEDGER,
-    PRICE_VOTES,
-    Dataset,
-    Extent,
-    IdSet,
-    Migration,
-    MigrationWindow,
-    Observation,
-    OffsetRange,
-    Store,
-)
+from ledgerframes.store import Store
 from ledgerframes.store import compact as compaction
 from ledgerframes.store.compact import Compacted, compact
-from ledgerframes.store.extent import from_microseconds
 from ledgerframes.store.prune import prune
 from ledgerframes.store.segments import ROW_GROUP
 from ledgerframes.windows import Window
@@ -66,7 +54,7 @@ targets = st.sampled_from([1, 25_000, 128_000_000])
 def test_any_commits_and_compactions_read_like_the_commits_alone(kind: str, steps: list[Any]) -> None:
     dataset, extent = KINDS[kind]
     with tempfile.TemporaryDirectory() as folder:
-        merged, plain = Store(Path(folder, "merged"), "net"), Store(Path(folder, "plain"), "net")
+        merged, plain = Store(Path(folder, "merged"), "net", DATASETS), Store(Path(folder, "plain"), "net", DATASETS)
         for step in [*steps, 128_000_000]:
             if isinstance(step, int):
                 compact(merged, target_bytes=step)
@@ -98,7 +86,7 @@ def test_row_groups_are_full_and_nothing_is_lost_at_their_edges(lengths: list[in
     for length in lengths:
         store_edges.append(store_edges[-1] + length)
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(folder, "net")
+        store = Store(folder, "net", DATASETS)
         spans(store, *store_edges)
         before = frames(store)
         compact(store)
@@ -113,7 +101,7 @@ def test_row_groups_are_full_and_nothing_is_lost_at_their_edges(lengths: list[in
 
 
 def test_neighbours_become_one_and_say_so(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3, 5, 9)
     before = store.segments(EVENTS)
     size = sum(file.bytes for segment in before for file in segment.files.values())
@@ -130,7 +118,7 @@ def test_neighbours_become_one_and_say_so(tmp_path: Path) -> None:
 
 
 def test_what_does_not_belong_together_stays_apart(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3)
     spans(store, 3, 6, source="b")
     spans(store, 7, 9)  # 6 is missing
@@ -151,7 +139,7 @@ def test_what_does_not_belong_together_stays_apart(tmp_path: Path) -> None:
 
 
 def test_no_file_grows_past_the_target(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, *range(0, 1001, 100))
     size = max(file.bytes for file in store.segments(EVENTS)[0].files.values())
     compact(store, target_bytes=3 * size)
@@ -162,14 +150,14 @@ def test_no_file_grows_past_the_target(tmp_path: Path) -> None:
 
 
 def test_only_the_streams_named(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 1, 2)
     assert compact(store, datasets=["ledger"]) == []
     assert len(store.segments(EVENTS)) == 2
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3, 6)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     (planned,) = compact(store, dry_run=True)
@@ -179,22 +167,22 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_empty_store_has_nothing_to_merge_and_is_not_created(tmp_path: Path) -> None:
-    assert compact(Store(tmp_path / "store", "net")) == []
+    assert compact(Store(tmp_path / "store", "net", DATASETS)) == []
     assert not (tmp_path / "store").exists()
 
 
 @pytest.mark.parametrize("wrong", [{"datasets": ["event"]}, {"target_bytes": 0}])
 def test_what_makes_no_sense_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        compact(Store(tmp_path, "net"), **wrong)
+        compact(Store(tmp_path, "net", DATASETS), **wrong)
 
 
 def test_a_frozen_snapshot_is_not_changed(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 1, 2)
     store.freeze(tmp_path / "frozen.sqlite")
     with pytest.raises(UsageError, match="frozen"):
-        compact(Store(tmp_path, "net", tmp_path / "frozen.sqlite"))
+        compact(Store(tmp_path, "net", DATASETS, tmp_path / "frozen.sqlite"))
 
 
 # -- other processes, readers, damage -------------------------------------------------------------------------------
@@ -203,7 +191,7 @@ def test_a_frozen_snapshot_is_not_changed(tmp_path: Path) -> None:
 def test_what_another_process_has_changed_is_not_merged_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3, 6)
     expected = frames(store)
     files = set(tmp_path.rglob("*.parquet"))
@@ -211,7 +199,7 @@ def test_what_another_process_has_changed_is_not_merged_and_leaves_nothing(
 
     def overtaken(*arguments: Any) -> Any:
         monkeypatch.setattr(compaction, "_written", written)
-        compact(Store(tmp_path, "net"))
+        compact(Store(tmp_path, "net", DATASETS))
         files.update(tmp_path.rglob("*.parquet"))
         return written(*arguments)
 
@@ -224,13 +212,13 @@ def test_what_another_process_has_changed_is_not_merged_and_leaves_nothing(
 
 
 def test_what_another_process_has_merged_and_pruned_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3, 6)
     written = compaction._written
 
     def overtaken(*arguments: Any) -> Any:
         monkeypatch.setattr(compaction, "_written", written)
-        compact(Store(tmp_path, "net"))
+        compact(Store(tmp_path, "net", DATASETS))
         prune(store, grace=NO_GRACE)
         return written(*arguments)
 
@@ -240,7 +228,7 @@ def test_what_another_process_has_merged_and_pruned_is_no_damage(tmp_path: Path,
 
 
 def test_a_damaged_file_gets_no_digest_that_fits(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3, 6)
     damaged = next((tmp_path / "net" / "updates").iterdir())
     damaged.write_bytes(damaged.read_bytes().replace(b"id00000", b"id99999"))
@@ -253,7 +241,7 @@ def test_a_damaged_file_gets_no_digest_that_fits(tmp_path: Path) -> None:
 
 
 def test_readers_of_an_older_snapshot_go_on_until_files_are_pruned(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3, 6)
     older, expected = store.snapshot(EVENTS), frames(store)
     compact(store)

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
-from ledgerframes.store import BULK, BULK_BY_KEY, Dataset, ObjectSet, Store
+from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
+from ledgerframes.datasets.registry import BULK, BULK_BY_KEY, DATASETS, Dataset
+from ledgerframes.store import Store
 from ledgerframes.store.compact import compact
-from ledgerframes.store.extent import ANY_MIGRATION
 from ledgerframes.windows import Window
 
 
@@ -30,7 +31,7 @@ def put_object(store: Store, extent: ObjectSet, dataset: Dataset = BULK) -> None
 
 
 def test_objects_of_a_folder_become_one_and_are_still_known_by_key(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     objects = [bulk_object(number, 3 * number, 3 * number + 2) for number in range(12)]
     for extent in reversed(objects):
         put_object(store, extent)
@@ -45,7 +46,7 @@ def test_objects_of_a_folder_become_one_and_are_still_known_by_key(tmp_path: Pat
 
 
 def test_objects_that_are_no_neighbours_stay_apart(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     apart = [
         bulk_object(0, 0, 3),
         bulk_object(2, 3, 6),  # 1 was not read
@@ -68,7 +69,7 @@ def test_objects_that_are_no_neighbours_stay_apart(tmp_path: Path) -> None:
 
 def test_objects_that_were_named_stay_apart(tmp_path: Path) -> None:
     """They are asked for one by one: rows of updates do not say which object they came in."""
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     for number in range(3):
         put_object(store, bulk_object(number, 3 * number, 3 * number + 3), BULK_BY_KEY)
     before = store.segments(BULK_BY_KEY)
@@ -126,7 +127,7 @@ def test_contracts_stay_apart(tmp_path: Path) -> None:
 
 
 def test_the_state_is_the_same(two: tuple[lf.Network, lf.Network]) -> None:
-    states = [lf.active_contracts_at(lf.load_bulk(net, since="0001-01-01", until=WHOLE.until), "2026-11-08") for net in two]
+    states = [lf.contracts.active_at(lf.load_bulk(net, since="0001-01-01", until=WHOLE.until), "2026-11-08") for net in two]
     pd.testing.assert_frame_equal(states[1], states[0])
     snapshot = lf.load_bulk(two[0], kind="acs", at="2026-11-08").active_contracts
     assert states[1]["contract_id"].equals(snapshot["contract_id"])

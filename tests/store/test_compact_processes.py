@@ -15,8 +15,8 @@ from equality import assert_equal, every_table
 from processes import begun, ended
 
 import ledgerframes as lf
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.loaders import by_range
-from ledgerframes.store import EVENTS
 from ledgerframes.store.compact import compact
 
 WORLD = {"events": 1200, "days": 2}

@@ -19,10 +19,12 @@ from object_stores import CATALOG, KEYS, Machine, ObjectStore, commit, left_in, 
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.cli.store import describe
+from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.doctor import check_store
 from ledgerframes.errors import StoreError
+from ledgerframes.extents import Migration
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.store import EVENTS, Migration, Store
+from ledgerframes.store import Store
 from ledgerframes.store.catalog import SCHEMA_VERSION
 from ledgerframes.store.location import Location
 from ledgerframes.windows import Window
@@ -69,7 +71,7 @@ def test_a_snapshot_is_a_local_copy_over_the_bucket(uri: str, machine: Machine, 
     commit(store, 0, 5, 1, final=False)
     store.freeze(tmp_path / "frozen.sqlite")
     commit(machine(), 0, 9, 2)
-    assert seen(Store(uri, "net", tmp_path / "frozen.sqlite")) == dict.fromkeys(range(5), 1)
+    assert seen(Store(uri, "net", DATASETS, tmp_path / "frozen.sqlite")) == dict.fromkeys(range(5), 1)
     assert seen(store) == dict.fromkeys(range(9), 2)
     net = lf.connect(store=uri, snapshot=tmp_path / "frozen.sqlite", **WORLD)
     assert net.offline
@@ -242,7 +244,7 @@ def test_refused_keys_are_an_error_with_the_next_step(objects: ObjectStore, uri:
 
 def test_a_store_that_was_read_before_is_not_read_without_its_endpoint() -> None:
     with served() as brief:
-        store = Store(brief.uri("x"), "net")
+        store = Store(brief.uri("x"), "net", DATASETS)
         commit(store, 0, 5, 1)
     with pytest.raises(StoreError, match="does not answer"):
         store.segments(EVENTS)

@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledgerframes.store import IdSet, Migration, MigrationWindow, plan_missing
-from ledgerframes.store.extent import from_microseconds
+from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds, plan_missing
 from ledgerframes.windows import Window
 
 edges = st.integers(0, 30)

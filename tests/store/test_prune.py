@@ -9,22 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.events.schema import TRAFFIC
+from ledgerframes.datasets.registry import BULK, DATASETS, EVENTS, LEDGER, PRICE_VOTES
 from ledgerframes.errors import StoreError, UsageError
+from ledgerframes.extents import Migration, MigrationWindow, Observation, OffsetRange, from_microseconds
 from ledgerframes.frames import Frames
-from ledgerframes.store import (
-    BULK,
-    EVENTS,
-    LEDGER,
-    PRICE_VOTES,
-    Migration,
-    MigrationWindow,
-    ObjectSet,
-    Observation,
-    OffsetRange,
-    Store,
-)
-from ledgerframes.store.extent import ANY_MIGRATION, from_microseconds
+from ledgerframes.store import Store
 from ledgerframes.store.prune import prune
 from ledgerframes.windows import Window
 
@@ -55,7 +46,7 @@ def files(store: Store) -> int:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     put(store, 0, 2)
     put(store, 2, 4)
     put(store, 4, 6)
@@ -96,7 +87,7 @@ def test_without_a_catalog_nothing_is_deleted(store: Store, tmp_path: Path) -> N
 
 
 def test_an_empty_store_is_not_created(tmp_path: Path) -> None:
-    store = Store(tmp_path / "store", "net")
+    store = Store(tmp_path / "store", "net", DATASETS)
     assert prune(store, grace=NOW, before="2026-01-01").dropped == ()
     assert not (tmp_path / "store").exists()
 
@@ -155,7 +146,7 @@ def test_a_range_that_ends_at_the_time_goes_and_one_that_reaches_past_it_stays(s
 
 
 def test_snapshots_go_only_when_named_because_they_cannot_be_fetched_again(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     store.commit(PRICE_VOTES, Observation(5, 6), {}, final=True, source="test")
     store.commit(LEDGER, OffsetRange("view", 0, 5), {}, final=True, source="test")
     assert prune(store, before="1971-01-01").dropped == ()
@@ -164,7 +155,7 @@ def test_snapshots_go_only_when_named_because_they_cannot_be_fetched_again(tmp_p
 
 
 def test_a_folder_that_says_that_all_its_objects_are_known_stays_whole(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     for folder, start in (("first", 0), ("second", 10)):
         for number in range(2):
             begin = start + 5 * number
@@ -198,5 +189,5 @@ def test_a_frozen_snapshot_deletes_nothing(store: Store, tmp_path: Path) -> None
     store.freeze(tmp_path / "frozen.sqlite")
     put(store, 6, 8)
     with pytest.raises(UsageError, match="frozen"):
-        prune(Store(tmp_path, "net", tmp_path / "frozen.sqlite"), grace=NOW)
+        prune(Store(tmp_path, "net", DATASETS, tmp_path / "frozen.sqlite"), grace=NOW)
     assert files(store) == 4

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledgerframes.datasets.events.schema import TRAFFIC
+from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID
 from ledgerframes.errors import StoreError
+from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
-from ledgerframes.store import EVENTS, EVENTS_BY_ID, IdSet, Migration, MigrationWindow, Store
+from ledgerframes.store import Store
 from ledgerframes.store.catalog import SCHEMA_VERSION
-from ledgerframes.store.extent import from_microseconds
 from ledgerframes.windows import Window
 
 ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
@@ -60,7 +61,7 @@ def test_any_order_of_commits_gives_what_a_dictionary_would(commits: list[tuple[
     final: dict[int, int] = {}
     provisional: dict[int, int] = {}
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder), "net")
+        store = Store(Path(folder), "net", DATASETS)
         for cost, (start, length, is_final) in enumerate(commits):
             commit(store, start, start + length, cost, final=is_final)
             for time in range(start, start + length):
@@ -79,7 +80,7 @@ def test_any_order_of_commits_gives_what_a_dictionary_would(commits: list[tuple[
 
 
 def test_all_tables_of_a_commit_appear_at_once_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     commit(store, 0, 5, 1)
 
     def fail(*_: object) -> None:
@@ -92,7 +93,7 @@ def test_all_tables_of_a_commit_appear_at_once_or_not_at_all(tmp_path: Path, mon
 
 
 def test_a_snapshot_does_not_change_when_the_store_does(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     commit(store, 0, 5, 1, final=False)
     before = store.snapshot(EVENTS, ALWAYS)
     commit(store, 0, 5, 2)
@@ -101,20 +102,20 @@ def test_a_snapshot_does_not_change_when_the_store_does(tmp_path: Path) -> None:
 
 
 def test_a_frozen_catalog_reads_as_it_was(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     commit(store, 0, 5, 1, final=False)
     store.freeze(tmp_path / "frozen.sqlite")
     commit(store, 0, 9, 2)
-    assert every_row(Store(tmp_path, "net", tmp_path / "frozen.sqlite")) == dict.fromkeys(range(5), 1)
+    assert every_row(Store(tmp_path, "net", DATASETS, tmp_path / "frozen.sqlite")) == dict.fromkeys(range(5), 1)
 
 
 def test_freezing_an_empty_store_gives_an_empty_snapshot(tmp_path: Path) -> None:
-    Store(tmp_path, "net").freeze(tmp_path / "frozen.sqlite")
-    assert every_row(Store(tmp_path, "net", tmp_path / "frozen.sqlite")) == {}
+    Store(tmp_path, "net", DATASETS).freeze(tmp_path / "frozen.sqlite")
+    assert every_row(Store(tmp_path, "net", DATASETS, tmp_path / "frozen.sqlite")) == {}
 
 
 def test_many_threads_commit_the_same_ranges_without_doubling(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     threads = [threading.Thread(target=commit, args=(store, start, start + 6, 7)) for start in range(10)]
     for thread in threads:
         thread.start()
@@ -124,7 +125,7 @@ def test_many_threads_commit_the_same_ranges_without_doubling(tmp_path: Path) ->
 
 
 def test_ids_that_are_provisional_are_replaced_and_the_others_kept(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     store.commit(EVENTS_BY_ID, IdSet(frozenset({"id1", "id2"})), traffic([(1, 10), (2, 20)]), final=False, source="test")
     store.commit(EVENTS_BY_ID, IdSet(frozenset({"id2", "id3"})), traffic([(2, 21), (3, 30)]), final=True, source="test")
     asked = ["id3", "id1", "id2", "id9"]
@@ -135,14 +136,14 @@ def test_ids_that_are_provisional_are_replaced_and_the_others_kept(tmp_path: Pat
 
 
 def test_an_end_once_seen_is_not_forgotten(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     store.save_migrations([Migration(3, 10, 50)])
     store.save_migrations([Migration(3, 5)])
     assert store.migrations() == [Migration(3, 5, 50)]
 
 
 def test_files_of_another_shape_are_fetched_again(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     store.save_migrations([Migration(4, 0)])
     commit(store, 0, 5, 1)
     with sqlite3.connect(tmp_path / "net" / "catalog.sqlite") as connection:
@@ -154,7 +155,7 @@ def test_files_of_another_shape_are_fetched_again(tmp_path: Path) -> None:
 
 
 def test_a_newer_schema_is_refused_with_the_next_step(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     commit(store, 0, 5, 1)
     with sqlite3.connect(tmp_path / "net" / "catalog.sqlite") as connection:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
@@ -168,17 +169,17 @@ def test_a_file_that_is_no_catalog_is_refused(tmp_path: Path) -> None:
     (tmp_path / "net").mkdir()
     (tmp_path / "net" / "catalog.sqlite").write_bytes(b"something else" * 100)
     with pytest.raises(StoreError, match="not a catalog"):
-        Store(tmp_path, "net").migrations()
+        Store(tmp_path, "net", DATASETS).migrations()
 
 
 def test_an_unwritable_root_names_the_setting(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match="LEDGERFRAMES_STORE"):
-        commit(Store(tmp_path / "file", "net"), 0, 5, 1)
+        commit(Store(tmp_path / "file", "net", DATASETS), 0, 5, 1)
 
 
 def test_a_lost_file_is_named(tmp_path: Path) -> None:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     commit(store, 0, 5, 1)
     for path in (tmp_path / "net" / "traffic").iterdir():
         path.unlink()

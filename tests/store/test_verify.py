@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 from ledgerframes.datasets.events.schema import TRAFFIC
+from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import StoreError
-from ledgerframes.store import EVENTS, Location, MigrationWindow, Store
+from ledgerframes.extents import MigrationWindow, from_microseconds
+from ledgerframes.store import Location, Store
 from ledgerframes.store import verify as verification
-from ledgerframes.store.extent import from_microseconds
 from ledgerframes.store.prune import left_over
 from ledgerframes.store.verify import problem_of, verify
 
@@ -32,7 +33,7 @@ def commit(store: Store, start: int, stop: int) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    store = Store(tmp_path, "net")
+    store = Store(tmp_path, "net", DATASETS)
     commit(store, 0, 5)
     commit(store, 5, 9)
     return store
@@ -83,7 +84,7 @@ def test_what_was_written_is_what_was_promised(store: Store) -> None:
 
 
 def test_an_empty_store_is_well_and_is_not_created(tmp_path: Path) -> None:
-    assert verify(Store(tmp_path / "store", "net")) == []
+    assert verify(Store(tmp_path / "store", "net", DATASETS)) == []
     assert not (tmp_path / "store").exists()
 
 

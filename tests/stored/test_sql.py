@@ -17,10 +17,10 @@ import ledgerframes as lf
 from ledgerframes import export
 from ledgerframes.datasets import EVENT_TABLES, LEDGER_TABLES, TABLES
 from ledgerframes.datasets.events.schema import TRAFFIC
+from ledgerframes.datasets.registry import EVENTS, EVENTS_BY_ID, STORED_TABLES
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.store import EVENTS, EVENTS_BY_ID, IdSet, MigrationWindow, Store, StoreSnapshot
-from ledgerframes.store.extent import from_microseconds
-from ledgerframes.store.table_source import KEPT
+from ledgerframes.extents import IdSet, MigrationWindow, from_microseconds
+from ledgerframes.store import Store, StoreSnapshot
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -384,8 +384,8 @@ def test_a_range_that_makes_no_sense(net: lf.Network) -> None:
 
 
 def test_tables_are_listed(net: lf.Network) -> None:
-    assert set(lf.sql(net, "show tables")["name"]) == set(KEPT)
-    assert set(lf.sql(net, "show all tables")["name"]) == set(KEPT)
+    assert set(lf.sql(net, "show tables")["name"]) == set(STORED_TABLES)
+    assert set(lf.sql(net, "show all tables")["name"]) == set(STORED_TABLES)
     assert {"traffic", "ledger_events", "active_contracts"} <= set(lf.sql(net, "show all tables")["name"])
     assert "total_traffic_cost" in lf.sql(net, "describe traffic")["column_name"].tolist()
 

@@ -12,9 +12,9 @@ import pytest
 import ledgerframes as lf
 from ledgerframes import export
 from ledgerframes.datasets import EVENT_TABLES
+from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.store import EVENTS, MigrationWindow
-from ledgerframes.store.extent import from_microseconds
+from ledgerframes.extents import MigrationWindow, from_microseconds
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -48,7 +48,7 @@ def test_a_range_is_refused_where_nothing_is_known_of_the_history(tmp_path: Path
 def test_an_empty_store_is_not_an_empty_table(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "nothing")
     for asked in ({}, DAY):
-        with pytest.raises(CoverageError, match="holds nothing of table traffic"):
+        with pytest.raises(CoverageError, match=r"Table traffic of .* is not in the store"):
             export.stored(net, "traffic", **asked)
         assert export.stored(net, "traffic", **asked, partial=True).traffic.empty
     assert not (tmp_path / "nothing").exists(), "reading creates nothing"
@@ -80,7 +80,7 @@ def test_a_stream_can_be_named_and_another_that_has_all_of_a_range_is(tmp_path: 
     with pytest.raises(CoverageError, match=r"lacks 2026-11-09T.*sync bulk`") as refused:
         export.stored(net, "bulk.updates", since="2026-11-08", until="2027-02-01")
     assert "All of it" not in str(refused.value)
-    with pytest.raises(CoverageError, match=r"nothing of table bulk_by_key\.updates"):
+    with pytest.raises(CoverageError, match=r"Table bulk_by_key\.updates of .* is not in the store"):
         export.stored(net, "bulk_by_key.updates")
 
 
@@ -96,11 +96,11 @@ def test_objects_that_were_named_do_not_cover_a_range(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "asked", "reason"),
     [
-        ("events.ledger_updates", {}, "It keeps: ledger.ledger_updates"),
-        ("nothing.traffic", {}, "keeps no nothing.traffic"),
-        ("bulk.trafic", {}, "keeps no table 'trafic'"),
-        ("trafic", {}, "keeps no table 'trafic'"),
-        ("completions", {}, "keeps no table 'completions'"),
+        ("events.ledger_updates", {}, "Choose from ledger.ledger_updates"),
+        ("nothing.traffic", {}, "Unknown table 'nothing.traffic'"),
+        ("bulk.trafic", {}, "Unknown table 'trafic'"),
+        ("trafic", {}, "Unknown table 'trafic'"),
+        ("completions", {}, "Unknown table 'completions'"),
         ("price_votes", DAY, "no record_time"),
         ("traffic", {"since": "2026-11-09", "until": "2026-11-08"}, "must lie before"),
         ("traffic", {"during": "tomorow"}, "not known"),

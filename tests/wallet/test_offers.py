@@ -20,8 +20,8 @@ from ledgerframes.errors import (
     OfferUnresolvedError,
     UsageError,
 )
+from ledgerframes.extents import microseconds
 from ledgerframes.settings import Limits
-from ledgerframes.store.extent import microseconds
 from ledgerframes.wallet import Journal, OffersWallet
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

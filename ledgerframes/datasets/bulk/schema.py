@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ledgerframes.datasets._arrays import json_text, split_template_ids, times
 from ledgerframes.datasets._schema import CHOICE, INTEGER, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets.bulk.wire import ActiveContract
 from ledgerframes.datasets.events import schema as history
+from ledgerframes.windows import Window
 
 ACS_LINE = "docs/facts.md#contracts-at-snapshot"
 OBJECT = "docs/facts.md#bulk-storage"
@@ -44,12 +46,23 @@ ACTIVE_CONTRACTS = Table(
     ),
 )
 
+
+def _overlaps_window(window: Window) -> pc.Expression:
+    """Return the objects with lines in a window; those without lines or with lines of two migrations count by their folder."""
+    since, until = pa.scalar(window.since, TIME), pa.scalar(window.until, TIME)
+    folder = pc.field("since").is_null() | ((pc.field("since") < until) & (pc.field("until") > since))
+    unclear = pc.field("first_record_time").is_null() | (pc.field("first_migration_id") != pc.field("last_migration_id"))
+    return folder & (unclear | ((pc.field("first_record_time") < until) & (pc.field("last_record_time") >= since)))
+
+
 BULK_OBJECTS = Table(
     name="bulk_objects",
     row_description="bulk object read",
     family="bulk_objects",
     key=("object_key",),
     sort=("since", "until", "kind", "object_index", "object_key"),
+    is_presorted=False,  # segments have them in the order of their lines
+    window_filter=_overlaps_window,
     columns=(
         Column(
             "object_key",

@@ -1,28 +1,40 @@
-"""Commands and completions: what is submitted here is answered and noted, but the seeded world stays as it is."""
+"""Endpoints of commands and completions.
+
+Submissions are recorded, but do not change the seeded world.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
-from flask import Blueprint, Response
 
-from ..canton import CantonError
+from ..builder import Event
+from ..endpoints import Json, endpoint
 from ..identifiers import PREFIX, contract_id
-from ..participant.paging import check_begin, check_end
-from ..participant.rendering import trace_context
-from ..participant.state import checkpoint
-from ..randomness import digest
+from ..ledger_errors import missing
+from ..participant.filters import DELTA, EventFormat, Filters, TransactionFormat, UpdateFormat
+from ..participant.projection import Node, Update, command_id_of, cost_of, decode_verdict
+from ..participant.rendering import UpdateRenderer, trace_context
+from ..randomness import digest, number
 from ..times import instant
 from ..users import check_rights
-from .service import LedgerService, answer, listed, missing
+from .service import LedgerEndpoints, limited
 
-Json = dict[str, Any]
+BASE_COST, COST_PER_COMMAND = 900, 40
+ANY_PARTY = EventFormat(filters_for_any_party=Filters())
+ANY_UPDATE = UpdateFormat(TransactionFormat(ANY_PARTY, DELTA), ANY_PARTY)
+FAILURES = (
+    (10, "LOCAL_VERDICT_LOCKED_CONTRACTS: a contract that the request uses is locked by another"),
+    (10, "LOCAL_VERDICT_INACTIVE_CONTRACTS: a contract that the request uses is archived already"),
+    (4, "MEDIATOR_SAYS_TX_TIMED_OUT: not enough confirmations arrived in time"),
+)
+USER = "ledger-api-user"
+DAY = {"DeduplicationDuration": {"value": {"seconds": 86_400, "nanos": 0}}}
 
 
 class JsCommands(msgspec.Struct, rename="camel"):
-    """Commands, as far as the sandbox looks at them."""
+    """Commands, with the members that the sandbox reads."""
 
     commands: list[Json] = []
     command_id: str = ""
@@ -30,200 +42,165 @@ class JsCommands(msgspec.Struct, rename="camel"):
     workflow_id: str = ""
 
 
-class Wrapped(msgspec.Struct, rename="camel"):
-    """Commands with a format, or a reassignment."""
+class TransactionRequest(msgspec.Struct, rename="camel"):
+    """Body of submit-and-wait-for-transaction."""
 
     commands: JsCommands | None = None
+
+
+class ReassignmentRequest(msgspec.Struct, rename="camel"):
+    """Body of the reassignments' operations."""
+
     reassignment_commands: Json | None = None
 
 
 class CompletionRequest(msgspec.Struct, rename="camel"):
-    """The body of the completions' operations."""
+    """Body of the completions' operations."""
 
     parties: list[str] = []
     begin_exclusive: int = 0
     user_id: str = ""
 
 
-def add_routes(api: Blueprint, service: LedgerService) -> None:
-    """Add the routes to the API."""
-    _add_submissions(api, service)
-    _add_reassignments(api, service)
-    _add_completions(api, service)
+class Commands(LedgerEndpoints):
+    """Endpoints of commands and completions."""
 
+    @endpoint("POST", "/v2/commands/submit-and-wait", JsCommands)
+    def _wait(self, request: JsCommands) -> Json:
+        update = self._submit(request)
+        return {"updateId": update.update_id, "completionOffset": update.offset}
 
-def _submitted(service: LedgerService, asked: JsCommands | None) -> tuple[JsCommands, str]:
-    """Check and note commands; return them with the id of the update they would make."""
-    user = service.user()
-    if asked is None or not asked.commands:
-        raise missing("commands")
-    if not asked.command_id:
-        raise missing("command_id")
-    if not asked.act_as:
-        raise missing("act_as")
-    check_rights(user, asked.act_as, False)
-    service.written(asked)
-    return asked, PREFIX + digest("submitted", len(service.writes), asked.command_id)
+    @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction", TransactionRequest)
+    def _wait_for_transaction(self, request: TransactionRequest) -> Json:
+        update = self._submit(request.commands or JsCommands())
+        return {"transaction": self._renderer().transaction(update)}
 
+    @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction-tree", JsCommands)
+    def _wait_for_tree(self, request: JsCommands) -> Json:
+        update = self._submit(request)
+        return {"transactionTree": self._renderer().tree(update)}
 
-def _add_submissions(api: Blueprint, service: LedgerService) -> None:
-    @api.post("/v2/commands/submit-and-wait")
-    def wait() -> Response:
-        _, update_id = _submitted(service, service.body(JsCommands))
-        return answer({"updateId": update_id, "completionOffset": service.ledger.end()})
+    @endpoint("POST", "/v2/commands/async/submit", JsCommands)
+    def _async_submit(self, request: JsCommands) -> Json:
+        self._submit(request)
+        return {}
 
-    @api.post("/v2/commands/submit-and-wait-for-transaction")
-    def transaction() -> Response:
-        asked, update_id = _submitted(service, service.body(Wrapped).commands)
-        return answer({"transaction": _transaction(service, asked, update_id)})
+    def _renderer(self) -> UpdateRenderer:
+        return UpdateRenderer(ANY_UPDATE, self.services.registry)
 
-    @api.post("/v2/commands/submit-and-wait-for-transaction-tree")
-    def tree() -> Response:
-        asked, update_id = _submitted(service, service.body(JsCommands))
-        shown = _transaction(service, asked, update_id)
-        events = [next(iter(event.items())) for event in shown.pop("events")]
-        shown["eventsById"] = {
-            str(position): {kind.replace("Event", "TreeEvent"): {"value": value}} for position, (kind, value) in enumerate(events)
-        }
-        for name in ("externalTransactionHash", "paidTrafficCost"):
-            shown.pop(name, None)
-        return answer({"transactionTree": shown})
+    def _submit(self, request: JsCommands) -> Update:
+        """Check and record commands, and return the update that they would make."""
+        for member in ("commands", "command_id", "act_as"):
+            if not getattr(request, member):
+                raise missing(member)
+        check_rights(self.user, request.act_as, False)
+        people, now = self.ledger.world.people, self.ledger.clock.now()
+        body = {"workflow_id": request.workflow_id, "effective_at": instant(now), "synchronizer_id": people.synchronizer}
+        update = self._recorded("transaction", request, request.command_id, body)
+        parties = update.submitters = frozenset(request.act_as)
+        update.paid = BASE_COST + COST_PER_COMMAND * len(request.commands)
+        for position, command in enumerate(request.commands):
+            node = _node_body(command, request.act_as, contract_id("submitted", update.update_id, position))
+            update.nodes.append(Node(position, position, node, parties, parties, node.get("consuming", False)))
+        return update
 
-    @api.post("/v2/commands/async/submit")
-    def submit() -> Response:
-        _submitted(service, service.body(JsCommands))
-        return answer({})
+    def _recorded(self, kind: str, request: msgspec.Struct | Json, command_id: str, body: Json) -> Update:
+        self.record("ledger", request)
+        update_id = PREFIX + digest("submitted", len(self.services.writes), command_id)
+        return Update(self.ledger.end(), update_id, self.ledger.clock.now(), kind, body, command=command_id)
 
+    @endpoint("POST", "/v2/commands/async/submit-reassignment", ReassignmentRequest)
+    def _submit_reassignment(self, request: ReassignmentRequest) -> Json:
+        self._reassign(request)
+        return {}
 
-def _transaction(service: LedgerService, asked: JsCommands, update_id: str) -> Json:
-    ledger = service.ledger
-    now = ledger.clock.now()
-    shown: Json = {
-        "updateId": update_id,
-        "commandId": asked.command_id,
-        "workflowId": asked.workflow_id,
-        "effectiveAt": instant(now),
-        "events": [_event(service, asked, update_id, position, now) for position in range(len(asked.commands))],
-        "offset": ledger.end(),
-        "synchronizerId": ledger.world.people.synchronizer,
-        "traceContext": trace_context(update_id),
-        "recordTime": instant(now),
-    }
-    if service.version.has(4):
-        shown["externalTransactionHash"] = None
-    if service.version.has(5):
-        shown["paidTrafficCost"] = 900 + 40 * len(asked.commands)
-    return shown
+    @endpoint("POST", "/v2/commands/submit-and-wait-for-reassignment", ReassignmentRequest)
+    def _wait_for_reassignment(self, request: ReassignmentRequest) -> Json:
+        return {"reassignment": self._renderer().reassignment(self._reassign(request))}
 
-
-def _event(service: LedgerService, asked: JsCommands, update_id: str, position: int, now: int) -> Json:
-    """Return what a command does: a create makes a created event, anything else an archived one."""
-    kind = next(iter(asked.commands[position]), "")
-    value: Json = asked.commands[position].get(kind, {})
-    template = str(value.get("templateId", ""))
-    common = {
-        "offset": service.ledger.end(),
-        "nodeId": position,
-        "contractId": value.get("contractId") or contract_id("submitted", update_id, position),
-        "templateId": template,
-        "witnessParties": asked.act_as,
-        "packageName": template.partition(":")[0].lstrip("#"),
-    }
-    if kind != "CreateCommand":
-        return {"ArchivedEvent": {**common, "implementedInterfaces": []}}
-    created = {
-        **common,
-        "contractKey": None,
-        "createArgument": value.get("createArguments", {}),
-        "createdEventBlob": "",
-        "interfaceViews": [],
-        "signatories": asked.act_as,
-        "observers": [],
-        "createdAt": instant(now),
-    }
-    if service.version.has(4):
-        created |= {"representativePackageId": template.partition(":")[0], "acsDelta": True}
-    if service.version.has(5):
-        created["contractKeyHash"] = ""
-    return {"CreatedEvent": created}
-
-
-def _add_reassignments(api: Blueprint, service: LedgerService) -> None:
-    def submitted() -> tuple[Json, str]:
-        service.user()
-        asked = service.body(Wrapped).reassignment_commands
-        if not asked:
+    def _reassign(self, request: ReassignmentRequest) -> Update:
+        """Record the commands of a reassignment, and return the unassignment that they would make."""
+        commands, people = request.reassignment_commands, self.ledger.world.people
+        if not commands:
             raise missing("reassignment_commands")
-        service.written(asked)
-        return asked, PREFIX + digest("submitted", len(service.writes), asked.get("commandId"))
+        body = {"workflow_id": commands.get("workflowId", "")}
+        update = self._recorded("reassignment", commands, commands.get("commandId", ""), body)
+        command: Json = next(iter((commands.get("commands") or [{}])[0].get("command", {}).values()), {})
+        value = command.get("value", command)
+        update.body["event"] = {
+            "source_synchronizer": value.get("source", people.synchronizer),
+            "target_synchronizer": value.get("target", people.app_synchronizer),
+            "unassign_id": value.get("reassignmentId") or "00" + digest("reassigned", update.update_id, size=20),
+            "submitter": commands.get("submitter", ""),
+            "reassignment_counter": 1,
+        }
+        identifier = value.get("contractId") or contract_id("submitted", update.update_id)
+        update.submitters = parties = frozenset([commands.get("submitter") or self.user.party])
+        body = {"contract_id": identifier, "template_id": "", "package_name": ""}
+        update.nodes = [Node(0, 0, body, parties, parties)]
+        return update
 
-    @api.post("/v2/commands/async/submit-reassignment")
-    def submit_reassignment() -> Response:
-        submitted()
-        return answer({})
+    @endpoint("POST", "/v2/commands/completions", CompletionRequest)
+    def _user_completions(self, request: CompletionRequest) -> list[Json]:
+        if not request.parties:
+            raise missing("parties")
+        return self._completions(request)
 
-    @api.post("/v2/commands/submit-and-wait-for-reassignment")
-    def wait_for_reassignment() -> Response:
-        asked, update_id = submitted()
-        return answer({"reassignment": _reassignment(service, asked, update_id)})
+    @endpoint("POST", "/v2/commands/command-completions", CompletionRequest, since=5)
+    def _completions(self, request: CompletionRequest) -> list[Json]:
+        parties = frozenset(request.parties or self.user.reads)
+        check_rights(self.user, parties, False)
+        begin = self.check_begin(request.begin_exclusive, "Command completions request")
+        end = self.check_end(request.begin_exclusive, None)
+        return limited({"completionResponse": value} for value in self._with_checkpoint(begin, end, parties))
+
+    def _with_checkpoint(self, begin: int, end: int, parties: frozenset[str]) -> Iterator[Json]:
+        for offset, event in self.ledger.submissions(begin, end):
+            verdict = decode_verdict(event.verdict)
+            act_as = [party for party in verdict.submitting_parties if party in parties]
+            if verdict.submitting_participant_uid == self.ledger.participant and act_as:
+                rejected = verdict.verdict_result.endswith("REJECTED")
+                yield {"Completion": {"value": self._completion(offset, event, rejected, act_as)}}
+        yield self.checkpoint(end, self.ledger.clock.now())
+
+    def _completion(self, offset: int, event: Event, rejected: bool, act_as: list[str]) -> Json:
+        code, message = FAILURES[number("failure", event.update_id) % len(FAILURES)] if rejected else (0, "")
+        synchronizer = self.ledger.world.people.synchronizer
+        update = None if rejected else self.ledger.at(offset)
+        return {
+            "commandId": command_id_of(event.update_id),
+            "status": {"code": code, "message": message, "details": []},
+            "updateId": "" if rejected else event.update_id,
+            "userId": USER,
+            "actAs": act_as,
+            "submissionId": digest("submission", event.update_id, size=12),
+            "deduplicationPeriod": DAY,
+            "traceContext": trace_context(event.update_id),
+            "offset": offset,
+            "synchronizerTime": {"synchronizerId": synchronizer, "recordTime": instant(event.record_time)},
+            "paidTrafficCost": update.paid if update else cost_of(event),
+        }
 
 
-def _reassignment(service: LedgerService, asked: Json, update_id: str) -> Json:
-    ledger, people = service.ledger, service.ledger.world.people
-    command: Json = next(iter((asked.get("commands") or [{}])[0].get("command", {}).values()), {})
-    value = command.get("value", command)
-    event = {
-        "reassignmentId": value.get("reassignmentId") or "00" + digest("reassigned", update_id, size=20),
-        "contractId": value.get("contractId") or contract_id("submitted", update_id),
-        "templateId": "",
-        "source": value.get("source", people.synchronizer),
-        "target": value.get("target", people.app_synchronizer),
-        "submitter": asked.get("submitter", ""),
-        "reassignmentCounter": 1,
-        "assignmentExclusivity": None,
-        "witnessParties": [asked["submitter"]] if asked.get("submitter") else [],
-        "packageName": "",
-        "offset": ledger.end(),
-        "nodeId": 0,
+def _node_body(command: Json, act_as: list[str], new_id: str) -> Json:
+    """Return a create for a create command, and a consuming exercise for any other."""
+    kind = next(iter(command), "")
+    value: Json = command.get(kind, {})
+    template_id = str(value.get("templateId", ""))
+    common = {
+        "contract_id": value.get("contractId") or new_id,
+        "template_id": template_id,
+        "package_name": template_id.partition(":")[0].lstrip("#"),
     }
-    shown: Json = {
-        "updateId": update_id,
-        "commandId": asked.get("commandId", ""),
-        "workflowId": asked.get("workflowId", ""),
-        "offset": ledger.end(),
-        "events": [{"JsUnassignedEvent": {"value": event}}],
-        "traceContext": trace_context(update_id),
-        "recordTime": instant(ledger.clock.now()),
-        "synchronizerId": event["source"],
+    if kind == "CreateCommand":
+        arguments = value.get("createArguments", {})
+        return {**common, "create_arguments": arguments, "signatories": act_as, "observers": [], "created_at": ""}
+    return {
+        **common,
+        "interface_id": None,
+        "choice": value.get("choice", "Archive"),
+        "choice_argument": value.get("choiceArgument", {}),
+        "acting_parties": act_as,
+        "consuming": True,
+        "exercise_result": {},
     }
-    return shown | ({"paidTrafficCost": None} if service.version.has(5) else {})
-
-
-def _add_completions(api: Blueprint, service: LedgerService) -> None:
-    @api.post("/v2/commands/command-completions")
-    def newer() -> Response:
-        service.since(5)
-        return listed(_completions(service, service.body(CompletionRequest)))
-
-    @api.post("/v2/commands/completions")
-    def older() -> Response:
-        asked = service.body(CompletionRequest)
-        if not asked.parties:
-            raise CantonError("MISSING_FIELD", "The submitted request is missing a mandatory field: parties")
-        return listed(_completions(service, asked))
-
-
-def _completions(service: LedgerService, asked: CompletionRequest) -> Iterator[Json]:
-    user, ledger = service.user(), service.ledger
-    parties = frozenset(asked.parties or user.reads)
-    check_rights(user, parties, False)
-    check_begin(ledger, asked.begin_exclusive, "Command completions request")
-    end = check_end(ledger, asked.begin_exclusive, None)
-    after = asked.begin_exclusive or ledger.pruned_through
-    found = ({"completionResponse": shown} for shown in service.state.completions(after, parties))
-    return _with_checkpoint(service, found, end)
-
-
-def _with_checkpoint(service: LedgerService, found: Iterator[Json], end: int) -> Iterator[Json]:
-    yield from found
-    yield {"completionResponse": checkpoint(service.ledger, end, service.ledger.clock.now())}

@@ -1,176 +1,214 @@
-"""What every route of the ledger API needs: the ledger, who asks, and how bodies are read and written."""
+"""Checks, pages and tokens that all endpoints of the ledger API share."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from collections.abc import Iterable
-from itertools import count, islice
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple
 
+import flask
 import msgspec
-from flask import Response, request
 
-from ..canton import CantonError
-from ..decoders import decoder_of
-from ..faults import Faults
-from ..participant.contracts import Contracts
-from ..participant.formats import EventFormat, Filters, Selection, TransactionFormat, UpdateFormat
-from ..participant.ledger import ParticipantLedger
-from ..participant.paging import LARGEST_SIZE
-from ..participant.registry import Registry
-from ..participant.rendering import Renderer, Version
-from ..participant.state import StateView
-from ..requests import Refusal, json_response
-from ..users import User, Users, check_rights
-from ..writes import Write
+from ..endpoints import UNKNOWN_ROUTE, Api, Endpoint, HttpError, Json, Services
+from ..ledger_errors import LedgerApiError, missing
+from ..participant.filters import EventFormat, UpdateFormat
+from ..participant.rendering import EventRenderer, UpdateRenderer
+from ..times import SECOND, instant
+from ..users import User, check_rights
 
-T = TypeVar("T")
-LONGEST_LIST = 200
-UNKNOWN_ROUTE = "The requested resource could not be found."
+MAX_LIST = 200
+MAX_UPDATES_PAGE = 2000
+TOO_MANY = f"The number of matching elements is greater than the node limit of {MAX_LIST}"
 
 
-class LedgerService:
-    """The ledger API's parts.
+# Version that added a member of responses (docs/facts.md#versions).
+MEMBERS_SINCE = {
+    "externalTransactionHash": 4, "representativePackageId": 4, "acsDelta": 4,
+    "contractKeyHash": 5, "paidTrafficCost": 5, "packageFeature": 5,
+}  # fmt: skip
+
+
+class Version(NamedTuple):
+    """Version of the ledger."""
+
+    major: int
+    minor: int
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """Return the version of a text such as "3.5.14"."""
+        major, minor, *_ = text.split(".")
+        return cls(int(major), int(minor), text)
+
+    def has(self, minor: int) -> bool:
+        """Return whether the version is 3.<minor> or later."""
+        return (self.major, self.minor) >= (3, minor)
+
+    @property
+    def newer_members(self) -> frozenset[str]:
+        """Members of responses that the version does not have."""
+        return frozenset(name for name, minor in MEMBERS_SINCE.items() if not self.has(minor))
+
+
+class PageToken(msgspec.Struct, array_like=True):
+    """Position of the next page, bound to a request (docs/facts.md#page-token-binding)."""
+
+    checksum: str
+    position: tuple[int, ...]
+
+
+decode_token = msgspec.msgpack.Decoder(PageToken).decode
+
+
+class LedgerEndpoints(Api):
+    """A family of ledger endpoints."""
+
+    path_root: ClassVar[str] = "/v2/"
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        self.ledger, self.version = services.ledger, services.version
+        self._newer_members = services.version.newer_members
+
+    def admit(self, declared: Endpoint) -> None:
+        """Refuse an endpoint that the version does not have, and a caller without a valid token."""
+        if not self.version.has(declared.since):
+            raise HttpError(404, UNKNOWN_ROUTE, plain=True)
+        if not declared.public:
+            flask.g.user = self.services.users.authenticate(flask.request.headers.get("Authorization"))
+
+    def json_value(self, value: Any) -> Any:
+        """Return a handler's result without the members that the version does not have."""
+        return _without(value, self._newer_members) if self._newer_members else value
+
+    def malformed(self, error: msgspec.MsgspecError) -> HttpError:
+        """Return the refusal of a body that does not fit its model."""
+        return malformed_body(str(error))
+
+    @property
+    def user(self) -> User:
+        """User who sent the request."""
+        user: User = flask.g.user
+        return user
+
+    def update_renderer(self, request: UpdateFormat | None) -> UpdateRenderer:
+        """Return the renderer of an update format that the user may read."""
+        renderer = UpdateRenderer(request, self.services.registry)
+        check_rights(self.user, *renderer.parties())
+        return renderer
+
+    def event_renderer(self, request: EventFormat | None) -> EventRenderer:
+        """Return the renderer of an event format that the user may read."""
+        if request is None:
+            raise missing("event_format")
+        check_rights(self.user, request.filters_by_party, request.filters_for_any_party is not None)
+        return EventRenderer(request, self.services.registry)
+
+    def check_begin(self, begin: int, operation: str = "Updates request") -> int:
+        """Return the lower bound of a request, or refuse a negative or pruned one."""
+        pruned = self.ledger.pruned_through
+        if begin < 0:
+            raise LedgerApiError("NEGATIVE_OFFSET", f"Offset {begin} in begin_exclusive is a negative integer")
+        if 0 < begin < pruned:
+            cause = f"{operation}: offset {begin} lies before {pruned}, through which the ledger is pruned"
+            raise LedgerApiError("PARTICIPANT_PRUNED_DATA_ACCESSED", cause, {"earliest_offset": str(pruned)})
+        return begin or pruned
+
+    def check_end(self, begin: int, end: int | None) -> int:
+        """Return the upper bound of a request, by default the ledger end, or refuse it."""
+        last = self.ledger.end()
+        if end is not None and end <= 0:
+            raise LedgerApiError("NON_POSITIVE_OFFSET", f"Offset {end} in end_inclusive is not a positive integer")
+        if end is not None and end > last:
+            raise LedgerApiError("OFFSET_AFTER_LEDGER_END", f"End offset ({end}) is after ledger end ({last})")
+        if begin > last:
+            raise LedgerApiError("OFFSET_AFTER_LEDGER_END", f"Begin offset ({begin}) is after ledger end ({last})")
+        if end is not None and end < begin:
+            raise LedgerApiError("INVALID_ARGUMENT", f"end offset {end} is before begin offset {begin}")
+        return last if end is None else end
+
+    def checkpoint(self, offset: int, time: int) -> Json:
+        """Return an offset checkpoint with the record time that each synchronizer has reached."""
+        people = self.ledger.world.people
+        times = [
+            {"synchronizerId": name, "recordTime": instant(time - time % SECOND + later)}
+            for name, later in ((people.synchronizer, 0), (people.app_synchronizer, SECOND // 4))
+        ]
+        return {"OffsetCheckpoint": {"value": {"offset": offset, "synchronizerTimes": times}}}
+
+
+def _without(value: Any, names: frozenset[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(each, names) for name, each in value.items() if name not in names}
+    return [_without(each, names) for each in value] if isinstance(value, list) else value
+
+
+def malformed_body(reason: str) -> HttpError:
+    """Return the refusal of a body that cannot be decoded."""
+    return HttpError(400, f"Invalid value for: body ({reason})", plain=True)
+
+
+def limited(items: Iterator[Json]) -> list[Json]:
+    """Return a list up to its limit, or refuse it (docs/facts.md#list-limit)."""
+    limit = flask.request.args.get("limit", type=int)
+    size = MAX_LIST if limit is None else min(limit, MAX_LIST)
+    values = list(islice(items, size + 1))
+    if len(values) > size and (limit is None or limit > MAX_LIST):
+        raise LedgerApiError("JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED", TOO_MANY)
+    return values[:size]
+
+
+def check_size(size: int | None, default: int, largest: int, smallest: int = 1) -> int:
+    """Return a page size, or refuse it. If 0 is allowed, it stands for the default."""
+    if size is not None and not smallest <= size <= largest:
+        raise LedgerApiError("INVALID_ARGUMENT", f"page size {size} is not between {smallest} and {largest}")
+    return size or default
+
+
+def page(
+    items: Iterable[Json], size: int, start: int, binding: Any, position: tuple[int, ...] = ()
+) -> tuple[list[Json], str | None]:
+    """Return the items of a page that starts at an index, and the token of the next page.
 
     Parameters
     ----------
-    ledger
-        The participant's ledger.
-    registry
-        The known templates.
-    users
-        Who may read what.
-    version
-        Version of the ledger, such as "3.5.14".
-    writes
-        Where accepted writes are noted.
-    largest_page
-        The largest page of updates.
-    faults
-        What shall go wrong.
+    items
+        All items.
+    size, start
+        Page size, and index of the first item.
+    binding
+        Members of the request that the token belongs to.
+    position
+        Numbers that the token carries after the index.
     """
-
-    def __init__(
-        self,
-        ledger: ParticipantLedger,
-        registry: Registry,
-        users: Users,
-        version: str,
-        writes: list[Write],
-        largest_page: int = LARGEST_SIZE,
-        faults: Faults | None = None,
-    ) -> None:
-        self.ledger, self.registry, self.users, self.writes = ledger, registry, users, writes
-        self.version = Version.of(version)
-        self.contracts = Contracts(ledger)
-        self.state = StateView(ledger, self.contracts, registry, self.version)
-        self.largest_page = largest_page
-        self.new_parties: dict[str, dict[str, Any]] = {}  # allocated through the API
-        self.new_packages: dict[str, bytes] = {}  # uploaded through the API
-        self.vetted: list[dict[str, Any]] = []  # changed through the API
-        self._faults = faults or Faults()
-        self._requests = count()
-
-    def strikes(self, fault: str) -> bool:
-        """Tell whether a fault strikes this request."""
-        return self._faults.strike(fault, next(self._requests))
-
-    def since(self, minor: int) -> None:
-        """Answer as for an unknown route when the ledger is older than 3.<minor>."""
-        if not self.version.has(minor):
-            raise Refusal(404, UNKNOWN_ROUTE, plain=True)
-
-    def user(self) -> User:
-        """Return who asks."""
-        return self.users.authenticated(request.headers.get("Authorization"))
-
-    def body(self, kind: type[T]) -> T:
-        """Return the request's body as a structure; what does not fit is refused in plain text."""
-        try:
-            decoder: msgspec.json.Decoder[T] = decoder_of(kind)  # type: ignore[arg-type]
-            return decoder.decode(request.get_data())
-        except msgspec.MsgspecError as error:
-            raise malformed(str(error)) from error
-
-    def selection(self, asked: UpdateFormat | None) -> tuple[Selection, Renderer]:
-        """Return what an update format selects and how it is written, for who asks."""
-        user = self.user()
-        selection = Selection(asked, self.registry)
-        check_rights(user, *selection.parties())
-        return selection, Renderer(selection, self.version)
-
-    def readable(self, asked: EventFormat) -> EventFormat:
-        """Return an event format when who asks may read its parties."""
-        anybody = asked.filters_for_any_party is not None
-        check_rights(self.user(), asked.filters_by_party, anybody)
-        return asked
-
-    def written(self, body: Any) -> None:
-        """Note an accepted write."""
-        self.writes.append(Write("ledger", f"{request.method} {request.path.partition('/v2/')[2]}", body))
+    window = list(islice(items, start, start + size + 1))
+    more = len(window) > size
+    return window[:size], write_token(binding, start + size, *position) if more else None
 
 
-class LegacyFilter(msgspec.Struct, rename="camel"):
-    """The filter of the deprecated list operations."""
-
-    filters_by_party: dict[str, Filters] = {}
-    filters_for_any_party: Filters | None = None
-
-    def format(self, verbose: bool) -> EventFormat:
-        """Return it as an event format."""
-        return EventFormat(self.filters_by_party, self.filters_for_any_party, verbose)
+def write_token(binding: Any, *position: int) -> str:
+    """Return the page token of a position, bound to members of the request."""
+    return base64.b64encode(msgspec.msgpack.encode(PageToken(_checksum(binding), position))).decode()
 
 
-def as_updates(events: EventFormat, shape: Any) -> UpdateFormat:
-    """Return an update format of nothing but transactions."""
-    return UpdateFormat(TransactionFormat(events, shape))
+def read_token(token: str | None, binding: Any, code: str = "INVALID_ARGUMENT") -> tuple[int, ...]:
+    """Return the position of a page token, or refuse a token of another request.
 
-
-def malformed(reason: str) -> Refusal:
-    """Return the refusal of a body that cannot be decoded."""
-    return Refusal(400, f"Invalid value for: body ({reason})", plain=True)
-
-
-def missing(field: str) -> CantonError:
-    """Return the refusal of a request without a field."""
-    return CantonError("MISSING_FIELD", f"The submitted request is missing a mandatory field: {field}")
-
-
-def answer(value: Any, status: int = 200) -> Response:
-    """Return an answer with a JSON body."""
-    return json_response(msgspec.json.encode(value), status)
-
-
-def listed(items: Iterable[Any]) -> Response:
-    """Return a list, cut at the query's limit, or the refusal of one that is too long."""
-    limit = request.args.get("limit", type=int)
-    most = LONGEST_LIST if limit is None else min(limit, LONGEST_LIST)
-    found = list(islice(items, most + 1))
-    if len(found) > most and (limit is None or limit > LONGEST_LIST):
-        raise CantonError(
-            "JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED",
-            f"The number of matching elements is greater than the node limit of {LONGEST_LIST}",
-        )
-    return answer(found[:most])
-
-
-def token_after(position: int, bound: Any) -> str:
-    """Return an opaque token for going on at a position of a request."""
-    return f"{position}.{_checksum(bound)}".encode().hex()
-
-
-def position_of(token: str | None, bound: Any, code: str = "INVALID_ARGUMENT") -> int:
-    """Return the position that a token stands for; refuse one of another request."""
+    The position is empty without token.
+    """
     if not token:
-        return 0
+        return ()
     try:
-        position, _, checksum = bytes.fromhex(token).decode().partition(".")
-        if checksum != _checksum(bound):
-            raise ValueError("it was given for another request")
-        return int(position)
-    except ValueError as error:
-        raise CantonError(code, f"the page token is not valid: {error}") from error
+        decoded = decode_token(base64.b64decode(token, validate=True))
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise LedgerApiError(code, "the token cannot be read") from error
+    if decoded.checksum != _checksum(binding):
+        raise LedgerApiError(code, "the token was given for another request or by another participant")
+    return decoded.position
 
 
-def _checksum(bound: Any) -> str:
-    return hashlib.sha256(msgspec.json.encode(bound, order="sorted")).hexdigest()[:16]
+def _checksum(binding: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(binding, order="sorted")).hexdigest()[:24]

@@ -1,37 +1,55 @@
-"""Updates: pages, lists, and one at a time."""
+"""Endpoints of pages, lists and single updates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
+import flask
 import msgspec
-from flask import Blueprint, Response, request
 
-from ..canton import CantonError
-from ..participant.formats import DELTA, EFFECTS, EventFormat, Filters, TransactionFormat, UpdateFormat
-from ..participant.paging import Pager, PageRequest, check_begin, check_end, mismatch
+from ..builder import encode
+from ..endpoints import Json, endpoint
+from ..ledger_errors import LedgerApiError, missing
+from ..participant.filters import DELTA, EFFECTS, EventFormat, Filters, Shape, TransactionFormat, UpdateFormat
 from ..participant.projection import Update
-from ..participant.rendering import Renderer
-from ..participant.state import checkpoint
-from .service import LedgerService, LegacyFilter, answer, as_updates, listed, missing
+from ..participant.rendering import UpdateRenderer
+from .service import LedgerEndpoints, check_size, limited, read_token, write_token
 
 CHECKPOINT_EVERY = 50  # updates in a list
+DEFAULT_SIZE = 100
+RESTORED = "the token was made by a participant that has been restored since"
+UNKNOWN_UPDATE = "there is no such update that the request may see"
+
+
+class PageRequest(msgspec.Struct, rename="camel"):
+    """Body of get-updates-page."""
+
+    update_format: UpdateFormat | None = None
+    begin_offset_exclusive: int | None = None
+    end_offset_inclusive: int | None = None
+    max_page_size: int | None = None
+    descending_order: bool | None = False
+    page_token: str | None = None
 
 
 class ListRequest(msgspec.Struct, rename="camel"):
-    """The body of the list operations."""
+    """Body of the list operations."""
 
     begin_exclusive: int = 0
     end_inclusive: int | None = None
     update_format: UpdateFormat | None = None
     descending_order: bool = False
-    filter: LegacyFilter | None = None
-    verbose: bool = False
+    filter: EventFormat | None = None  # deprecated
+
+    def legacy_format(self, shape: Shape) -> UpdateFormat:
+        """Return the deprecated filter as a format of transactions."""
+        if self.filter is None:
+            raise missing("filter")
+        return UpdateFormat.of_transactions(self.filter, shape)
 
 
-class Wanted(msgspec.Struct, rename="camel"):
-    """The body of the look-ups of one update."""
+class LookupRequest(msgspec.Struct, rename="camel"):
+    """Body of the requests for one update."""
 
     offset: int | None = None
     update_id: str = ""
@@ -39,156 +57,138 @@ class Wanted(msgspec.Struct, rename="camel"):
     transaction_format: TransactionFormat | None = None
 
 
-def add_routes(api: Blueprint, service: LedgerService) -> None:
-    """Add the routes to the API."""
-    _add_pages(api, service)
-    _add_lists(api, service)
-    _add_look_ups(api, service)
-    _add_trees(api, service)
+class Updates(LedgerEndpoints):
+    """Endpoints of updates.
 
+    See docs/facts.md#update-page-request and docs/facts.md#update-page-response.
+    """
 
-def _add_pages(api: Blueprint, service: LedgerService) -> None:
-    @api.post("/v2/updates/get-updates-page")
-    def page() -> Response:
-        service.since(5)
-        service.user()
-        asked = service.body(PageRequest)
-        _, renderer = service.selection(asked.update_format)
-        if asked.page_token and service.strikes("token_mismatch"):
-            raise mismatch("the token was made by a participant that has been restored since")
-        if asked.page_token and service.strikes("pruning_overtakes"):
-            service.ledger.prune(service.ledger.end())
-        return answer(Pager(service.ledger, asked, service.largest_page).page(renderer))
+    @endpoint("POST", "/v2/updates/get-updates-page", PageRequest, since=5)
+    def _page(self, request: PageRequest) -> Json:
+        renderer = self.update_renderer(request.update_format)
+        if request.page_token and self.strikes("token_mismatch"):
+            raise LedgerApiError("INVALID_UPDATES_PAGE_TOKEN", RESTORED)
+        if request.page_token and self.strikes("pruning_overtakes"):
+            self.ledger.prune(self.ledger.end())
+        largest = self.services.max_page_size
+        size = check_size(request.max_page_size, min(DEFAULT_SIZE, largest), largest)
+        binding = [
+            request.begin_offset_exclusive or 0, request.end_offset_inclusive, request.max_page_size, request.update_format,
+            bool(request.descending_order), self.ledger.participant,
+        ]  # fmt: skip
+        low, high = self._bounds(request, read_token(request.page_token, binding, "INVALID_UPDATES_PAGE_TOKEN"))
+        updates: list[msgspec.Raw] = []
+        next_offset = high if request.end_offset_inclusive is None and not request.descending_order else None
+        for update, value in renderer.updates(self.ledger.updates(low, high, bool(request.descending_order))):
+            if len(updates) < size:
+                # Encoded at once, because the garbage collector visits the dictionaries of a whole page many times.
+                updates.append(msgspec.Raw(encode(self.json_value({"update": value}))))
+                continue
+            if request.descending_order:
+                low = next_offset = update.offset
+            else:
+                high = next_offset = update.offset - 1
+            break
+        return {
+            "updates": updates,
+            "lowestPageOffsetExclusive": low,
+            "highestPageOffsetInclusive": high,
+            "nextPageToken": None if next_offset is None else write_token(binding, next_offset),
+        }
 
+    def _bounds(self, request: PageRequest, position: tuple[int, ...]) -> tuple[int, int]:
+        """Return the bounds of a page, which a token narrows."""
+        begin = request.begin_offset_exclusive or 0
+        if not position or (request.descending_order and begin):
+            self.check_begin(begin)
+        low, high = begin or self.ledger.pruned_through, self.check_end(begin, request.end_offset_inclusive)
+        if not position:
+            return low, high
+        # Pruning may have overtaken the chain, for which position 0 is no longer the start of the ledger.
+        if position[0] < self.ledger.pruned_through:
+            self.check_begin(max(position[0], 1))
+        # A descending chain does not include updates that are newer than its first page.
+        return (low, position[0]) if request.descending_order else (position[0], high)
 
-def _add_lists(api: Blueprint, service: LedgerService) -> None:
-    @api.post("/v2/updates")
-    def updates() -> Response:
-        asked = service.body(ListRequest)
-        # Deprecated members are still understood (before 3.5 they were the only ones).
-        asked_for = asked.update_format
-        if asked_for is None and asked.filter:
-            asked_for = as_updates(asked.filter.format(asked.verbose), DELTA)
-        _, renderer = service.selection(asked_for)
-        if asked.descending_order and asked.end_inclusive is None:
-            raise CantonError("DESCENDING_ORDER_MISSING_END", "a descending list needs an end offset")
-        return listed({"update": shown} for shown in _stream(service, asked, renderer))
+    @endpoint("POST", "/v2/updates", ListRequest)
+    def _list(self, request: ListRequest) -> list[Json]:
+        # Deprecated members are still understood; before 3.5 they were the only ones.
+        legacy = request.legacy_format(DELTA) if request.filter else None
+        renderer = self.update_renderer(request.update_format or legacy)
+        if request.descending_order and request.end_inclusive is None:
+            raise LedgerApiError("DESCENDING_ORDER_MISSING_END", "a descending list needs an end offset")
+        return limited({"update": value} for value in self._with_checkpoints(request, renderer))
 
-    @api.post("/v2/updates/flats")
-    def flats() -> Response:
-        asked = service.body(ListRequest)
+    @endpoint("POST", "/v2/updates/flats", ListRequest)
+    def _flats(self, request: ListRequest) -> list[Json]:
         # Before 3.4 this list showed ledger effects (docs/facts.md#versions).
-        _, renderer = service.selection(_legacy(asked, DELTA if service.version.has(4) else EFFECTS))
-        found = (renderer.transaction(update) for update in _range(service, asked) if update.kind == "transaction")
-        return listed({"update": {"Transaction": {"value": shown}}} for shown in found if shown)
+        renderer = self.update_renderer(request.legacy_format(DELTA if self.version.has(4) else EFFECTS))
+        return limited(self._rendered(request, "Transaction", renderer.transaction))
 
-    @api.post("/v2/updates/trees")
-    def trees() -> Response:
-        asked = service.body(ListRequest)
-        _, renderer = service.selection(_legacy(asked, EFFECTS))
-        found = (renderer.tree(update) for update in _range(service, asked))
-        return listed({"update": {"TransactionTree": {"value": shown}}} for shown in found if shown)
+    @endpoint("POST", "/v2/updates/trees", ListRequest)
+    def _trees(self, request: ListRequest) -> list[Json]:
+        renderer = self.update_renderer(request.legacy_format(EFFECTS))
+        return limited(self._rendered(request, "TransactionTree", renderer.tree))
 
+    def _rendered(self, request: ListRequest, kind: str, render: Callable[[Update], Json | None]) -> Iterator[Json]:
+        return ({"update": {kind: {"value": value}}} for update in self._range(request) if (value := render(update)))
 
-def _legacy(asked: ListRequest, shape: Any) -> UpdateFormat:
-    if asked.filter is None:
-        raise missing("filter")
-    return as_updates(asked.filter.format(asked.verbose), shape)
+    def _range(self, request: ListRequest) -> Iterator[Update]:
+        begin = self.check_begin(request.begin_exclusive)
+        end = self.check_end(request.begin_exclusive, request.end_inclusive)
+        return self.ledger.updates(begin, end, request.descending_order)
 
+    def _with_checkpoints(self, request: ListRequest, renderer: UpdateRenderer) -> Iterator[Json]:
+        """Iterate over a list's updates, with checkpoints between them if ascending."""
+        time = self.ledger.clock.now()
+        for number, (update, value) in enumerate(renderer.updates(self._range(request)), 1):
+            yield value
+            if request.end_inclusive is not None:
+                time = update.record_time
+            if number % CHECKPOINT_EVERY == 0 and not request.descending_order:
+                yield self.checkpoint(update.offset, update.record_time)
+        end = self.ledger.end() if request.end_inclusive is None else request.end_inclusive
+        if end and not request.descending_order:
+            yield self.checkpoint(end, time)
 
-def _range(service: LedgerService, asked: ListRequest) -> Iterator[Update]:
-    ledger = service.ledger
-    check_begin(ledger, asked.begin_exclusive)
-    end = check_end(ledger, asked.begin_exclusive, asked.end_inclusive)
-    begin = asked.begin_exclusive or ledger.pruned_through
-    return ledger.updates(begin, end, asked.descending_order)
+    @endpoint("POST", "/v2/updates/update-by-id", LookupRequest)
+    @endpoint("POST", "/v2/updates/update-by-offset", LookupRequest)
+    def _update(self, request: LookupRequest) -> Json:
+        return {"update": self._look_up(request, self.update_renderer(request.update_format).update)}
 
-
-def _stream(service: LedgerService, asked: ListRequest, renderer: Renderer) -> Iterator[dict[str, Any]]:
-    """Iterate over what a list shows: the updates, with checkpoints among them when ascending."""
-    last: Update | None = None
-    position = 0
-    for update in _range(service, asked):
-        shown = renderer.update(update)
-        if shown:
-            yield shown
-            position, last = position + 1, update
-            if position % CHECKPOINT_EVERY == 0 and not asked.descending_order:
-                yield checkpoint(service.ledger, update.offset, update.record_time)
-    if not asked.descending_order:
-        end = service.ledger.end() if asked.end_inclusive is None else asked.end_inclusive
-        if end:
-            time = service.ledger.clock.now() if asked.end_inclusive is None or not last else last.record_time
-            yield checkpoint(service.ledger, end, time)
-
-
-def _add_look_ups(api: Blueprint, service: LedgerService) -> None:
-    @api.post("/v2/updates/update-by-id")
-    @api.post("/v2/updates/update-by-offset")
-    def update() -> Response:
-        wanted = service.body(Wanted)
-        _, renderer = service.selection(wanted.update_format)
-        found = _found(service, wanted)
-        shown = renderer.update(found)
-        if shown is None:
-            raise _not_found(service, wanted)
-        return answer({"update": shown})
-
-    @api.post("/v2/updates/transaction-by-id")
-    @api.post("/v2/updates/transaction-by-offset")
-    def transaction() -> Response:
-        wanted = service.body(Wanted)
-        if wanted.transaction_format is None:
+    @endpoint("POST", "/v2/updates/transaction-by-id", LookupRequest)
+    @endpoint("POST", "/v2/updates/transaction-by-offset", LookupRequest)
+    def _transaction(self, request: LookupRequest) -> Json:
+        if request.transaction_format is None:
             raise missing("transaction_format")
-        _, renderer = service.selection(UpdateFormat(wanted.transaction_format))
-        found = _found(service, wanted)
-        shown = renderer.transaction(found) if found.kind == "transaction" else None
-        if shown is None:
-            raise _not_found(service, wanted)
-        return answer({"transaction": shown})
+        renderer = self.update_renderer(UpdateFormat(request.transaction_format))
+        return {"transaction": self._look_up(request, renderer.transaction)}
 
+    @endpoint("GET", "/v2/updates/transaction-tree-by-id/<update_id>")
+    @endpoint("GET", "/v2/updates/transaction-tree-by-offset/<int:offset>")
+    def _tree(self, update_id: str = "", offset: int | None = None) -> Json:
+        events = EventFormat({party: Filters() for party in flask.request.args.getlist("parties")})
+        renderer = self.update_renderer(UpdateFormat.of_transactions(events, EFFECTS))
+        return {"transaction": self._look_up(LookupRequest(offset, update_id), renderer.tree)}
 
-def _add_trees(api: Blueprint, service: LedgerService) -> None:
-    @api.get("/v2/updates/transaction-tree-by-id/<update_id>")
-    def tree_by_id(update_id: str) -> Response:
-        return _tree(service, Wanted(update_id=update_id))
+    def _look_up(self, request: LookupRequest, render: Callable[[Update], Json | None]) -> Json:
+        """Return a rendered update, or refuse one that is unknown, pruned or excluded."""
+        update = self.ledger.find(request.update_id) if request.offset is None else self._at(request.offset)
+        if update and self.ledger.pruned_through < update.offset <= self.ledger.end():
+            value = render(update)
+            if value:
+                return value
+        code = "UPDATE_NOT_FOUND" if self.version.has(5) else "TRANSACTION_NOT_FOUND"
+        key = ("UPDATE_ID", request.update_id) if request.offset is None else ("OFFSET", str(request.offset))
+        raise LedgerApiError(code, UNKNOWN_UPDATE, resources=[key])
 
-    @api.get("/v2/updates/transaction-tree-by-offset/<int:offset>")
-    def tree_by_offset(offset: int) -> Response:
-        return _tree(service, Wanted(offset=offset))
-
-
-def _tree(service: LedgerService, wanted: Wanted) -> Response:
-    parties = request.args.getlist("parties")
-    events = EventFormat({party: Filters() for party in parties})
-    _, renderer = service.selection(as_updates(events, EFFECTS))
-    shown = renderer.tree(_found(service, wanted))
-    if shown is None:
-        raise _not_found(service, wanted)
-    return answer({"transaction": shown})
-
-
-def _found(service: LedgerService, wanted: Wanted) -> Update:
-    ledger, offset = service.ledger, wanted.offset
-    if offset is None:
-        found = ledger.find(wanted.update_id)
-    else:
+    def _at(self, offset: int) -> Update | None:
+        end = self.ledger.end()
         if offset <= 0:
-            raise CantonError("NON_POSITIVE_OFFSET", f"Offset {offset} in offset is not a positive integer")
-        if offset > ledger.end():
-            raise CantonError(
-                "PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END",
-                f"the offset {offset} is after the ledger end {ledger.end()}",
-            )
-        if offset <= ledger.pruned_through:
-            check_begin(ledger, max(1, offset - 1), "Look-up")
-        found = ledger.at(offset)
-    if found is None or not ledger.pruned_through < found.offset <= ledger.end():
-        raise _not_found(service, wanted)
-    return found
-
-
-def _not_found(service: LedgerService, wanted: Wanted) -> CantonError:
-    code = "UPDATE_NOT_FOUND" if service.version.has(5) else "TRANSACTION_NOT_FOUND"
-    about = ("UPDATE_ID", wanted.update_id) if wanted.offset is None else ("OFFSET", str(wanted.offset))
-    return CantonError(code, "there is no such update that the request may see", resources=[about])
+            raise LedgerApiError("NON_POSITIVE_OFFSET", f"Offset {offset} in offset is not a positive integer")
+        if offset > end:
+            cause = f"the offset {offset} is after the ledger end {end}"
+            raise LedgerApiError("PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END", cause)
+        if offset <= self.ledger.pruned_through:
+            self.check_begin(max(1, offset - 1), "Look-up")
+        return self.ledger.at(offset)

@@ -1,8 +1,7 @@
-"""One participant's ledger: what its parties see of the world, under its own offsets.
+"""One participant's ledger, with the updates that its parties see.
 
-A newcomer reads `offsets` (where an update stands), `projection` (what the participant sees of it), `ledger`
-(all of it, with random access), `formats` and `rendering` (what a request asks for, and how it is written),
-`paging`, and `contracts` (what is active).
+Read `projection` (one update), `topology`, `ledger` (all updates), `contracts` (active contracts), then `filters` and
+`rendering` (the form that a request gets).
 """
 
 from .ledger import ParticipantLedger, PlantedMismatch

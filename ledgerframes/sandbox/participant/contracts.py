@@ -1,60 +1,45 @@
-"""Which contracts are active at an offset, and where each was created and archived.
+"""Active contracts of a participant, and the offsets of their events.
 
-The ledger is read once from its beginning; the state at every so many slices is kept, so that going back does
-not begin anew.
+The ledger is read once from its start. The state is kept at every so many slices, so that an earlier offset does not
+start over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from sys import intern
 from threading import RLock
 
 from ..builder import encode
 from .ledger import ParticipantLedger
-from .offsets import slice_of
-from .projection import Node, Update, read_update
+from .projection import Node, Update, decode_object, slice_of
 
-CHECKPOINT_EVERY = 16  # slices
+STATE_EVERY = 16  # slices
 ACTIVE, ASSIGNED, UNASSIGNED = "active", "incomplete assigned", "incomplete unassigned"
 
 
 @dataclass(slots=True)
-class Entry:
-    """A contract that the participant holds; its node is kept as JSON, because many are held for long."""
+class ActiveContract:
+    """An active contract, whose create node is JSON to save memory."""
 
     state: str
-    update: Update  # that made or last moved it, without its nodes
-    number: int  # of its node
+    update: Update  # that created or last moved it; of transactions without nodes
+    number: int  # of its create node
     text: bytes
     template_id: str
     stakeholders: frozenset[str]
     synchronizer: str
     counter: int
-    created_at: str
-    half: Update | None = None  # the reassignment that waits for its other half
-
-    @property
-    def offset(self) -> int:
-        """Offset of the last update that touched it."""
-        return self.update.offset
+    created_at: str = ""
+    half: Update | None = None  # the reassignment whose other half is not here yet
 
     def node(self) -> Node:
         """Return the node that created it."""
-        return Node(self.number, self.number, read_update(self.text), self.stakeholders, self.stakeholders, False, True)
-
-
-@dataclass(slots=True)
-class Life:
-    """Where a contract begins and ends."""
-
-    created: int = 0
-    archived: int = 0
+        return Node(self.number, self.number, decode_object(self.text), self.stakeholders, self.stakeholders)
 
 
 class Contracts:
-    """The contracts of a participant.
+    """Contracts of a participant.
 
     Parameters
     ----------
@@ -65,101 +50,68 @@ class Contracts:
     def __init__(self, ledger: ParticipantLedger) -> None:
         self._ledger = ledger
         self._lock = RLock()
-        self._lives: dict[str, Life] = {}
-        self._seen = 0  # slices whose contracts `_lives` knows
-        self._kept: dict[int, dict[str, Entry]] = {0: {}}  # state at the beginning of a slice
+        self._states: dict[int, dict[str, ActiveContract]] = {0: {}}  # by the slice that they precede
+        self._offsets: dict[str, list[int]] = {}  # of the create and the archive of each contract
+        self._indexed = 0  # slices that `_offsets` covers
+        self._parties: dict[frozenset[str], frozenset[str]] = {}  # equal sets of parties are kept once
 
-    def active_at(self, offset: int) -> list[Entry]:
-        """Return the contracts held at an offset, in the order of the updates that last touched them."""
+    def active_at(self, offset: int) -> list[ActiveContract]:
+        """Return the contracts active at an offset, by the updates that last touched them."""
         with self._lock:
             last = slice_of(offset)
-            first = max(number for number in self._kept if number <= last)
-            state = dict(self._kept[first])
-            for number in range(first, min(last, self._ledger.world.timeline.count - 1) + 1):
-                if number % CHECKPOINT_EVERY == 0 and number not in self._kept:
-                    self._kept[number] = dict(state)
+            first = max(number for number in self._states if number <= last)
+            state = dict(self._states[first])
+            for number in range(first, min(last + 1, self._ledger.world.timeline.count)):
+                if number % STATE_EVERY == 0 and number not in self._states:
+                    self._states[number] = dict(state)
                 for update in self._ledger.slice(number):
-                    if update.offset > offset:
-                        break
-                    _apply(state, update)
-            return sorted(state.values(), key=lambda entry: (entry.offset, entry.number))
+                    if update.offset <= offset:
+                        self._apply(state, update)
+            return sorted(state.values(), key=lambda contract: (contract.update.offset, contract.number))
 
-    def life(self, contract_id: str, through: int) -> Life | None:
-        """Return where a contract begins and ends as of an offset; None when it was never seen."""
+    def offsets(self, contract_id: str, through: int) -> list[int]:
+        """Return the offsets of a contract's create and archive up to an offset."""
         with self._lock:
-            while contract_id not in self._lives and self._seen <= min(slice_of(through), self._ledger.world.timeline.count - 1):
-                self._read_lives()
-            life = self._lives.get(contract_id)
-            if life is None or life.created > through:
-                return None
-            while not life.archived and self._seen < self._ledger.world.timeline.count:
-                if self._seen > slice_of(through):
-                    break
-                self._read_lives()
-            return replace(life, archived=life.archived if life.archived <= through else 0)
+            last = min(slice_of(through), self._ledger.world.timeline.count - 1)
+            while len(self._offsets.get(contract_id, ())) < 2 and self._indexed <= last:
+                for update in self._ledger.slice(self._indexed):
+                    for node in update.nodes if update.kind == "transaction" else ():
+                        if "created_at" in node.body or (node.consumes and node.body["contract_id"] in self._offsets):
+                            self._offsets.setdefault(node.body["contract_id"], []).append(update.offset)
+                self._indexed += 1
+            return [offset for offset in self._offsets.get(contract_id, ()) if offset <= through]
 
-    def _read_lives(self) -> None:
-        for update in self._ledger.slice(self._seen):
-            if update.kind == "transaction":
-                for node in update.nodes:
-                    identifier = node.body["contract_id"]
-                    if "created_at" in node.body:
-                        self._lives.setdefault(identifier, Life()).created = update.offset
-                    elif node.consumes:
-                        life = self._lives.get(identifier)
-                        if life:
-                            life.archived = update.offset
-        self._seen += 1
+    def _apply(self, state: dict[str, ActiveContract], update: Update) -> None:
+        if update.kind == "reassignment":
+            self._apply_half(state, update)
+        elif update.kind == "transaction":
+            body = update.body
+            slim = replace(update, body={"workflow_id": body["workflow_id"]}, nodes=[])
+            for node in update.nodes:
+                identifier = node.body["contract_id"]
+                if node.delta and node.stakeholders and node.consumes:
+                    state.pop(identifier, None)
+                elif node.delta and node.stakeholders:
+                    state[identifier] = self._contract(ACTIVE, slim, node, body["synchronizer_id"], 0)
+                    state[identifier].created_at = body["effective_at"]
 
+    def _apply_half(self, state: dict[str, ActiveContract], update: Update) -> None:
+        """Apply an assignment or an unassignment, of which the second completes the other."""
+        half, node = update.body["event"], update.nodes[0]
+        assigns = "created_event" in half
+        identifier = node.body["contract_id"]
+        known = state.get(identifier)
+        synchronizer = half["target_synchronizer" if assigns else "source_synchronizer"]
+        contract = self._contract(ASSIGNED if assigns else UNASSIGNED, update, node, synchronizer, half["reassignment_counter"])
+        contract.half = update
+        if known and known.state == (UNASSIGNED if assigns else ASSIGNED):
+            state[identifier] = replace(contract if assigns else known, state=ACTIVE, half=None)
+        elif known and not assigns:
+            state[identifier] = replace(known, state=UNASSIGNED, half=update)
+        else:
+            state[identifier] = contract
 
-def nodes_of(update: Update | None, contract_id: str) -> Iterator[Node]:
-    """Iterate over the nodes of an update that create or archive a contract."""
-    for node in update.nodes if update else ():
-        if node.body["contract_id"] == contract_id and ("created_at" in node.body or node.consumes):
-            yield node
-
-
-def _apply(state: dict[str, Entry], update: Update) -> None:
-    if update.kind == "reassignment":
-        _apply_half(state, update)
-    elif update.kind == "transaction":
-        body = update.body
-        header = {"workflow_id": body["workflow_id"]}
-        slim = Update(update.offset, update.update_id, update.record_time, update.kind, header)
-        for node in update.nodes:
-            if not node.delta or not node.stakeholders:
-                continue
-            if node.consumes:
-                state.pop(node.body["contract_id"], None)
-            else:
-                state[node.body["contract_id"]] = _entry(ACTIVE, slim, node, body["synchronizer_id"], 0, body["effective_at"])
-
-
-def _entry(
-    state: str, update: Update, node: Node, synchronizer: str, counter: int, created_at: str = "", half: Update | None = None
-) -> Entry:
-    text, template_id = encode(node.body), intern(node.body["template_id"])
-    known = _parties.setdefault(node.stakeholders, node.stakeholders)
-    return Entry(state, update, node.number, text, template_id, known, intern(synchronizer), counter, created_at, half)
-
-
-_parties: dict[frozenset[str], frozenset[str]] = {}  # equal sets of parties are kept once
-
-
-def _apply_half(state: dict[str, Entry], update: Update) -> None:
-    """Apply an assignment or an unassignment; whichever comes second completes the other."""
-    half, node = update.body["event"], update.nodes[0]
-    assigns = "created_event" in half
-    target, counter = half["target_synchronizer"], half["reassignment_counter"]
-    identifier = node.body["contract_id"]
-    held = state.get(identifier)
-    made = _entry(ASSIGNED if assigns else UNASSIGNED, update, node, target, counter, half=update)
-    waiting = held is not None and held.state == (UNASSIGNED if assigns else ASSIGNED)
-    if waiting and held:
-        assignment = made if assigns else held
-        state[identifier] = replace(assignment, state=ACTIVE, half=None)
-    elif assigns:
-        state[identifier] = made
-    else:
-        made.synchronizer = half["source_synchronizer"]
-        state[identifier] = replace(held, state=UNASSIGNED, half=update) if held else made
+    def _contract(self, state: str, update: Update, node: Node, synchronizer: str, counter: int) -> ActiveContract:
+        parties = self._parties.setdefault(node.stakeholders, node.stakeholders)
+        template_id = intern(node.body["template_id"])
+        return ActiveContract(state, update, node.number, encode(node.body), template_id, parties, intern(synchronizer), counter)

@@ -1,22 +1,39 @@
-"""What a participant sees of an event of the world: the nodes whose informees it hosts (docs/facts.md#ledger-event-fields)."""
+"""Updates of a participant's ledger (docs/facts.md#ledger-event-fields).
+
+Offsets follow from the position of an event by arithmetic, so that any update can be located at once.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..builder import NULL, Event
-from ..randomness import number
-from .private import private_update
+from ..identifiers import contract_id
+from ..ledger import Contract, Template, arrange, create, exercise
+from ..randomness import digest, number
+from ..times import instant
 
-NOBODY: frozenset[str] = frozenset()
-ROLLED_BACK_EVERY = 5  # in one transaction of so many, a node was rolled back: its number is missing
+if TYPE_CHECKING:
+    from ..world import World
+    from .ledger import ParticipantLedger
+
+STRIDE = 20_000  # offsets per slice, more than twice the events of any slice
+FIRST = 1
+NO_PARTIES: frozenset[str] = frozenset()
+ROLLED_BACK_EVERY = 5  # one transaction of so many has a rolled-back node, whose number is skipped
+PRIVATE_PACKAGE = "meadow-settlement"
+VENUE, TRADE = (
+    Template(f"{digest('package', PRIVATE_PACKAGE)}:Meadow.Settlement.{name}:{name}", PRIVATE_PACKAGE)
+    for name in ("Venue", "Trade")
+)
+PRIVATE_LATENCY = 380_000  # microseconds from effective to record time
 
 
 class Verdict(msgspec.Struct):
-    """What the ledger needs of a verdict."""
+    """Members of a verdict that the ledger needs."""
 
     submitting_parties: list[str]
     submitting_participant_uid: str
@@ -25,32 +42,47 @@ class Verdict(msgspec.Struct):
 
 
 class Traffic(msgspec.Struct):
-    """What the ledger needs of a traffic summary."""
+    """Members of a traffic summary that the ledger needs."""
 
     total_traffic_cost: int
 
 
-read_verdict = msgspec.json.Decoder(Verdict).decode
-read_traffic = msgspec.json.Decoder(Traffic).decode
-read_update = msgspec.json.Decoder(dict[str, Any]).decode
+decode_verdict = msgspec.json.Decoder(Verdict).decode
+decode_traffic = msgspec.json.Decoder(Traffic).decode
+decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def offset_of(slice_number: int, index: int) -> int:
+    """Return the offset of an event by its index in a slice. The offset before it stays free."""
+    return FIRST + slice_number * STRIDE + 2 * index + 1
+
+
+def offset_before(slice_number: int, index: int) -> int:
+    """Return the free offset before an event, which topology transactions use."""
+    return offset_of(slice_number, index) - 1
+
+
+def slice_of(offset: int) -> int:
+    """Return the number of the slice that an offset belongs to."""
+    return max(0, offset - FIRST) // STRIDE
 
 
 @dataclass(slots=True)
 class Node:
-    """A node that the participant sees; parties are those it hosts."""
+    """A node that the participant sees, with the parties among its own."""
 
     number: int
-    last: int  # number of the last node below it, or its own
+    last: int  # number of its last descendant, or its own
     body: dict[str, Any]
     witnesses: frozenset[str]
     stakeholders: frozenset[str]
-    consumes: bool
-    delta: bool  # whether it changes the active contracts: contracts made and used up here do not
+    consumes: bool = False
+    delta: bool = True  # whether it changes the active contracts, unlike contracts that begin and end in one update
 
 
 @dataclass(slots=True)
 class Update:
-    """An update of the participant's ledger, before anybody asks for it in a format."""
+    """An update of the participant's ledger, independent of request formats."""
 
     offset: int
     update_id: str
@@ -58,32 +90,82 @@ class Update:
     kind: str  # "transaction", "reassignment" or "topology"
     body: dict[str, Any]
     nodes: list[Node] = field(default_factory=list)
-    submitters: frozenset[str] = NOBODY  # own submissions only
+    submitters: frozenset[str] = NO_PARTIES  # empty unless the participant submitted it
     paid: int | None = None
+    command: str = ""  # command id of a submission through the API
+
+    @property
+    def command_id(self) -> str:
+        """Command id of the submission."""
+        return self.command or command_id_of(self.update_id)
 
 
-def transaction(event: Event, body: dict[str, Any], offset: int, parties: frozenset[str]) -> Update | None:
-    """Project a transaction; None when no node is left.
+def command_id_of(update_id: str) -> str:
+    """Return the command id of a submission of the world."""
+    return digest("command", update_id, size=12)
 
-    Parameters
-    ----------
-    event
-        The event of the world.
-    body
-        Its decoded update.
-    offset
-        Its offset.
-    parties
-        The parties that the participant hosts.
-    """
-    nodes = _Walk(body, parties).nodes
+
+def cost_of(event: Event) -> int | None:
+    """Return the traffic cost of an event, or None without a traffic summary."""
+    return None if event.traffic_summary == NULL else decode_traffic(event.traffic_summary).total_traffic_cost
+
+
+def project(ledger: ParticipantLedger, event: Event, offset: int) -> Update | None:
+    """Return a participant's view of an event, or None if it is rejected or not visible."""
+    verdict = decode_verdict(event.verdict) if event.verdict != NULL else None
+    if event.update != NULL:
+        body = decode_object(event.update)
+    elif verdict and verdict.verdict_result.endswith("ACCEPTED"):
+        body = _private_body(ledger.world, event, verdict)
+    else:
+        return None
+    half = body.get("event")
+    nodes = _reassigned(half, ledger.parties) if half else _Tree(body, ledger.parties).nodes
     if not nodes:
         return None
-    return Update(offset, event.update_id, event.record_time, "transaction", body, nodes)
+    kind = "reassignment" if half else "transaction"
+    update = Update(offset, event.update_id, event.record_time, kind, body, nodes)
+    if verdict is None:  # in the first migration, the first actor is the submitter
+        update.submitters = ledger.parties.intersection(_first_actors(body))
+    elif verdict.submitting_participant_uid == ledger.participant:
+        update.submitters = ledger.parties.intersection(verdict.submitting_parties)
+        update.paid = cost_of(event)
+    return update
 
 
-class _Walk:
-    """Numbers the nodes of a tree in pre-order and keeps those that some party witnesses."""
+def _reassigned(half: dict[str, Any], parties: frozenset[str]) -> list[Node]:
+    created = half.get("created_event") or half["unassigned_contract"]
+    stakeholders = parties.intersection((*created["signatories"], *created["observers"]))
+    return [Node(0, 0, created, stakeholders, stakeholders)] if stakeholders else []
+
+
+def _private_body(world: World, event: Event, verdict: Verdict) -> dict[str, Any]:
+    """Return the transaction behind a verdict without update, in the form of the history."""
+    operator = verdict.submitting_parties[0]
+    customers = [party for party in verdict.transaction_views["views"][0]["informees"] if party != operator]
+    effective_at = event.record_time - PRIVATE_LATENCY
+    trades = []
+    for position, customer in enumerate(customers):
+        cents = number("private sum", event.update_id, position) % 1_000_000
+        price = f"{cents // 100}.{cents % 100:02d}00000000"
+        terms = {"buyer": customer, "seller": operator, "venue": operator, "price": price}
+        trades.append(Contract(contract_id("private", event.update_id, position), TRADE, terms, [operator, customer]))
+    venue = Contract(contract_id(world.seed, "lasting", "venue", operator), VENUE, {}, [operator])
+    result = [trade.identifier for trade in trades]
+    root = exercise(venue, "Venue_Agree", {"customers": customers}, result, [operator], [create(trade) for trade in trades])
+    root_ids, nodes = arrange(event.update_id, [root], effective_at, stakeholders=True)
+    return {
+        "update_id": event.update_id,
+        "workflow_id": "",
+        "synchronizer_id": world.people.synchronizer,
+        "effective_at": instant(effective_at),
+        "root_event_ids": root_ids,
+        "events_by_id": nodes,
+    }
+
+
+class _Tree:
+    """Nodes of a transaction in pre-order that parties of the participant witness."""
 
     def __init__(self, body: dict[str, Any], parties: frozenset[str]) -> None:
         self._by_id: dict[str, dict[str, Any]] = body["events_by_id"]
@@ -92,7 +174,7 @@ class _Walk:
         self._gap = number("rolled back", body["update_id"]) % ROLLED_BACK_EVERY == 0
         self.nodes: list[Node] = []
         for root in body["root_event_ids"]:
-            self._visit(root, NOBODY)
+            self._visit(root, NO_PARTIES)
         self._mark_transient()
 
     def _visit(self, event_id: str, inherited: frozenset[str]) -> None:
@@ -116,70 +198,16 @@ class _Walk:
         node.last = self._next - 1
 
     def _mark_transient(self) -> None:
-        made = {node.body["contract_id"] for node in self.nodes if node.delta and not node.consumes}
-        gone = {node.body["contract_id"] for node in self.nodes if node.consumes}
-        for node in self.nodes:
-            if node.body["contract_id"] in made and node.body["contract_id"] in gone:
-                node.delta = False
+        archived = {node.body["contract_id"] for node in self.nodes if node.consumes}
+        if archived:
+            created = {node.body["contract_id"] for node in self.nodes if node.delta and not node.consumes}
+            for node in self.nodes:
+                if node.body["contract_id"] in archived and node.body["contract_id"] in created:
+                    node.delta = False
 
 
-def reassignment(event: Event, body: dict[str, Any], offset: int, parties: frozenset[str]) -> Update | None:
-    """Project a half of a reassignment; None when no stakeholder is hosted here."""
-    half = body["event"]
-    created = half.get("created_event") or half["unassigned_contract"]
-    stakeholders = parties.intersection(
-        created["signatories"],
-    ) | parties.intersection(created["observers"])
-    if not stakeholders:
-        return None
-    node = Node(0, 0, created, stakeholders, stakeholders, False, True)
-    return Update(offset, event.update_id, event.record_time, "reassignment", body, [node])
-
-
-def project(event: Event, offset: int, parties: frozenset[str], participant: str, synchronizer: str, seed: int) -> Update | None:
-    """Return what a participant sees of an event; None for what it does not, and for rejected requests.
-
-    Parameters
-    ----------
-    event
-        The event, its update in the ledger's encoding.
-    offset
-        The offset it has here.
-    parties
-        The parties that the participant hosts.
-    participant
-        Id of the participant.
-    synchronizer
-        Id of the network's synchronizer.
-    seed
-        Seed of the world.
-    """
-    verdict = read_verdict(event.verdict) if event.verdict != NULL else None
-    if event.update != NULL:
-        body = read_update(event.update)
-    elif verdict and verdict.verdict_result.endswith("ACCEPTED"):
-        body = private_update(event, verdict.submitting_parties, verdict.transaction_views, synchronizer, seed)
-    else:
-        return None
-    make = reassignment if "event" in body else transaction
-    update = make(event, body, offset, parties)
-    if update:
-        _add_submission(update, event, verdict, parties, participant)
-    return update
-
-
-def _add_submission(update: Update, event: Event, verdict: Verdict | None, parties: frozenset[str], participant: str) -> None:
-    if verdict is None:
-        # The network's youth has no verdicts; the first to act there is the one who submitted.
-        update.submitters = parties.intersection(_first_actors(update))
-    elif verdict.submitting_participant_uid == participant:
-        update.submitters = parties.intersection(verdict.submitting_parties)
-        if event.traffic_summary != NULL:
-            update.paid = read_traffic(event.traffic_summary).total_traffic_cost
-
-
-def _first_actors(update: Update) -> list[str]:
-    if update.kind == "reassignment":
-        return [update.body["event"]["submitter"]]
-    root = update.body["events_by_id"][update.body["root_event_ids"][0]]
+def _first_actors(body: dict[str, Any]) -> list[str]:
+    if "event" in body:
+        return [body["event"]["submitter"]]
+    root = body["events_by_id"][body["root_event_ids"][0]]
     return list(root.get("acting_parties", root.get("signatories", [])))[:1]

@@ -1,250 +1,230 @@
-"""Updates as the ledger API writes them (docs/facts.md#one-of-encodings), for one format and one ledger version."""
+"""Updates and events in the encoding of the ledger API (docs/facts.md#one-of-encodings)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
 
-from ..lookup import blob
+from ..endpoints import Json
+from ..history_api import blob_of
+from ..ledger_errors import LedgerApiError, missing
 from ..randomness import digest, number
-from ..times import instant, micros
-from .formats import EFFECTS, Events, Match, Selection
+from ..times import MINUTE, instant, micros
+from .filters import DELTA, EFFECTS, EventFilter, Match, Registry, UpdateFormat
 from .projection import Node, Update
-from .registry import interface_view
 
-Json = dict[str, Any]
+FAILED_VIEW_EVERY = 60
 UNTRACED_EVERY = 20
+EXCLUSIVE_EVERY = 4
+COMPUTED = {"code": 0, "message": "", "details": []}
+NOT_COMPUTED = {"code": 9, "message": "the view of this contract could not be computed", "details": []}
 
 
-class Version(NamedTuple):
-    """The ledger's version, as far as shapes depend on it (docs/facts.md#versions)."""
+class EventRenderer(EventFilter):
+    """Events in one event format, with the members of the newest version."""
 
-    major: int
-    minor: int
-    text: str
-
-    @classmethod
-    def of(cls, text: str) -> Version:
-        """Read a version such as "3.5.14"."""
-        major, minor, *_ = text.split(".")
-        return cls(int(major), int(minor), text)
-
-    def has(self, minor: int) -> bool:
-        """Tell whether the version is 3.<minor> or later."""
-        return (self.major, self.minor) >= (3, minor)
-
-
-def wire_instant(text: str) -> str:
-    """Rewrite a time of the history as the ledger does: none, three or six digits."""
-    return instant(micros(datetime.fromisoformat(text)))
-
-
-class Renderer:
-    """Writes updates in what a request asked for.
-
-    Parameters
-    ----------
-    selection
-        What was asked for.
-    version
-        Version of the ledger.
-    """
-
-    def __init__(self, selection: Selection, version: Version) -> None:
-        self._selection = selection
-        self._version = version
-
-    def update(self, update: Update) -> Json | None:
-        """Return an update as ``{"Transaction": {"value": …}}`` and its like; None when not asked for."""
-        if update.kind == "transaction":
-            value = self.transaction(update)
-            return {"Transaction": {"value": value}} if value else None
-        if update.kind == "reassignment":
-            value = self.reassignment(update)
-            return {"Reassignment": {"value": value}} if value else None
-        value = self._topology(update)
-        return {"TopologyTransaction": {"value": value}} if value else None
-
-    def transaction(self, update: Update) -> Json | None:
-        """Return a transaction in its flat shape; None when no event is left."""
-        asked, shape = self._selection.transactions, self._selection.shape
-        if asked is None:
+    def event(self, update: Update, node: Node, shape: str) -> Json | None:
+        """Return the event of a node, or None if the shape or the filters exclude it."""
+        if shape != EFFECTS and not node.delta:
             return None
-        events = []
-        for node in update.nodes:
-            match = asked.of_node(node, shape)
-            if match:
-                events.append(self._event(update, node, match, asked, shape == EFFECTS))
-        return self._transaction(update, asked, {"events": events}) if events else None
-
-    def tree(self, update: Update) -> Json | None:
-        """Return a transaction in the deprecated shape of a tree by node ids."""
-        asked = self._selection.transactions
-        if asked is None or update.kind != "transaction":
+        parties = node.witnesses if shape == EFFECTS else node.stakeholders
+        match = self.match(node.body["template_id"], parties)
+        if match is None:
             return None
-        nodes: Json = {}
-        for node in update.nodes:
-            match = asked.of_node(node, EFFECTS)
-            if match:
-                ((kind, value),) = self._event(update, node, match, asked, True).items()
-                nodes[str(node.number)] = {kind.replace("Event", "TreeEvent"): {"value": value}}
-        return self._transaction(update, asked, {"eventsById": nodes}) if nodes else None
-
-    def _transaction(self, update: Update, asked: Events, events: Json) -> Json:
-        body = update.body
-        value: Json = {
-            "updateId": update.update_id,
-            "commandId": command_id(update, asked),
-            "workflowId": body["workflow_id"],
-            "effectiveAt": body["effective_at"],
-            **events,
-            "offset": update.offset,
-            "synchronizerId": body["synchronizer_id"],
-            "traceContext": trace_context(update.update_id),
-            "recordTime": instant(update.record_time),
-        }
-        if "eventsById" in events:
-            return value  # the deprecated shape was left as it was
-        if self._version.has(4):
-            value["externalTransactionHash"] = body.get("external_transaction_hash")
-        return self._with_cost(value, update, asked)
-
-    def _with_cost(self, value: Json, update: Update, asked: Events) -> Json:
-        if self._version.has(5):
-            value["paidTrafficCost"] = update.paid if asked.asked(update.submitters) else None
-        return value
-
-    def _event(self, update: Update, node: Node, match: Match, asked: Events, effects: bool) -> Json:
-        witnesses = asked.asked(node.witnesses if effects else node.stakeholders)
         if "created_at" in node.body:
-            return {"CreatedEvent": self.created(update, node, match, witnesses, update.body["effective_at"])}
-        if effects:
-            return {"ExercisedEvent": self._exercised(update, node, match, witnesses)}
-        return {"ArchivedEvent": self.archived(update, node, match, witnesses)}
+            return {"CreatedEvent": self.created(update, node, match, update.body["effective_at"], parties)}
+        if shape == EFFECTS:
+            return {"ExercisedEvent": self._exercised(update, node, match)}
+        return {"ArchivedEvent": self.archived(update, node, match)}
 
-    def created(self, update: Update, node: Node, match: Match, witnesses: list[str], created_at: str) -> Json:
-        """Return a created event."""
+    def created(self, update: Update, node: Node, match: Match, created_at: str, parties: Iterable[str]) -> Json:
+        """Return the value of a created event."""
         body = node.body
-        value: Json = {
-            "offset": update.offset,
-            "nodeId": node.number,
-            "contractId": body["contract_id"],
-            "templateId": body["template_id"],
+        return {
+            **self._common(update, node, parties),
             "contractKey": None,
             "createArgument": body["create_arguments"],
-            "createdEventBlob": blob(body["contract_id"]) if match.blob else "",
-            "interfaceViews": [interface_view(name, body) for name in match.views],
-            "witnessParties": witnesses,
+            "createdEventBlob": blob_of(body["contract_id"]) if match.blob else "",
+            "interfaceViews": [_interface_view(name, body) for name in match.views],
             "signatories": body["signatories"],
             "observers": body["observers"],
             "createdAt": created_at,
-            "packageName": body["package_name"],
+            "representativePackageId": body["template_id"].partition(":")[0],
+            "acsDelta": node.delta,
+            "contractKeyHash": "",
         }
-        if self._version.has(4):
-            value["representativePackageId"] = body["template_id"].partition(":")[0]
-            value["acsDelta"] = node.delta
-        if self._version.has(5):
-            value["contractKeyHash"] = ""
-        return value
 
-    def archived(self, update: Update, node: Node, match: Match, witnesses: list[str]) -> Json:
-        """Return an archived event."""
+    def archived(self, update: Update, node: Node, match: Match) -> Json:
+        """Return the value of an archived event."""
+        return {**self._common(update, node, node.stakeholders), "implementedInterfaces": match.interfaces}
+
+    def _common(self, update: Update, node: Node, parties: Iterable[str]) -> Json:
         return {
             "offset": update.offset,
             "nodeId": node.number,
             "contractId": node.body["contract_id"],
             "templateId": node.body["template_id"],
-            "witnessParties": witnesses,
+            "witnessParties": self.witnesses(parties),
             "packageName": node.body["package_name"],
-            "implementedInterfaces": list(match.interfaces),
         }
 
-    def _exercised(self, update: Update, node: Node, match: Match, witnesses: list[str]) -> Json:
+    def _exercised(self, update: Update, node: Node, match: Match) -> Json:
         body = node.body
-        value = {
-            "offset": update.offset,
-            "nodeId": node.number,
-            "contractId": body["contract_id"],
-            "templateId": body["template_id"],
+        return {
+            **self._common(update, node, node.witnesses),
             "interfaceId": body["interface_id"],
             "choice": body["choice"],
             "choiceArgument": body["choice_argument"],
             "actingParties": body["acting_parties"],
             "consuming": body["consuming"],
-            "witnessParties": witnesses,
             "lastDescendantNodeId": node.last,
             "exerciseResult": body["exercise_result"],
-            "packageName": body["package_name"],
-            "implementedInterfaces": list(match.interfaces) if body["consuming"] else [],
+            "implementedInterfaces": match.interfaces if body["consuming"] else [],
+            "acsDelta": node.delta,
         }
-        if self._version.has(4):
-            value["acsDelta"] = node.delta
-        return value
 
-    def reassignment(self, update: Update) -> Json | None:
-        """Return a reassignment; None when its contract is not asked for."""
-        asked, node = self._selection.reassignments, update.nodes[0]
-        match = asked and asked.match(node.body["template_id"], node.stakeholders)
-        if not asked or not match:
-            return None
-        half = update.body["event"]
-        assigned = "created_event" in half
-        event = self.assigned(update, match, asked) if assigned else self.unassigned(update, asked)
-        value = {
-            "updateId": update.update_id,
-            "commandId": command_id(update, asked),
-            "workflowId": "",
-            "offset": update.offset,
-            "events": [{"JsAssignmentEvent": event} if assigned else {"JsUnassignedEvent": {"value": event}}],
-            "traceContext": trace_context(update.update_id),
-            "recordTime": instant(update.record_time),
-            "synchronizerId": half["target_synchronizer" if assigned else "source_synchronizer"],
-        }
-        return self._with_cost(value, update, asked)
-
-    def assigned(self, update: Update, match: Match, asked: Events) -> Json:
+    def assigned(self, update: Update, match: Match) -> Json:
         """Return the event of an assignment."""
-        half, node = update.body["event"], update.nodes[0]
-        created_at = wire_instant(node.body["created_at"])
-        witnesses = asked.asked(node.stakeholders)
-        return {
-            **_half(half),
-            "createdEvent": self.created(update, node, match, witnesses, created_at),
-        }
+        node = update.nodes[0]
+        created_at = ledger_time(node.body["created_at"])
+        return {**_half(update), "createdEvent": self.created(update, node, match, created_at, node.stakeholders)}
 
-    def unassigned(self, update: Update, asked: Events) -> Json:
+    def unassigned(self, update: Update) -> Json:
         """Return the event of an unassignment."""
         half, node = update.body["event"], update.nodes[0]
-        exclusive = number("exclusivity", half["unassign_id"]) % 4
+        exclusive = number("exclusivity", half["unassign_id"]) % EXCLUSIVE_EVERY == 0
         return {
-            **_half(half),
-            "contractId": half["contract_id"],
-            "templateId": node.body["template_id"],
-            "assignmentExclusivity": instant(update.record_time + 60_000_000) if exclusive == 0 else None,
-            "witnessParties": asked.asked(node.stakeholders),
-            "packageName": node.body["package_name"],
-            "offset": update.offset,
-            "nodeId": 0,
+            **_half(update),
+            **self._common(update, node, node.stakeholders),
+            "assignmentExclusivity": instant(update.record_time + MINUTE) if exclusive else None,
         }
 
-    def _topology(self, update: Update) -> Json | None:
-        wanted = self._selection.topology
-        if wanted is None:
-            return None
-        events = [event for event in update.body["events"] if not wanted or _party_of(event) in wanted]
-        if not events:
-            return None
-        return {
-            "updateId": update.update_id,
-            "offset": update.offset,
-            "synchronizerId": update.body["synchronizer_id"],
-            "recordTime": instant(update.record_time),
-            "events": events,
-            "traceContext": trace_context(update.update_id),
+    def submission(self, update: Update) -> Json:
+        """Return the members that only a request about a submitter shows."""
+        own = bool(self.witnesses(update.submitters))
+        return {"commandId": update.command_id if own else "", "paidTrafficCost": update.paid if own else None}
+
+
+class UpdateRenderer:
+    """Updates in one update format.
+
+    Parameters
+    ----------
+    request
+        The update format; None is refused, as the service does.
+    registry
+        Known templates.
+    """
+
+    def __init__(self, request: UpdateFormat | None, registry: Registry) -> None:
+        if request is None:
+            raise missing("update_format")
+        self._shape = DELTA
+        self._transactions = self._reassignments = None
+        if transactions := request.include_transactions:
+            if transactions.event_format is None:
+                raise missing("event_format")
+            self._shape = transactions.transaction_shape
+            if self._shape not in (DELTA, EFFECTS):
+                raise LedgerApiError("INVALID_ARGUMENT", "transaction_shape must be given")
+            self._transactions = EventRenderer(transactions.event_format, registry)
+        if request.include_reassignments:
+            self._reassignments = EventRenderer(request.include_reassignments, registry)
+        topology = request.include_topology_events and request.include_topology_events.include_participant_authorization_events
+        self._topology = frozenset(topology.parties) if topology else None
+        self._renderings: dict[str, tuple[str, Callable[[Update], Json | None]]] = {
+            "transaction": ("Transaction", self.transaction),
+            "reassignment": ("Reassignment", self.reassignment),
+            "topology": ("TopologyTransaction", self._topology_transaction),
         }
 
+    def parties(self) -> tuple[frozenset[str], bool]:
+        """Return the parties that the request names, and whether it is about any party."""
+        events = [each for each in (self._transactions, self._reassignments) if each]
+        names = frozenset(self._topology or ()).union(*(each.parties for each in events))
+        return names, any(each.any_party for each in events) or self._topology == frozenset()
 
-def _half(half: Json) -> Json:
+    def updates(self, updates: Iterable[Update]) -> Iterator[tuple[Update, Json]]:
+        """Iterate over the updates that the format includes, each with its rendering."""
+        for update in updates:
+            value = self.update(update)
+            if value:
+                yield update, value
+
+    def update(self, update: Update) -> Json | None:
+        """Return an update as a one-of by its kind, or None if excluded."""
+        kind, render = self._renderings[update.kind]
+        value = render(update)
+        return {kind: {"value": value}} if value else None
+
+    def transaction(self, update: Update) -> Json | None:
+        """Return a transaction in its flat shape, or None without events."""
+        events = self._transactions
+        if events is None or update.kind != "transaction":
+            return None
+        shape = self._shape
+        rendered = [event for node in update.nodes if (event := events.event(update, node, shape))]
+        if not rendered:
+            return None
+        external_hash = update.body.get("external_transaction_hash")
+        return {**_transaction(update), **events.submission(update), "externalTransactionHash": external_hash, "events": rendered}
+
+    def tree(self, update: Update) -> Json | None:
+        """Return a transaction in the deprecated shape, without the members of newer versions."""
+        events = self._transactions
+        if events is None or update.kind != "transaction":
+            return None
+        nodes: Json = {}
+        for node in update.nodes:
+            for kind, value in (events.event(update, node, EFFECTS) or {}).items():
+                nodes[str(node.number)] = {kind.replace("Event", "TreeEvent"): {"value": value}}
+        command_id = events.submission(update)["commandId"]
+        return {**_transaction(update), "commandId": command_id, "eventsById": nodes} if nodes else None
+
+    def reassignment(self, update: Update) -> Json | None:
+        """Return a reassignment, or None if its contract is excluded."""
+        events, node = self._reassignments, update.nodes[0]
+        match = events and events.match(node.body["template_id"], node.stakeholders)
+        if not events or not match:
+            return None
+        assigned = "created_event" in update.body["event"]
+        event = {"JsAssignmentEvent": events.assigned(update, match)} if assigned else {
+            "JsUnassignedEvent": {"value": events.unassigned(update)}
+        }  # fmt: skip
+        synchronizer = update.body["event"]["target_synchronizer" if assigned else "source_synchronizer"]
+        workflow_id = update.body.get("workflow_id", "")
+        common = {**_header(update), **events.submission(update), "workflowId": workflow_id}
+        return {**common, "synchronizerId": synchronizer, "events": [event]}
+
+    def _topology_transaction(self, update: Update) -> Json | None:
+        parties = self._topology
+        if parties is None:
+            return None
+        events = [event for event in update.body["events"] if not parties or _topology_party(event) in parties]
+        return {**_header(update), "synchronizerId": update.body["synchronizer_id"], "events": events} if events else None
+
+
+def _header(update: Update) -> Json:
+    return {
+        "updateId": update.update_id,
+        "offset": update.offset,
+        "recordTime": instant(update.record_time),
+        "traceContext": trace_context(update.update_id),
+    }
+
+
+def _transaction(update: Update) -> Json:
+    body = update.body
+    return {
+        **_header(update),
+        "workflowId": body["workflow_id"],
+        "effectiveAt": body["effective_at"],
+        "synchronizerId": body["synchronizer_id"],
+    }
+
+
+def _half(update: Update) -> Json:
+    half = update.body["event"]
     return {
         "source": half["source_synchronizer"],
         "target": half["target_synchronizer"],
@@ -254,24 +234,45 @@ def _half(half: Json) -> Json:
     }
 
 
-def _party_of(event: Json) -> str:
+def _topology_party(event: Json) -> str:
     ((_, wrapped),) = event["event"].items()
     return str(wrapped["value"]["partyId"])
 
 
-def command_id(update: Update, asked: Events) -> str:
-    """Return the command id when the request is about a submitting party; otherwise an empty text."""
-    return command_id_of(update.update_id) if asked.asked(update.submitters) else ""
+def _interface_view(interface_id: str, created: Json) -> Json:
+    """Return a contract's interface view, which may fail (docs/facts.md#ledger-event-fields)."""
+    failed = number("failed view", created["contract_id"]) % FAILED_VIEW_EVERY == 0
+    return {
+        "interfaceId": interface_id,
+        "viewStatus": NOT_COMPUTED if failed else COMPUTED,
+        "viewValue": None if failed else _view_value(interface_id, created["create_arguments"]),
+        "implementationPackageId": created["template_id"].partition(":")[0],
+    }
 
 
-def command_id_of(update_id: str) -> str:
-    """Return the command id of an own submission."""
-    return digest("command", update_id, size=12)
+def _view_value(interface_id: str, arguments: Json) -> Json:
+    amount = arguments["amount"]
+    if interface_id.endswith(":Allocation"):
+        leg = {"sender": arguments["sender"], "amount": amount, "executor": arguments["executor"]}
+        return {"allocation": {"transferLeg": leg, "settlement": arguments["settlement"]}, "holdingCids": []}
+    instrument = arguments.get("instrument", {"issuer": arguments.get("dso"), "id": "native"})
+    return {
+        "owner": arguments["owner"],
+        "instrumentId": {"admin": instrument["issuer"], "id": instrument["id"]},
+        "amount": amount["initialAmount"] if isinstance(amount, dict) else amount,
+        "lock": arguments.get("lock"),
+        "meta": {"values": {}},
+    }
 
 
 def trace_context(update_id: str) -> Json | None:
-    """Return the trace context of an update; a few have none."""
+    """Return the trace context of an update, or None for a few."""
     if number("untraced", update_id) % UNTRACED_EVERY == 0:
         return None
     traceparent = f"00-{digest('trace', update_id, size=16)}-{digest('span', update_id, size=8)}-01"
     return {"traceparent": traceparent, "tracestate": None}
+
+
+def ledger_time(text: str) -> str:
+    """Return a time of the history as the ledger writes it, with zero, three or six digits."""
+    return instant(micros(datetime.fromisoformat(text)))

@@ -1,205 +1,210 @@
-"""The SVs' work: price votes, status reports, confirmations, markers turned into coupons, featured apps."""
+"""Functions that declarations name: rounds, votes, reports, subscriptions, confirmations, the first transactions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ..draft import Draft, View, view
-from ..ledger import Contract, Node, archive, create, exercise
-from ..parties import Party, Provider
+from ..ledger import Contract, Node
+from ..parties import SV_NAMES, VALIDATOR_NAMES
 from ..randomness import number
-from ..scene import Scene
-from ..times import DAY
-from . import coins
+from ..rounds import FIRST_ROUND, OPEN_AT_ONCE
+from ..schedule import SUBSCRIBERS, TICK
+from .draft import DraftTransaction
+from .payments import make_coupon
 
-MOST_MARKERS = 12
-# A request that people know by its costs: two envelopes without views, then one view (docs/facts.md#envelopes-without-views).
+MAX_MARKERS = 12
+SVS, VALIDATORS = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
+# A request known by its costs: two envelopes without views, then one view (docs/facts.md#envelopes-without-views).
 PLANTED_COSTS = (1444, 146, 3565)
 PLANTED_MEMBER, PLANTED_EVERY, PLANTED_REMAINDER = 1, 4, 1
+ROUND_STEPS = (  # from this tick on: of the round so many below, which choice replaces which state
+    (1, 1, "DsoRules_MiningRound_StartIssuing[-old +new]", "summarizing_round", "issuing_round"),
+    (4, 4, "DsoRules_MiningRound_Close[-old +new]", "issuing_round", "closed_round"),
+    (10, 10, "-old", "closed_round", ""),
+)
 
 
-def _views(scene: Scene, sv: str, two_quorums: bool) -> list[View]:
-    root = view([scene.dso, sv])
-    root.extra_quorum = [scene.dso] if two_quorums else ()
-    return [root]
+# Contracts that each occurrence of a recurring event replaces; occurrence -1 is the one made at the start.
 
 
-def vote_price(seed: int, member: int, occurrence: int) -> str:
-    """Return the price in USD that an SV votes for, as the short decimal that the wire shows."""
-    return f"0.{120_000 + number(seed, 'vote', member, occurrence) % 60_000:06d}".rstrip("0")
+def _vote(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
+    """Return a price vote: empty at the start (docs/facts.md#price-vote-without-price), then the wire's short decimal."""
+    drawn = number(draft.constants.seed, "vote", member, occurrence) % 60_000
+    price = f"0.{120_000 + drawn:06d}".rstrip("0") if occurrence >= 0 else None
+    return {"sv": draft.parties.svs[member].identifier, "price": price}
 
 
-def price_vote_contract(scene: Scene, sv: Party, member: int, occurrence: int) -> Contract:
-    """Make the vote of an SV; occurrence -1 is the empty vote that every SV starts with.
+def _status(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
+    sv = draft.parties.svs[member]
+    status = {"reports": True if occurrence >= 0 else None, "round_ahead": draft.round_number + 2}
+    return {"sv": sv.identifier, "sv_name": sv.name, "number": occurrence + 1, **status}
 
-    See docs/facts.md#price-vote-without-price.
-    """
-    value, seed = scene.value, scene.scenery.seed
-    price = value.numeric(vote_price(seed, member, occurrence)) if occurrence >= 0 else None
-    fields = {
-        "dso": value.party(scene.dso),
-        "sv": value.party(sv.identifier),
-        f"{scene.words.coin}Price": value.optional(price),
-        "lastUpdatedAt": value.time(scene.effective_at),
+
+def _license(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
+    return {
+        "validator": draft.parties.validators[member].identifier,
+        "sponsor": draft.parties.svs[member % len(draft.parties.svs)].identifier,
+        "first_round": FIRST_ROUND,
+        "missed": member % 4,
+        "start": draft.constants.rounds.start,
+        "contact": f"operations+{member}@validators.invalid",
     }
-    identifier = scene.scenery.lasting(scene.templates.price_vote, "price vote", member, occurrence).identifier
-    return scene.make(scene.templates.price_vote, fields, (scene.dso,), (sv.identifier,), identifier=identifier)
 
 
-def price_vote(scene: Scene) -> Draft:
-    """An SV replaces its price vote."""
-    sv = scene.people.svs[scene.member]
-
-    def tree() -> list[Node]:
-        value = scene.value
-        old = price_vote_contract(scene, sv, scene.member, scene.occurrence - 1)
-        new = price_vote_contract(scene, sv, scene.member, scene.occurrence)
-        argument = value.record(
-            {
-                "sv": value.party(sv.identifier),
-                "voteCid": value.contract(old.identifier),
-                f"{scene.words.coin}Price": value.numeric(vote_price(scene.scenery.seed, scene.member, scene.occurrence)),
-            }
-        )
-        result = value.record({f"{scene.words.coin}PriceVote": value.contract(new.identifier)})
-        children = [archive(old, value.unit()), create(new)]
-        choice = f"DsoRules_Update{scene.words.Coin}PriceVote"
-        return [exercise(scene.scenery.dso_rules, choice, argument, result, [sv.identifier], children)]
-
-    planted = scene.member == PLANTED_MEMBER and scene.occurrence % PLANTED_EVERY == PLANTED_REMAINDER
-    return Draft(sv, _views(scene, sv.identifier, False), tree, fixed_costs=PLANTED_COSTS if planted else ())
-
-
-def status_contract(scene: Scene, sv: Party, member: int, occurrence: int) -> Contract:
-    """Make the status report of an SV; occurrence -1 is the one made at the start."""
-    value = scene.value
-    fields = {
-        "dso": value.party(scene.dso),
-        "sv": value.party(sv.identifier),
-        "svName": value.text(sv.name),
-        "number": value.integer(occurrence + 1),
-        "status": value.optional(_status(scene) if occurrence >= 0 else None),
+def _subscription(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
+    providers = draft.parties.providers
+    return {
+        "payer": draft.parties.users[member * 3].identifier,
+        "provider": providers[member % len(providers)].party.identifier,
+        "description": f"reading room, seat {member + 1}",
     }
-    identifier = scene.scenery.lasting(scene.templates.status_report, "status", member, occurrence).identifier
-    return scene.make(scene.templates.status_report, fields, (scene.dso,), (sv.identifier,), identifier=identifier)
 
 
-def _status(scene: Scene) -> Any:
-    value = scene.value
-    clock = scene.effective_at - scene.effective_at % 1000
-    return value.record(
-        {
-            "createdAt": value.time(clock),
-            "mediatorSynchronizerTime": value.time(clock - 210_000),
-            "participantSynchronizerTime": value.time(clock - 350_000),
-            "latestOpenRound": coins.round_value(scene, scene.round_number + 2),
-        }
+RECURRING = {
+    "price_vote": _vote,
+    "status_report": _status,
+    "validator_license": _license,
+    "subscription": _subscription,
+}
+
+
+def recurring(draft: DraftTransaction, template: str) -> str:
+    """Set the names of an occurrence, and return the first of them."""
+    names = RECURRING[template](draft, draft.event.member, draft.event.occurrence)
+    draft.names.update(names)
+    if template == "price_vote" and draft.event.member == PLANTED_MEMBER:
+        draft.fixed_costs = PLANTED_COSTS if draft.event.occurrence % PLANTED_EVERY == PLANTED_REMAINDER else ()
+    return str(next(iter(names.values())))
+
+
+def occurrence(draft: DraftTransaction, template: str, ahead: str) -> Contract:
+    """Make the contract of this occurrence, or of the one before."""
+    return _recurring_contract(draft, template, draft.event.member, draft.event.occurrence + int(ahead))
+
+
+def _recurring_contract(draft: DraftTransaction, template: str, member: int, occurrence: int) -> Contract:
+    return draft.make(template, (member, occurrence), **RECURRING[template](draft, member, occurrence))
+
+
+# Mining rounds
+
+
+def round_contract(draft: DraftTransaction, state: str, round_number: int) -> Contract:
+    """Make the contract of a round in one of its states."""
+    rounds = draft.constants.rounds
+    return draft.make(
+        state,
+        (round_number,),
+        round=round_number,
+        price=rounds.price(round_number),
+        opens=rounds.opens_at(round_number),
+        issuing_for=(round_number - FIRST_ROUND) * TICK,
     )
 
 
-def status_report(scene: Scene) -> Draft:
-    """An SV replaces its status report."""
-    sv = scene.people.svs[scene.member]
-
-    def tree() -> list[Node]:
-        value = scene.value
-        old = status_contract(scene, sv, scene.member, scene.occurrence - 1)
-        new = status_contract(scene, sv, scene.member, scene.occurrence)
-        argument = value.record(
-            {
-                "sv": value.party(sv.identifier),
-                "previousReportCid": value.contract(old.identifier),
-                "status": _status(scene),
-            }
-        )
-        result = value.record({"newReport": value.contract(new.identifier)})
-        children = [archive(old, value.unit()), create(new)]
-        choice = "DsoRules_SubmitStatusReport"
-        return [exercise(scene.scenery.dso_rules, choice, argument, result, [sv.identifier], children)]
-
-    return Draft(sv, _views(scene, sv.identifier, True), tree)
-
-
-def confirmation(scene: Scene) -> Draft:
-    """An SV turns waiting markers into coupons, expires a stale confirmation, or confirms an action."""
-    sv = scene.draws.pick(scene.people.svs)
-
-    def tree() -> list[Node]:
-        markers = scene.markers.take_some(scene.draws, MOST_MARKERS) if scene.draws.chance(0.5) else []
-        if markers:
-            return [_converted(scene, sv.identifier, markers)]
-        stale = scene.confirmations.any(scene.draws)
-        return [_expired(scene, sv.identifier, stale) if stale else _confirmed(scene, sv.identifier)]
-
-    return Draft(sv, _views(scene, sv.identifier, scene.draws.chance(0.8)), tree, bytes_per_view=2200)
-
-
-def _converted(scene: Scene, sv: str, markers: list[Contract]) -> Node:
-    value = scene.value
-    providers = [scene.people.provider_by_identifier[marker.owner] for marker in markers]
-    coupons = [coins.coupon(scene, provider, "0.5") for provider in providers]
-    argument = value.record(
-        {
-            "markerCids": value.list(value.contract(marker.identifier) for marker in markers),
-            "openRound": value.contract(coins.open_round_id(scene.scenery, scene.round_number)),
-            "sv": value.party(sv),
-        }
+def round_tick(draft: DraftTransaction) -> list[Node]:
+    """Archive the lowest open round, make a new one, and advance the older ones."""
+    tick, constants = draft.event.occurrence, draft.constants
+    lowest = FIRST_ROUND + tick
+    nodes = draft.nodes(
+        "DsoRules_AdvanceOpenMiningRounds[$CoinRules_AdvanceOpenMiningRounds[-lowest +summarizing +fresh]]",
+        lowest=round_contract(draft, "open_round", lowest),
+        middle=constants.lasting("open_round", lowest + 1),
+        latest=constants.lasting("open_round", lowest + 2),
+        summarizing=round_contract(draft, "summarizing_round", lowest),
+        fresh=round_contract(draft, "open_round", lowest + OPEN_AT_ONCE),
+        price=constants.rounds.price(lowest + OPEN_AT_ONCE),
     )
-    result = value.record({"couponCids": value.list(value.contract(coupon.identifier) for coupon in coupons)})
-    children = [archive(marker, value.unit()) for marker in markers] + [create(coupon) for coupon in coupons]
-    choice = "DsoRules_ConvertFeaturedAppActivityMarkers"
-    return exercise(scene.scenery.dso_rules, choice, argument, result, [sv], children)
+    for first_tick, below, tree, before, after in ROUND_STEPS:
+        if tick >= first_tick:
+            names = {"old": round_contract(draft, before, lowest - below)}
+            if after:
+                names["new"] = round_contract(draft, after, lowest - below)
+            nodes += draft.nodes(tree, **names)
+    return nodes
 
 
-def _confirmed(scene: Scene, sv: str) -> Node:
-    value, words = scene.value, scene.words
-    action = value.variant(
-        f"ARC_{words.Coin}Rules",
-        value.record({f"{words.coin}RulesAction": value.variant("CRARC_SetConfig", value.unit())}),
-    )
-    fields = {
-        "dso": value.party(scene.dso),
-        "action": action,
-        "confirmer": value.party(sv),
-        "expiresAt": value.time(scene.effective_at + DAY // 24),
-    }
-    made = scene.make(scene.templates.confirmation, fields, (scene.dso,), (), sv)
-    scene.confirmations.add(made)
-    argument = value.record({"action": action, "confirmer": value.party(sv)})
-    result = value.record({"confirmation": value.contract(made.identifier)})
-    return exercise(scene.scenery.dso_rules, "DsoRules_ConfirmAction", argument, result, [sv], [create(made)])
+def choose_race(draft: DraftTransaction) -> str:
+    """Return the rejected race, or a confirmation for the time before verdicts were recorded."""
+    return "round race" if draft.is_rejected else "confirmation"
 
 
-def _expired(scene: Scene, sv: str, stale: Contract) -> Node:
-    value = scene.value
-    stale.spent = True
-    gone = value.enum("Confirmation_ExpireResult")
-    inner = exercise(stale, "Confirmation_Expire", value.unit(), gone, [scene.dso], consuming=True)
-    argument = value.record({"staleConfirmationCid": value.contract(stale.identifier), "sv": value.party(sv)})
-    result = value.enum("DsoRules_ExpireStaleConfirmationResult")
-    choice = "DsoRules_ExpireStaleConfirmation"
-    return exercise(scene.scenery.dso_rules, choice, argument, result, [sv], [inner])
+# Confirmations and featured apps
 
 
-def granted(scene: Scene, provider: Provider) -> Node:
-    """Return the node that makes a provider a featured one."""
-    value, party = scene.value, provider.party.identifier
-    weight = value.optional(value.numeric(provider.weight) if provider.weight else None)
-    fields = {"dso": value.party(scene.dso), "provider": value.party(party), "activityWeight": weight}
-    identifier = scene.scenery.featured_right(provider).identifier
-    right = scene.make(scene.templates.featured_right, fields, (scene.dso,), (party,), identifier=identifier)
-    argument = value.record({"provider": value.party(party), "activityWeight": weight})
-    result = value.record({"featuredAppRight": value.contract(identifier)})
-    choice = "DsoRules_GrantFeaturedAppRight"
-    return exercise(scene.scenery.dso_rules, choice, argument, result, [scene.dso], [create(right)])
+def confirmation(draft: DraftTransaction) -> list[Node]:
+    """Convert waiting markers to coupons, expire a stale confirmation, or confirm an action."""
+    draws, pools = draft.draws, draft.pools
+    markers = pools["activity_marker"].take_any(draws, MAX_MARKERS) if draws.chance(0.5) else []
+    if markers:
+        coupons = [make_coupon(draft, marker.owner, "0.5") for marker in markers]
+        tree = "DsoRules_ConvertFeaturedAppActivityMarkers[-markers +coupons]"
+        return draft.nodes(tree, markers=markers, coupons=coupons)
+    if stale := pools["confirmation"].any(draws):
+        stale.is_spent = True
+        return draft.nodes("DsoRules_ExpireStaleConfirmation[Confirmation_Expire]", confirmation=stale)
+    made = draft.make("confirmation")
+    pools["confirmation"].add(made)
+    return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=made)
 
 
-def feature(scene: Scene) -> Draft:
-    """The SVs make one more provider featured."""
-    sv = scene.people.svs[0]
-    late = [provider for provider in scene.people.providers if provider.featured == "later"]
+def grant_rights(draft: DraftTransaction, since: str) -> list[Node]:
+    """Make the providers featured that are so since "start" or "later"."""
+    nodes = []
+    for provider in draft.parties.providers:
+        if provider.featured == since:
+            names: dict[str, Any] = {"provider": provider.party.identifier, "weight": provider.weight}
+            right = draft.make("featured_right", (provider.party.identifier,), **names)
+            nodes += draft.nodes("DsoRules_GrantFeaturedAppRight[+right]", right=right, **names)
+    return nodes
 
-    def tree() -> list[Node]:
-        return [granted(scene, provider) for provider in late]
 
-    return Draft(sv, _views(scene, sv.identifier, True), tree)
+# The first transactions: rules, rounds, rights, licenses and everything else that lasts
+
+
+def _make_rules(draft: DraftTransaction) -> list[Node]:
+    svs = [
+        {"sv": sv.identifier, "name": sv.name, "weight": 100_000 - 10_000 * rank, "participantId": f"PAR::{sv.participant}"}
+        for rank, sv in enumerate(draft.parties.svs)
+    ]
+    rounds = [round_contract(draft, "open_round", FIRST_ROUND + ahead) for ahead in range(OPEN_AT_ONCE)]
+    rules = {name: _make_lasting(draft, name, svs=svs) for name in ("dso_rules", "coin_rules")}
+    price = draft.constants.rounds.price(FIRST_ROUND)
+    tree = "+dso_rules +coin_rules $CoinRules_Bootstrap_Rounds[+rounds]"
+    return draft.nodes(tree, rounds=rounds, first_round=rounds[0], price=price, **rules)
+
+
+def _make_lasting(draft: DraftTransaction, template: str, **names: Any) -> Contract:
+    return draft.make(template, identifier=draft.names[template].identifier, **names)
+
+
+def _make_apps(draft: DraftTransaction) -> list[Node]:
+    apps = [
+        draft.make(template, (app.party.identifier,), operator=app.party.identifier, name=app.party.name)
+        for app in draft.parties.providers
+        for template in ("venue", "batch")
+    ]
+    return draft.nodes("+apps", apps=[*apps, _make_lasting(draft, "registry")])
+
+
+def _make_first(draft: DraftTransaction, template: str, members: range) -> list[Node]:
+    return draft.nodes("+first", first=[_recurring_contract(draft, template, member, -1) for member in members])
+
+
+GENESIS: tuple[Callable[[DraftTransaction], list[Node]], ...] = (
+    _make_rules,
+    lambda draft: draft.nodes("+rules", rules=_make_lasting(draft, "name_rules")),
+    lambda draft: grant_rights(draft, "start"),
+    lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2)),
+    lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2, VALIDATORS)),
+    lambda draft: _make_first(draft, "price_vote", range(SVS)),
+    lambda draft: _make_first(draft, "status_report", range(SVS)),
+    lambda draft: _make_first(draft, "subscription", range(SUBSCRIBERS)),
+    _make_apps,
+)
+
+
+def genesis(draft: DraftTransaction) -> list[Node]:
+    """Take one step of the start."""
+    return GENESIS[draft.event.occurrence](draft)

@@ -1,0 +1,81 @@
+"""Exit codes, and errors as JSON documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ledgerframes.errors import (
+    CoverageError,
+    DecodeError,
+    LedgerframesError,
+    ReportError,
+    ServiceError,
+    TransportError,
+    UsageError,
+)
+
+SUCCESS = 0
+FAILURE = 1
+USAGE = 2
+INSUFFICIENT_DATA = 3
+SERVICE = 4
+NOTEBOOK = 5
+INTERRUPTED = 130
+
+# The meaning of each exit code, as the help and the docs show it.
+EXIT_CODES = {
+    SUCCESS: "Success.",
+    FAILURE: "The store cannot be used, or an unexpected error occurred.",
+    USAGE: "Usage error, such as an unknown name or an invalid time.",
+    INSUFFICIENT_DATA: "Insufficient data: --offline, unknown ids, --min-coverage or --max-age.",
+    SERVICE: "A service is unreachable, or its response is an error or unexpected.",
+    NOTEBOOK: "The notebook of a report failed.",
+    INTERRUPTED: "Interrupted from the keyboard. Committed segments stay in the store.",
+}
+
+# Modules of the optional dependencies, and the extra that installs each.
+EXTRAS = {
+    "bleach": "report",
+    "dask": "dask",
+    "distributed": "dask",
+    "duckdb": "sql",
+    "flask": "sandbox",
+    "ipykernel": "report",
+    "jinja2": "report",
+    "jupyter_client": "report",
+    "matplotlib": "plot",
+    "mistune": "report",
+    "nbclient": "report",
+    "nbformat": "report",
+    "waitress": "sandbox",
+}
+
+ERROR_CODES: tuple[tuple[type[LedgerframesError], int], ...] = (
+    (UsageError, USAGE),
+    (CoverageError, INSUFFICIENT_DATA),
+    (ServiceError, SERVICE),
+    (TransportError, SERVICE),
+    (DecodeError, SERVICE),
+    (ReportError, NOTEBOOK),
+    (LedgerframesError, FAILURE),
+)
+
+
+def exit_code(error: LedgerframesError) -> int:
+    """Return the exit code of an error."""
+    return next(code for error_type, code in ERROR_CODES if isinstance(error, error_type))
+
+
+def missing_extra_error(error: ModuleNotFoundError) -> UsageError | None:
+    """Return the error for a missing optional dependency, or None for any other module."""
+    module = (error.name or "").partition(".")[0]
+    if module not in EXTRAS:
+        return None
+    return UsageError(f"This command requires {module}. Install it with: pip install 'ledgerframes[{EXTRAS[module]}]'.")
+
+
+def error_document(error: LedgerframesError) -> dict[str, Any]:
+    """Return an error as JSON shows it, with the attributes that have a value."""
+    empty: tuple[object, ...] = ("", None, (), {})
+    attributes = {name: value for name, value in vars(error).items() if not name.startswith("_") and value not in empty}
+    return {"error": type(error).__name__, "message": str(error), "exit_code": exit_code(error), **attributes}

@@ -1,0 +1,282 @@
+"""``ledgerframes store compact``, ``verify`` and ``prune`` maintain the store."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ledgerframes.cli import output
+from ledgerframes.cli.options import CommandContext, DryRun, command, parse_duration
+from ledgerframes.errors import CoverageError, IntegrityError, UsageError
+
+if TYPE_CHECKING:
+    from ledgerframes.loaders.repair import Repair
+    from ledgerframes.store.location import Stored
+    from ledgerframes.store.prune import Pruned
+    from ledgerframes.store.verify import Finding
+
+MAX_LINES = 20  # of a list that may have thousands
+REPAIRED = ("fetched again", "forgotten")  # outcomes after which nothing is damaged
+
+Datasets = Annotated[
+    list[str] | None, typer.Option("--dataset", metavar="NAME", help="Limit to this dataset, such as ledger. Repeatable.")
+]
+
+
+# -- compact --------------------------------------------------------------------------------------------------------
+
+
+@command
+def compact(
+    context: CommandContext,
+    target_bytes: Annotated[
+        int,
+        typer.Option(min=1, metavar="BYTES", help="Maximum size of a merged file (default: 128000000).", show_default=False),
+    ] = 128_000_000,
+    datasets: Datasets = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Merge small segments into larger ones.
+
+    Readers see the same rows as before. Adjacent segments of one day, source and dataset are merged, and adjacent bulk objects
+    of one folder. The old files stay for readers with an older snapshot until you run `ledgerframes store prune`.
+    """
+    from ledgerframes.store.compact import compact as compact_store
+
+    net = context.connect()
+    results = compact_store(net.store, target_bytes=target_bytes, datasets=datasets, dry_run=dry_run)
+    document = {"network": net.name, "dry_run": dry_run, "datasets": [vars(result) for result in results]}
+    _print(context, document, _format_compaction)
+
+
+def _print(context: CommandContext, document: dict[str, Any], format_text: Any) -> None:
+    """Print what was done, or what a dry run would do."""
+    (context.print_result if document["dry_run"] else context.print_summary)(document, format_text)
+
+
+def _format_compaction(document: dict[str, Any]) -> str:
+    merges = [each for each in document["datasets"] if each["segments_after"] < each["segments_before"]]
+    if not merges:
+        return f"Nothing to merge in {document['network']}."
+    rows = [
+        (
+            each["dataset"],
+            f"{each['segments_before']:,} → {each['segments_after']:,}",
+            f"{each['files_before']:,} → {each['files_after']:,}",
+            output.format_bytes(each["bytes_before"])
+            + ("" if each["bytes_after"] is None else f" → {output.format_bytes(each['bytes_after'])}"),
+        )
+        for each in merges
+    ]
+    last = "Nothing was written." if document["dry_run"] else "Run `ledgerframes store prune` to delete the old files."
+    return f"{output.format_table(('dataset', 'segments', 'files', 'size'), rows)}\n\n{last}"
+
+
+# -- verify ---------------------------------------------------------------------------------------------------------
+
+
+@command
+def verify(
+    context: CommandContext,
+    quick: Annotated[bool, typer.Option("--quick", help="Check existence, size and row count, but no digests.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Move damaged segments to quarantine and fetch their rows again.")
+    ] = False,
+    drop_unrecoverable: Annotated[
+        bool, typer.Option("--drop-unrecoverable", help="With --repair, also drop segments that cannot be fetched again.")
+    ] = False,
+) -> None:
+    """Compare every stored file with the catalog.
+
+    Size, SHA-256 digest and row count must match. The exit code is 1 while any file is damaged. A segment that cannot be fetched
+    again, such as an old snapshot of price votes, stays in the catalog and is reported until you drop it.
+    """
+    from ledgerframes.store.prune import left_over as orphan_files
+    from ledgerframes.store.verify import verify as verify_store
+
+    if drop_unrecoverable and not repair:
+        raise UsageError("--drop-unrecoverable requires --repair.")
+    net = context.connect()
+    if repair and net.offline:
+        raise CoverageError(f"{net.name} is offline, so nothing was repaired. Run `ledgerframes store verify` without --offline.")
+    damage = verify_store(net.store, quick=quick)
+    if damage and not repair:
+        _refuse(context, damage)
+    orphans = [] if net.store.frozen else orphan_files(net.store)
+    repairs: list[Repair] = []
+    if damage:
+        from ledgerframes.loaders.repair import repair as repair_store
+
+        repairs = repair_store(net, damage, forget=drop_unrecoverable)
+    outcomes = [_describe_repair(each) for each in repairs]
+    document: dict[str, Any] = {
+        "network": net.name,
+        "quick": quick,
+        "files": sum(len(segment.files) for segment in net.store.every_segment()),
+        "orphan_files": _totals(orphans),
+        "damaged_files": [_describe_damage(file) for file in damage],
+        "repairs": outcomes,
+    }
+    failures = [each for each in outcomes if each["outcome"] not in REPAIRED]
+    if not (failures and context.as_json):  # otherwise the error is the one document
+        context.print_summary(document, _format_verification)
+    if failures:
+        reasons = {f"{each['dataset']} {each['extent']}": _reason(each) for each in failures}
+        raise IntegrityError(
+            f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is {next(iter(reasons.values()))}. "
+            "Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
+            failures=reasons if context.as_json or context.quiet else {},  # the table above has them, too
+        )
+
+
+def _refuse(context: CommandContext, damage: list[Finding]) -> None:
+    if not context.as_json:
+        output.write(output.format_table(("problem", "file"), [(file.problem, file.path) for file in damage[:MAX_LINES]]))
+        if len(damage) > MAX_LINES:
+            output.write(f"… and {len(damage) - MAX_LINES:,} more. Add --json to list all.")
+    first = damage[0]
+    raise IntegrityError(
+        f"{output.pluralize(len(damage), 'damaged file')} in the store, the first is {first.path} ({first.problem}). "
+        "Run `ledgerframes store verify --repair` to fetch the rows again.",
+        path=first.path,
+        failures={file.path: file.problem for file in damage} if context.as_json else {},
+    )
+
+
+def _describe_damage(file: Finding) -> dict[str, Any]:
+    return {
+        "segment": file.segment.segment_id,
+        "dataset": file.segment.dataset,
+        "table": file.table,
+        "path": file.path,
+        "problem": file.problem,
+    }
+
+
+def _describe_repair(repair: Repair) -> dict[str, Any]:
+    segment = repair.segment
+    return {"dataset": segment.dataset, "extent": str(segment.extent), "outcome": repair.outcome, "note": repair.note}
+
+
+def _reason(repair: dict[str, Any]) -> str:
+    note = f" ({repair['note'].rstrip('.')})" if repair["note"] else ""
+    return f"{repair['dataset']} {repair['extent']}: {repair['outcome']}{note}"
+
+
+def _format_verification(document: dict[str, Any]) -> str:
+    orphans = document["orphan_files"]
+    pairs = [
+        ("network", document["network"]),
+        ("files", f"{document['files']:,}"),
+        ("damaged", f"{len(document['damaged_files']):,}"),
+    ]
+    if orphans["files"]:
+        pairs.append(("unused", f"{_format_totals(orphans)} (run `ledgerframes store prune` to delete them)"))
+    text = output.format_pairs(pairs)
+    if document["repairs"]:
+        rows = [(each["dataset"], each["extent"], each["outcome"], each["note"]) for each in document["repairs"]]
+        text += "\n\n" + output.format_table(("dataset", "extent", "outcome", "note"), rows)
+    return text
+
+
+# -- prune ----------------------------------------------------------------------------------------------------------
+
+
+@command
+def prune(
+    context: CommandContext,
+    before: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Also drop segments that end at or before this time.")
+    ] = None,
+    datasets: Datasets = None,
+    older_than: Annotated[
+        str,
+        typer.Option(
+            "--older-than",
+            metavar="DURATION",
+            help="Minimum age of a deleted file, such as 24h (default: 1h).",
+            show_default=False,
+        ),
+    ] = "1h",
+    include_quarantine: Annotated[
+        bool, typer.Option("--include-quarantine", help="Also delete the files in quarantine.")
+    ] = False,
+    dry_run: DryRun = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Drop segments without a confirmation prompt.")] = False,
+) -> None:
+    """Delete unused files, and old data with --before.
+
+    Files stay on disk after their segments are replaced, merged or dropped. Frozen snapshots and running programs may still need
+    them, so prune when none do. Loaders fetch dropped data again when you load its window.
+    """
+    from ledgerframes.store.prune import prune as prune_store
+
+    options: dict[str, Any] = {
+        "before": before,
+        "datasets": datasets,
+        "grace": parse_duration("--older-than", older_than),
+        "quarantine": include_quarantine,
+    }
+    net = context.connect()
+    if before and not (dry_run or yes):
+        preview = _describe_pruning(
+            net.name, prune_store(net.store, **options, dry_run=True), dry_run=True, older_than=older_than
+        )
+        _confirm(preview, before)
+    result = prune_store(net.store, **options, dry_run=dry_run)
+    _print(context, _describe_pruning(net.name, result, dry_run=dry_run, older_than=older_than), _format_pruning)
+
+
+def _describe_pruning(network: str, result: Pruned, *, dry_run: bool, older_than: str) -> dict[str, Any]:
+    return {
+        "network": network,
+        "dry_run": dry_run,
+        "older_than": older_than,
+        "dropped_segments": [
+            {"dataset": segment.dataset, "extent": str(segment.extent), "rows": segment.rows} for segment in result.dropped
+        ],
+        "deleted_files": _totals(result.removed),
+        "retained_files": _totals(result.kept),
+    }
+
+
+def _confirm(preview: dict[str, Any], before: str) -> None:
+    if not preview["dropped_segments"]:
+        return
+    data = _format_segments(preview["dropped_segments"])
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"--before {before} would drop {data}, which needs confirmation in a terminal. Pass --yes, or preview with --dry-run."
+        )
+    if not typer.confirm(output.escape_control(f"Drop {data} of {preview['network']}?"), err=True):
+        raise UsageError("Nothing was dropped or deleted, because you declined. Pass --yes to skip the prompt.")
+
+
+def _format_pruning(document: dict[str, Any]) -> str:
+    prefix = "would be " if document["dry_run"] else ""
+    pairs = [("network", document["network"])]
+    if document["dropped_segments"]:
+        pairs.append((f"{prefix}dropped", _format_segments(document["dropped_segments"])))
+    pairs.append((f"{prefix}deleted", _format_totals(document["deleted_files"])))
+    if document["retained_files"]["files"]:
+        reason = f"written less than {document['older_than']} ago (delete them with --older-than 0h when the store is not in use)"
+        pairs.append((f"{prefix}retained", f"{_format_totals(document['retained_files'])}, {reason}"))
+    return output.format_pairs(pairs)
+
+
+def _format_segments(segments: list[dict[str, Any]]) -> str:
+    rows = output.pluralize(sum(segment["rows"] for segment in segments), "row")
+    datasets = ", ".join(dict.fromkeys(segment["dataset"] for segment in segments))
+    return f"{rows} in {output.pluralize(len(segments), 'segment')} ({datasets})"
+
+
+def _totals(files: Iterable[Stored]) -> dict[str, int]:
+    sizes = [file.bytes for file in files]
+    return {"files": len(sizes), "bytes": sum(sizes)}
+
+
+def _format_totals(totals: dict[str, int]) -> str:
+    return f"{output.pluralize(totals['files'], 'file')}, {output.format_bytes(totals['bytes'])}"

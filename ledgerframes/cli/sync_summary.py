@@ -1,0 +1,147 @@
+"""Documents and texts about what a sync fetched, or would fetch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ledgerframes.cli import output
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ledgerframes.frames import Frames
+    from ledgerframes.network import Network
+
+
+def describe_plan(net: Network, plan: pd.DataFrame) -> dict[str, Any]:
+    """Return a loader's plan as plain values."""
+    rows = [{name: _plain(value) for name, value in row.items()} for row in plan.to_dict("records")]
+    return {"network": net.name, "plan": rows}
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as a plain Python value, with None for a missing one."""
+    if hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime()
+    return value if isinstance(value, str | int) else None
+
+
+def format_plan(document: dict[str, Any]) -> str:
+    """Return a plan as lines."""
+    network, rows = document["network"], document["plan"]
+    if not rows:
+        return f"Nothing to fetch: the store has everything of {network} that you selected."
+    for column, noun in (("object_key", "bulk object"), ("update_id", "update id")):
+        if column in rows[0]:
+            title = f"Would fetch {output.pluralize(len(rows), noun)} from {network}:"
+            return "\n".join([title, *(output.escape_control(row[column]) for row in rows)])
+    cells = [
+        (
+            "unknown" if row["migration_id"] is None else row["migration_id"],
+            output.format_time(row["since"]),
+            output.format_time(row["until"]),
+        )
+        for row in rows
+    ]
+    return f"Would fetch from {network}:\n" + output.format_table(("migration", "since (UTC)", "until (UTC)"), cells)
+
+
+def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
+    """Return the extent, the rows and the HTTP requests of a sync as plain values."""
+    coverage = frames.coverage
+    return {
+        "network": net.name,
+        "since": frames.window.since if frames.window else None,
+        "until": frames.window.until if frames.window else None,
+        "after": frames.offset_range[0] if frames.offset_range else None,
+        "through": frames.offset_range[1] if frames.offset_range else None,
+        "rows": {table: frames.count_rows(table) for table in frames.tables},
+        "provisional_rows": int(coverage.loc[coverage["status"] == "provisional", "rows"].sum()),
+        "unknown_ids": frames.unknown_ids,
+        "failed_objects": list(frames.failed_objects),
+        "requests": net.request_count,
+        "seconds": round(seconds, 2),
+        "store": str(net.store.location),
+    }
+
+
+def describe_bulk(frames: Frames, kind: str) -> dict[str, Any]:
+    """Return the snapshot time, or the end of the days for which the network has bulk objects."""
+    if kind == "acs":
+        days = frames.read("bulk_objects", ["since"])["since"]
+        return {"snapshot_time": None if days.empty else days.max().to_pydatetime()}
+    if frames.window is None or frames.failed_objects:
+        return {}
+    ends = frames.coverage["until"]  # includes days without updates
+    return {"objects_until": frames.window.since if ends.empty else ends.max().to_pydatetime()}
+
+
+def describe_snapshots(net: Network, rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the number of stored snapshots of reference data, and the time of the latest."""
+    times = rows["observed_at"].drop_duplicates()
+    return {
+        "network": net.name,
+        "snapshots": len(times),
+        "latest": None if times.empty else times.iloc[-1].to_pydatetime(),
+        "rows": len(rows),
+        "requests": net.request_count,
+    }
+
+
+def format_snapshots(document: dict[str, Any]) -> str:
+    """Return a description of snapshots as lines."""
+    return output.format_pairs(
+        [
+            ("network", document["network"]),
+            ("snapshots", f"{document['snapshots']:,}"),
+            ("latest", f"{output.format_time(document['latest'])} UTC" if document["latest"] else "none"),
+            ("rows", f"{document['rows']:,}"),
+        ]
+    )
+
+
+def format_sync(document: dict[str, Any], *, from_files: bool = False, with_workers: bool = False) -> str:
+    """Return a description of a sync as lines.
+
+    Parameters
+    ----------
+    document : dict
+    from_files : bool
+        The rows are from local files.
+    with_workers : bool
+        Other processes may have made HTTP requests, which are not counted.
+    """
+    objects_until = document.get("objects_until")
+    pairs = [
+        ("network", document["network"]),
+        _selection(document),
+        ("HTTP requests", _format_requests(document, from_files, with_workers)),
+        ("store", document["store"]),
+        *((table, output.pluralize(rows, "row")) for table, rows in document["rows"].items()),
+    ]
+    if document["provisional_rows"]:
+        pairs.append(
+            ("provisional", f"{output.pluralize(document['provisional_rows'], 'row')} (the next sync fetches them again)")
+        )
+    if objects_until and objects_until < document["until"]:
+        pairs.append(("not available", f"{output.format_window(objects_until, document['until'])}: no bulk objects"))
+    if document["failed_objects"]:
+        pairs.append(("failed", f"{output.pluralize(len(document['failed_objects']), 'bulk object')}, listed on stderr"))
+    return output.format_pairs(pairs)
+
+
+def _selection(document: dict[str, Any]) -> tuple[str, str]:
+    if document.get("snapshot_time"):
+        return "snapshot", f"{output.format_time(document['snapshot_time'])} UTC"
+    if document["since"]:
+        return "window", output.format_window(document["since"], document["until"])
+    if document["through"] is not None:
+        return "offsets", f"after {document['after']:,} through {document['through']:,}"
+    return "selected by", "key or path" if "bulk_objects" in document["rows"] else "update id"
+
+
+def _format_requests(document: dict[str, Any], from_files: bool, with_workers: bool) -> str:
+    if not document["requests"]:
+        return "0 (read from local files)" if from_files else "0 (already in the store)"
+    workers = " (without those of the workers)" if with_workers else ""
+    return f"{document['requests']:,} in {document['seconds']:.1f} s{workers}"

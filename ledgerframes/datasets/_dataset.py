@@ -1,0 +1,35 @@
+"""A dataset: a unit of coverage and commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ledgerframes.datasets._schema import Table
+from ledgerframes.extents import Extent
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Tables that one commit makes visible together.
+
+    Attributes
+    ----------
+    name : str
+    tables : tuple of Table
+    extent_type : type of Extent
+        What its segments cover.
+    mergeable : bool
+        Whether compaction may merge its segments. False if they are requested one by one, or if their rows would have to be
+        sorted together.
+    """
+
+    name: str
+    tables: tuple[Table, ...]
+    extent_type: type[Extent]
+    mergeable: bool = True
+
+    @cached_property
+    def schema_fingerprint(self) -> str:
+        """Digest of the schemas of all tables; segments with another fingerprint are fetched again."""
+        return "-".join(table.fingerprint[:6] for table in self.tables)

@@ -1,0 +1,137 @@
+"""Sets of bulk objects as extents, sorted as the objects of a folder continue each other."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, ClassVar
+
+import pyarrow.compute as pc
+
+from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.extents import Extent, Position, from_microseconds, record_time_filter, time_label
+
+__all__ = ["ANY_MIGRATION", "ObjectSet"]
+
+ANY_MIGRATION = (0, 999_999_999)  # for objects without lines, and for whole folders
+
+
+@dataclass(frozen=True)
+class ObjectSet(Extent):
+    """Bulk objects, by key, and the range of their lines in the order of the history.
+
+    Attributes
+    ----------
+    object_keys : frozenset of str
+    migrations : tuple of int
+        Migrations of the first line and of the last.
+    start, stop : int
+        Record times of all lines, half-open, in microseconds since 1970.
+    """
+
+    object_keys: frozenset[str]
+    migrations: tuple[int, int]
+    start: int
+    stop: int
+    has_times: ClassVar[bool] = True
+
+    @classmethod
+    def from_catalog(cls, position: Position | None, keys: frozenset[str]) -> ObjectSet:
+        """Return the objects that a catalog stores."""
+        assert position is not None
+        first, _, last = position[0].partition("~")
+        return cls(keys, (int(first), int(last)), *position[1:])
+
+    @classmethod
+    def end_times(cls, extents: Sequence[Extent]) -> list[int | None]:
+        """Return the end of each set, and of its folder if that folder is complete, so that a complete folder stays whole."""
+        objects = [extent for extent in extents if isinstance(extent, cls)]
+        folder_ends = {folder: extent.stop for extent in objects if extent.is_folder for folder in extent.folders}
+        return [max([extent.stop, *(folder_ends.get(folder, extent.stop) for folder in extent.folders)]) for extent in objects]
+
+    @property
+    def position(self) -> Position:
+        """The migrations, padded so that they sort as text, and the record times."""
+        return "~".join(f"{migration_id:09}" for migration_id in self.migrations), self.start, self.stop
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The object keys."""
+        return self.object_keys
+
+    @property
+    def record_times(self) -> tuple[int, int]:
+        """Start and stop."""
+        return self.start, self.stop
+
+    @property
+    def folders(self) -> frozenset[str]:
+        """The folders of the objects."""
+        return frozenset(key.rpartition("/")[0] + "/" for key in self.object_keys)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this set marks a folder as complete; the mark is an object with the name of the folder."""
+        return self.object_keys <= self.folders
+
+    def difference(self, others: Iterable[Extent]) -> list[ObjectSet]:
+        """Return the objects that are in none of the others, as one set or none."""
+        rest = self.object_keys.difference(*(other.object_keys for other in others if isinstance(other, ObjectSet)))
+        return [replace(self, object_keys=rest)] if rest else []
+
+    def overlaps(self, other: Extent) -> bool:
+        """Return whether both sets have an object in common."""
+        return isinstance(other, ObjectSet) and not self.object_keys.isdisjoint(other.object_keys)
+
+    def merge_with(self, other: Extent) -> ObjectSet | None:
+        """Return one set for both if the other objects are the next of the same folder, or None.
+
+        All lines must be of one migration, so that record times alone tell their order.
+        """
+        if not isinstance(other, ObjectSet) or len({*self.migrations, *other.migrations}) > 1 or not self.precedes(other):
+            return None
+        if not self._is_followed_by(other):
+            return None
+        return ObjectSet(self.object_keys | other.object_keys, self.migrations, self.start, other.stop)
+
+    def _is_followed_by(self, other: ObjectSet) -> bool:
+        last, first = max(map(_sort_key, self.object_keys)), min(map(_sort_key, other.object_keys))
+        return (*last[:-1], last[-1] + 1) == first
+
+    def precedes(self, other: Extent) -> bool:
+        """Return whether every line of this set sorts before every line of the other."""
+        if not isinstance(other, ObjectSet):
+            return True
+        last, first = self.migrations[1], other.migrations[0]
+        return last < first or (last == first and self.stop <= other.start)
+
+    def filter(self) -> pc.Expression:
+        """Return an Arrow expression for the record times of these objects."""
+        return record_time_filter(self.start, self.stop)
+
+    def scan_filter(self, columns: Collection[str]) -> pc.Expression | None:
+        """Return the filter of a table with record times; None for other tables."""
+        return self.filter() if "record_time" in columns else None
+
+    def coverage(self) -> Mapping[str, Any]:
+        """Return the window, and the migration if all lines are of one."""
+        first, last = self.migrations
+        since, until = from_microseconds(self.start), from_microseconds(self.stop)
+        return {"migration_id": first if first == last else None, "since": since, "until": until}
+
+    @property
+    def label(self) -> str:
+        """A short name for files."""
+        return f"objects{len(self.object_keys)}_{time_label(self.start)}_{time_label(self.stop)}"
+
+    def __str__(self) -> str:
+        others = len(self.object_keys) - 1
+        return f"{min(self.object_keys)} and {others} more" if others else min(self.object_keys)
+
+
+@functools.lru_cache(maxsize=100_000)
+def _sort_key(object_key: str) -> tuple[datetime, datetime, str, str, int]:
+    """Return the sort key of an object; cached, because merging compares the objects of a folder many times."""
+    return ObjectKey.parse(object_key).order

@@ -1,0 +1,53 @@
+"""The datasets: units of coverage and commit, each with its tables."""
+
+from __future__ import annotations
+
+from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets.bulk.extent import ObjectSet
+from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS
+from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TREE_EVENTS, UPDATES
+from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
+from ledgerframes.datasets.reference import schema as reference
+from ledgerframes.extents import IdSet, MigrationWindow, Observation, OffsetRange
+
+__all__ = [
+    "BULK",
+    "BULK_ACS",
+    "BULK_ACS_BY_KEY",
+    "BULK_BY_KEY",
+    "DATASETS",
+    "EVENTS",
+    "EVENTS_BY_ID",
+    "LEDGER",
+    "NAME_RULES",
+    "PRICE_VOTES",
+    "STORED_TABLES",
+    "Dataset",
+]
+
+EVENTS = Dataset("events", EVENT_TABLES, MigrationWindow)
+EVENTS_BY_ID = Dataset("events_by_id", EVENT_TABLES, IdSet)
+LEDGER = Dataset("ledger", LEDGER_TABLES, OffsetRange)
+PRICE_VOTES = Dataset("price_votes", (reference.PRICE_VOTES,), Observation)
+NAME_RULES = Dataset("name_rules", (reference.NAME_RULES,), Observation)
+BULK = Dataset("bulk", (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS), ObjectSet)
+BULK_BY_KEY = Dataset("bulk_by_key", BULK.tables, ObjectSet, mergeable=False)
+BULK_ACS = Dataset("bulk_acs", (ACTIVE_CONTRACTS, BULK_OBJECTS), ObjectSet, mergeable=False)
+BULK_ACS_BY_KEY = Dataset("bulk_acs_by_key", BULK_ACS.tables, ObjectSet, mergeable=False)
+
+# In order of precedence: a table of several datasets is read from the first one that has rows.
+DATASETS: dict[str, Dataset] = {
+    dataset.name: dataset
+    for dataset in (
+        EVENTS,
+        EVENTS_BY_ID,
+        BULK,
+        BULK_BY_KEY,
+        BULK_ACS,
+        BULK_ACS_BY_KEY,
+        LEDGER,
+        PRICE_VOTES,
+        NAME_RULES,
+    )
+}
+STORED_TABLES = {table.name: table for dataset in DATASETS.values() for table in dataset.tables}

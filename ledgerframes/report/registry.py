@@ -1,0 +1,139 @@
+"""The reports: their parameters, and the notebook of each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ledgerframes.errors import ReportError, UsageError
+
+PACKAGE_DIR = Path(__file__).parent
+
+Period = Literal["15min", "1h", "6h", "1d", "7d"]
+
+
+class TrafficCost(BaseModel):
+    """Parameters of the report ``traffic-cost``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    every: Period = Field(default="1h", description="length of a period in plots over time")
+    top: int = Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)")
+
+
+class Verdicts(BaseModel):
+    """Parameters of the report ``verdicts``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    top: int = Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)")
+
+
+@dataclass(frozen=True)
+class Report:
+    """One report.
+
+    Attributes
+    ----------
+    name : str
+        Name on the command line, and of the report's directory.
+    purpose : str
+        One line for lists.
+    notebook : str
+        File name in :func:`notebooks_dir`.
+    parameters : type of BaseModel
+        Parameters other than the window.
+    needs_cost : bool
+        Whether requests with an unknown cost make its figures lower bounds, so that they count for ``min_coverage``.
+    """
+
+    name: str
+    purpose: str
+    notebook: str
+    parameters: type[BaseModel]
+    needs_cost: bool
+
+    @property
+    def path(self) -> Path:
+        """Path of the notebook.
+
+        Raises
+        ------
+        ReportError
+            If the installation has no such file.
+        """
+        path = notebooks_dir() / self.notebook
+        if not path.is_file():
+            raise ReportError(f"The notebook {self.notebook} of report {self.name} is missing. Install ledgerframes again.")
+        return path
+
+    def parse_parameters(self, parameters: Mapping[str, object]) -> dict[str, Any]:
+        """Return the parameters with their types and defaults.
+
+        Parameters
+        ----------
+        parameters : mapping
+            Values, or their text on the command line.
+
+        Raises
+        ------
+        UsageError
+            If a parameter is unknown or has an invalid value.
+        """
+        fields = self.parameters.model_fields
+        unknown = [name for name in parameters if name not in fields]
+        if unknown:
+            raise UsageError(f"Unknown parameter {unknown[0]!r} of report {self.name}. Choose from {', '.join(fields)}.")
+        try:
+            return self.parameters(**parameters).model_dump(mode="json")
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise UsageError(f"Invalid parameter {first['loc'][0]} of report {self.name}: {first['msg']}.") from None
+
+
+REPORTS: dict[str, Report] = {
+    report.name: report
+    for report in (
+        Report(
+            name="traffic-cost",
+            purpose="Traffic cost: how much, who pays, and for what.",
+            notebook="02_traffic_cost.ipynb",
+            parameters=TrafficCost,
+            needs_cost=True,
+        ),
+        Report(
+            name="verdicts",
+            purpose="Verdicts: outcomes, latency, rejections and confirming parties.",
+            notebook="03_verdicts.ipynb",
+            parameters=Verdicts,
+            needs_cost=False,
+        ),
+    )
+}
+
+
+def find_report(name: str) -> Report:
+    """Return the report with this name.
+
+    Raises
+    ------
+    UsageError
+        If the name is unknown.
+    """
+    if name not in REPORTS:
+        raise UsageError(f"Unknown report {name!r}. Choose from {', '.join(REPORTS)}.")
+    return REPORTS[name]
+
+
+def notebooks_dir() -> Path:
+    """Return the directory of the notebooks, in an installed package or at the top of the repository."""
+    installed = PACKAGE_DIR / "notebooks"
+    return installed if installed.is_dir() else PACKAGE_DIR.parents[1] / "notebooks"
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 digest of a file, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

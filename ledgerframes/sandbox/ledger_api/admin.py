@@ -1,0 +1,283 @@
+"""Endpoints of parties, packages, users and the version.
+
+Reads show the world and the accepted writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import flask
+import msgspec
+from flask import Response
+
+from ..endpoints import Json, Services, endpoint, text_response
+from ..identifiers import fingerprint
+from ..ledger_errors import LedgerApiError, missing
+from ..participant.topology import GUEST_STEPS
+from ..randomness import digest
+from ..users import User
+from .service import LedgerEndpoints, check_size, malformed_body, page, read_token
+
+DEFAULT_PARTIES, MAX_PARTIES = 1000, 10_000
+MAX_VETTED = 100
+BYTES = "application/octet-stream"
+ARCHIVE, PROTOBUF = b"PK\x03\x04", b"\x0a\x04"  # first bytes of archives and of single packages
+FEATURES: Json = {
+    "experimental": {"staticTime": {"supported": False}},
+    "userManagement": {"supported": True, "maxRightsPerUser": 1000, "maxUsersPageSize": 1000},
+    "partyManagement": {"maxPartiesPageSize": MAX_PARTIES},
+    "offsetCheckpoint": {"maxOffsetCheckpointEmissionDelay": {"seconds": 60, "nanos": 0, "unknownFields": {"fields": {}}}},
+    "packageFeature": {"maxVettedPackagesPageSize": MAX_VETTED},
+}
+
+
+class AllocationRequest(msgspec.Struct, rename="camel"):
+    """Body of a party allocation."""
+
+    party_id_hint: str = ""
+    local_metadata: Json | None = None
+    identity_provider_id: str = ""
+
+
+class ExternalRequest(msgspec.Struct, rename="camel"):
+    """Body of the operations on external parties."""
+
+    synchronizer: str = ""
+    party_hint: str = ""
+    public_key: Json | None = None
+    onboarding_transactions: list[Json] = []
+
+
+class PatchRequest(msgspec.Struct, rename="camel"):
+    """Body of a party update."""
+
+    party_details: Json | None = None
+    update_mask: Json | None = None
+
+
+class VettingRequest(msgspec.Struct, rename="camel"):
+    """Body of the vetting operations."""
+
+    package_metadata_filter: Json | None = None
+    topology_state_filter: Json | None = None
+    page_token: str | None = None
+    page_size: int | None = None
+    changes: list[Json] = []
+
+
+class Admin(LedgerEndpoints):
+    """Endpoints of parties, packages, users and the version."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        self._parties: dict[str, Json] = {}  # details of parties that were allocated or changed
+        self._packages: dict[str, bytes] = {}  # contents of uploaded packages
+        self._vetted: list[Json] = []  # packages vetted in addition
+
+    @endpoint("GET", "/livez", public=True)
+    def _live(self) -> Response:
+        return text_response()
+
+    @endpoint("GET", "/readyz", public=True)
+    def _ready(self) -> Response:
+        return text_response("ledger ok (sandbox)")
+
+    @endpoint("GET", "/v2/version", public=True)
+    def _version(self) -> Json:
+        return {"version": self.version.text, "features": FEATURES}
+
+    @endpoint("GET", "/v2/authenticated-user")
+    def _authenticated_user(self) -> Json:
+        return {"user": _user_details(self.user)}
+
+    @endpoint("GET", "/v2/users")
+    def _users(self) -> Json:
+        return {"users": [_user_details(user) for user in self.services.users.all.values()], "nextPageToken": ""}
+
+    @endpoint("GET", "/v2/users/<name>")
+    def _one_user(self, name: str) -> Json:
+        return {"user": _user_details(self.services.users.get(name))}
+
+    @endpoint("GET", "/v2/users/<name>/rights")
+    def _rights(self, name: str) -> Json:
+        return {"rights": self.services.users.get(name).rights()}
+
+    def _known_parties(self) -> dict[str, Json]:
+        """Return the details of every party, those of the participant first."""
+        ledger = self.ledger
+        names = [*ledger.party_names, *sorted(ledger.world.people.by_identifier)]
+        known = {name: _party_details(name, local=name in ledger.parties) for name in names}
+        return known | {name: _party_details(name) for name in ledger.guests()} | self._parties
+
+    @endpoint("GET", "/v2/parties")
+    def _party_page(self) -> Json:
+        query = flask.request.args
+        prefix = query.get("filter-party", "")
+        size = check_size(query.get("pageSize", type=int), DEFAULT_PARTIES, MAX_PARTIES, smallest=0)
+        (start,) = read_token(query.get("pageToken"), prefix) or (0,)
+        parties = (details for name, details in self._known_parties().items() if name.startswith(prefix))
+        details, token = page(parties, size, start, prefix)
+        return {"partyDetails": details, "nextPageToken": token or ""}
+
+    @endpoint("GET", "/v2/parties/participant-id")
+    def _participant_id(self) -> Json:
+        return {"participantId": self.ledger.participant}
+
+    @endpoint("GET", "/v2/parties/<path:party>")
+    def _party(self, party: str) -> Json:
+        known = self._known_parties()
+        names = [party, *flask.request.args.getlist("parties")]
+        return {"partyDetails": [known[name] for name in names if name in known]}
+
+    @endpoint("POST", "/v2/parties", AllocationRequest)
+    def _allocate(self, request: AllocationRequest) -> Json:
+        hint = request.party_id_hint or f"party-{digest('hint', len(self._parties), size=8)}"
+        party = f"{hint}::{self.ledger.participant.partition('::')[2]}"
+        if party in self._known_parties():
+            raise LedgerApiError("INVALID_ARGUMENT", f"Party already exists: party {party} is already allocated on this node")
+        return self._saved(request, _party_details(party, metadata=request.local_metadata))
+
+    @endpoint("PATCH", "/v2/parties/<path:party>", PatchRequest)
+    def _update_party(self, party: str, request: PatchRequest) -> Json:
+        known = self._known_parties().get(party)
+        if known is None or not known["isLocal"]:
+            raise LedgerApiError("INVALID_ARGUMENT", f"Party: {party} does not exist on this node")
+        version = int(known["localMetadata"]["resourceVersion"]) + 1
+        metadata = (request.party_details or {}).get("localMetadata")
+        return self._saved(request, _party_details(party, metadata=metadata, version=version))
+
+    def _saved(self, request: msgspec.Struct, details: Json) -> Json:
+        self._parties[details["party"]] = details
+        self.record("ledger", request)
+        return {"partyDetails": details}
+
+    @endpoint("POST", "/v2/parties/external/generate-topology", ExternalRequest)
+    def _generate_topology(self, request: ExternalRequest) -> Json:
+        if request.public_key is None:
+            raise missing("public_key")
+        key = fingerprint("external", msgspec.json.encode(request.public_key))
+        return {
+            "partyId": f"{request.party_hint}::{key}",
+            "publicKeyFingerprint": key,
+            "topologyTransactions": [digest("topology", key, step, size=48) for step in range(len(GUEST_STEPS) - 1)],
+            "multiHash": digest("multi hash", key),
+        }
+
+    @endpoint("POST", "/v2/parties/external/allocate", ExternalRequest)
+    def _allocate_external(self, request: ExternalRequest) -> Json:
+        if not request.onboarding_transactions:
+            raise missing("onboarding_transactions")
+        key = fingerprint("external", msgspec.json.encode(request.onboarding_transactions))
+        self._saved(request, _party_details(party := f"external-{len(self._parties) + 1}::{key}"))
+        return {"partyId": party}
+
+    def _package_ids(self) -> list[str]:
+        return [*sorted(self.services.registry.packages.values()), *self._packages]
+
+    @endpoint("GET", "/v2/packages")
+    def _package_list(self) -> Json:
+        return {"packageIds": self._package_ids()}
+
+    @endpoint("GET", "/v2/packages/<package_id>")
+    def _package(self, package_id: str) -> Response:
+        if package_id not in self._package_ids():
+            raise LedgerApiError("PACKAGE_NOT_FOUND", "Could not find package.", resources=[("PACKAGE", package_id)])
+        invented = (bytes.fromhex(digest("package bytes", package_id, part, size=64)) for part in range(48))
+        contents = self._packages.get(package_id) or PROTOBUF + b"".join(invented)
+        return Response(contents, content_type=BYTES, headers={"Canton-Package-Hash": package_id})
+
+    @endpoint("GET", "/v2/packages/<package_id>/status")
+    def _package_status(self, package_id: str) -> Json:
+        known = package_id in self._package_ids()
+        return {"packageStatus": f"PACKAGE_STATUS_{'REGISTERED' if known else 'UNSPECIFIED'}"}
+
+    @endpoint("POST", "/v2/dars")
+    @endpoint("POST", "/v2/packages")
+    def _upload(self) -> Json:
+        contents = _archive()
+        self._packages[hashlib.sha256(contents).hexdigest()] = contents
+        self.record("ledger", contents)
+        return {}
+
+    @endpoint("POST", "/v2/dars/validate")
+    def _validate(self) -> Response:
+        _archive()
+        return text_response()
+
+    @endpoint("GET", "/v2/package-vetting", VettingRequest, empty_body=b"{}")
+    @endpoint("POST", "/v2/package-vetting/list", VettingRequest, empty_body=b"{}")
+    def _vetting_page(self, request: VettingRequest) -> Json:
+        size = check_size(request.page_size, MAX_VETTED, MAX_VETTED, smallest=0)
+        binding = [request.package_metadata_filter, request.topology_state_filter]
+        (start,) = read_token(request.page_token, binding) or (0,)
+        entries, token = page(self._vetting(request), size, start, binding)
+        return {"vettedPackages": entries, "nextPageToken": token or ""}
+
+    @endpoint("POST", "/v2/package-vetting", VettingRequest)
+    @endpoint("POST", "/v2/package-vetting/update", VettingRequest)
+    def _update_vetting(self, request: VettingRequest) -> Json:
+        before = self._vetting(VettingRequest())[0]
+        for change in request.changes:
+            for kind, wrapped in (change.get("operation") or {}).items():
+                names = [entry.get("packageId", "") for entry in wrapped.get("value", wrapped).get("packages", [])]
+                others = [entry for entry in self._vetted if entry["packageId"] not in names]
+                self._vetted = others + [{"packageId": name} for name in names if kind == "Vet"]
+        self.record("ledger", request)
+        return {"pastVettedPackages": before, "newVettedPackages": self._vetting(VettingRequest())[0]}
+
+    def _vetting(self, request: VettingRequest) -> list[Json]:
+        """Return the vetted packages of each participant and synchronizer."""
+        own, people = self.ledger.participant, self.ledger.world.people
+        topology = request.topology_state_filter or {}
+        participants = dict.fromkeys([own, *(sv.participant for sv in people.svs)])
+        entries = [(name, people.synchronizer, serial) for serial, name in enumerate(participants, start=3)]
+        entries.insert(1, (own, people.app_synchronizer, entries[0][2]))
+        packages = self._vetted_packages(request.package_metadata_filter or {})
+        return [
+            {
+                "packages": packages + (self._vetted if participant == own else []),
+                "participantId": participant,
+                "synchronizerId": synchronizer,
+                "topologySerial": serial,
+            }
+            for participant, synchronizer, serial in entries
+            if participant in (topology.get("participantIds") or [participant])
+            if synchronizer in (topology.get("synchronizerIds") or [synchronizer])
+        ]
+
+    def _vetted_packages(self, names: Json) -> list[Json]:
+        prefixes, identifiers = tuple(names.get("packageNamePrefixes") or ()), names.get("packageIds") or ()
+        everything = not prefixes and not identifiers
+        return [
+            {
+                "packageId": package_id,
+                "validFromInclusive": None,
+                "validUntilExclusive": None,
+                "packageName": name,
+                "packageVersion": f"0.1.{int(package_id[:2], 16) % 20}",
+            }
+            for name, package_id in sorted(self.services.registry.packages.items())
+            if everything or name.startswith(prefixes) or package_id in identifiers
+        ]
+
+
+def _user_details(user: User) -> Json:
+    metadata = {"resourceVersion": "0", "annotations": {}}
+    return {"id": user.name, "primaryParty": user.party, "isDeactivated": False, "identityProviderId": "", "metadata": metadata}
+
+
+def _party_details(party: str, local: bool = True, metadata: Json | None = None, version: int = 0) -> Json:
+    annotations = (metadata or {}).get("annotations", {})
+    details = {"resourceVersion": str(version), "annotations": annotations} if local else None
+    return {"party": party, "isLocal": local, "localMetadata": details, "identityProviderId": ""}
+
+
+def _archive() -> bytes:
+    """Return the uploaded archive or package, or refuse it."""
+    contents = flask.request.get_data()
+    if not contents:
+        raise malformed_body("the body is empty")
+    if not contents.startswith((ARCHIVE, PROTOBUF)):
+        raise LedgerApiError("INVALID_ARGUMENT", "the body is not an archive")
+    return contents

@@ -1,0 +1,195 @@
+"""Formats and filters of ledger requests (docs/facts.md#filters).
+
+Decoding is relaxed as the service's is: unknown members are ignored, absent ones take defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from ..ledger import Template
+from ..ledger_errors import LedgerApiError
+from ..transactions import Templates
+
+Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]
+DELTA: Shape = "TRANSACTION_SHAPE_ACS_DELTA"
+EFFECTS: Shape = "TRANSACTION_SHAPE_LEDGER_EFFECTS"
+IDENTIFIER_PARTS = 3  # package, module, entity
+NEVER_UPLOADED = "not among the vetted packages of this participant"
+
+
+class CumulativeFilter(msgspec.Struct, rename="camel"):
+    """One filter of several that add up."""
+
+    identifier_filter: dict[str, dict[str, Any]] = {}
+
+
+class Filters(msgspec.Struct, rename="camel"):
+    """Filters of a party, where none at all means everything."""
+
+    cumulative: list[CumulativeFilter] = []
+
+
+class EventFormat(msgspec.Struct, rename="camel"):
+    """Events of some parties."""
+
+    filters_by_party: dict[str, Filters] = {}
+    filters_for_any_party: Filters | None = None
+    verbose: bool = False
+
+
+class TransactionFormat(msgspec.Struct, rename="camel"):
+    """Events of transactions and their shape."""
+
+    event_format: EventFormat | None = None
+    transaction_shape: Shape = "TRANSACTION_SHAPE_UNSPECIFIED"
+
+
+class AuthorizationFormat(msgspec.Struct, rename="camel"):
+    """Parties whose topology events are shown."""
+
+    parties: list[str] = []
+
+
+class TopologyFormat(msgspec.Struct, rename="camel"):
+    """Topology events."""
+
+    include_participant_authorization_events: AuthorizationFormat | None = None
+
+
+class UpdateFormat(msgspec.Struct, rename="camel"):
+    """Kinds of updates and their formats."""
+
+    include_transactions: TransactionFormat | None = None
+    include_reassignments: EventFormat | None = None
+    include_topology_events: TopologyFormat | None = None
+
+    @classmethod
+    def of_transactions(cls, events: EventFormat, shape: Shape) -> UpdateFormat:
+        """Return a format of transactions only."""
+        return cls(TransactionFormat(events, shape))
+
+
+class Registry:
+    """Templates and interfaces that the participant knows, by the names that requests use.
+
+    Parameters
+    ----------
+    templates
+        The templates of the world.
+    """
+
+    def __init__(self, templates: Templates) -> None:
+        known: dict[str, Template] = vars(templates)
+        interfaces = ("holding_interface", "allocation_interface")
+        holding, allocation = (known[name].identifier for name in interfaces)
+        holdings = ("coin", "locked_coin", "token", "locked_token")
+        self.implements: Mapping[str, tuple[str, ...]] = {
+            **{known[name].identifier: (holding,) for name in holdings},
+            known["allocation"].identifier: (allocation,),
+        }
+        self.packages = {entry.package_name: entry.identifier.partition(":")[0] for entry in known.values()}
+        self._interfaces = {holding, allocation}
+        self._templates = {entry.identifier for entry in known.values()} - self._interfaces
+
+    def resolve(self, name: str, interface: bool = False) -> str:
+        """Return the id of a template or interface that a filter names."""
+        package, _, entity = name.partition(":")
+        parts = name.split(":")
+        if len(parts) != IDENTIFIER_PARTS or not all(part.strip("#") for part in parts):
+            raise LedgerApiError("INVALID_FIELD", f"cannot read the identifier '{name}': package:module:entity")
+        if package.startswith("#"):
+            if package[1:] not in self.packages:
+                cause = f"package names {NEVER_UPLOADED}: {package[1:]}"
+                raise LedgerApiError("PACKAGE_NAMES_NOT_FOUND", cause, resources=[("PACKAGE_NAME", package[1:])])
+            package = self.packages[package[1:]]
+        identifier = f"{package}:{entity}"
+        if identifier not in (self._interfaces if interface else self._templates):
+            cause = f"templates or interfaces {NEVER_UPLOADED}: {name}"
+            raise LedgerApiError("TEMPLATES_OR_INTERFACES_NOT_FOUND", cause, resources=[("TEMPLATE_ID", name)])
+        return identifier
+
+
+class Match(NamedTuple):
+    """Parts of an event that a request includes, and the interfaces that it matched."""
+
+    blob: bool
+    views: list[str]  # interface ids
+    interfaces: list[str]
+
+
+class _Filter(NamedTuple):
+    """One filter of one party."""
+
+    party: str | None  # None for any party
+    identifier: str | None  # of a template or an interface, None for every template
+    blob: bool = False
+    view: bool = False
+
+
+class EventFilter:
+    """Filters of an event format.
+
+    Parameters
+    ----------
+    request
+        The event format.
+    registry
+        Known templates.
+    """
+
+    def __init__(self, request: EventFormat, registry: Registry) -> None:
+        if not request.filters_by_party and request.filters_for_any_party is None:
+            raise LedgerApiError("INVALID_ARGUMENT", "filtersByParty and filtersForAnyParty cannot both be empty")
+        if not all(request.filters_by_party):
+            raise LedgerApiError("INVALID_FIELD", "a party in filtersByParty is an empty text")
+        self._registry = registry
+        self.parties = frozenset(request.filters_by_party)
+        self.any_party = request.filters_for_any_party is not None
+        self._filters = [entry for party, value in request.filters_by_party.items() for entry in self._parse(party, value)]
+        self._filters += self._parse(None, request.filters_for_any_party) if request.filters_for_any_party else ()
+        self._matches: dict[tuple[str, frozenset[str]], Match | None] = {}
+
+    def _parse(self, party: str | None, filters: Filters) -> Iterator[_Filter]:
+        if not filters.cumulative:
+            yield _Filter(party, None)
+        for cumulative in filters.cumulative:
+            for kind, wrapped in cumulative.identifier_filter.items():
+                value = wrapped.get("value", wrapped)
+                blob, view = bool(value.get("includeCreatedEventBlob")), bool(value.get("includeInterfaceView"))
+                if kind in ("WildcardFilter", "Empty"):
+                    yield _Filter(party, None, blob)
+                elif kind == "TemplateFilter":
+                    yield _Filter(party, self._registry.resolve(str(value.get("templateId", ""))), blob)
+                elif kind == "InterfaceFilter":
+                    yield _Filter(party, self._registry.resolve(str(value.get("interfaceId", "")), interface=True), blob, view)
+
+    def witnesses(self, parties: Iterable[str]) -> list[str]:
+        """Return those of some parties that the request is about, sorted."""
+        return sorted(parties if self.any_party else self.parties.intersection(parties))
+
+    def match(self, template_id: str, parties: frozenset[str]) -> Match | None:
+        """Return how a contract that the parties see matches, or None."""
+        if not parties:
+            return None
+        key = template_id, parties & self.parties
+        if key not in self._matches:
+            self._matches[key] = self._match(*key)
+        return self._matches[key]
+
+    def _match(self, template_id: str, parties: frozenset[str]) -> Match | None:
+        interfaces = self._registry.implements.get(template_id, ())
+        names = {None, template_id, *interfaces}
+        filters = [each for each in self._filters if each.identifier in names and (each.party is None or each.party in parties)]
+        if not filters:
+            return None
+        views = {each.identifier for each in filters if each.view}
+        matched = {each.identifier for each in filters}
+        return Match(
+            any(each.blob for each in filters),
+            [name for name in interfaces if name in views],
+            [name for name in interfaces if name in matched],
+        )

@@ -1,0 +1,157 @@
+"""What all slices of a world share: parties, rounds, contracts known by a key, and compiled declarations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple, TypeVar
+
+from ..identifiers import contract_id
+from ..ledger import Contract, Template
+from ..parties import WorldParties
+from ..randomness import digest
+from ..rounds import Rounds
+from ..values import Encoding, Names, Slot, compile_payload
+from ..vocabulary import Vocabulary
+from .declarations import CHOICES, FRAGMENTS, TEMPLATES, TemplateSpec
+
+T = TypeVar("T")
+TREE_TOKEN = re.compile(r"[^\s\[\]]+|[\[\]]")
+
+
+class Templates(SimpleNamespace):
+    """Every template and interface by its name in the sandbox, in the network's words.
+
+    Parameters
+    ----------
+    vocabulary
+        The vocabulary; package ids do not depend on it.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        for name, spec in TEMPLATES.items():
+            package_id = digest("package", spec.package.replace("$coin", "coin"))
+            identifier = f"{package_id}:{vocabulary.translate(spec.qualified_name)}"
+            setattr(self, name, Template(identifier, vocabulary.translate(spec.package)))
+
+
+class CompiledTemplate(NamedTuple):
+    """A template whose payload renders in one vocabulary and encoding."""
+
+    template: Template
+    payload: Slot
+    spec: TemplateSpec
+
+    def parties(self, names: Names) -> tuple[list[str], list[str], str]:
+        """Return signatories, observers and owner of a contract with these names."""
+        signatories = sorted({names[name] for name in self.spec.signatories})
+        return signatories, sorted({names[name] for name in self.spec.observers}), names.get(self.spec.owner, "")
+
+
+class Step(NamedTuple):
+    """A compiled step of a tree; the functions are None unless it exercises a choice."""
+
+    mark: str  # "+" creates, "-" archives, "*" inserts nodes, "" exercises a choice
+    name: str  # of contracts or nodes, or the choice
+    children: tuple[Step, ...] = ()
+    contract: tuple[str, ...] = ()
+    actors: tuple[str, ...] = ()
+    argument: Slot = str
+    result: Slot = str
+    is_consuming: bool = False
+    interface: Template | None = None
+
+
+class Compiled(dict[str, T]):
+    """Declarations that are compiled at their first use."""
+
+    def __init__(self, compile_declaration: Callable[[str], T]) -> None:
+        super().__init__()
+        self._compile = compile_declaration
+
+    def __missing__(self, name: str) -> T:
+        """Compile and return a declaration."""
+        return self.setdefault(name, self._compile(name))
+
+
+class WorldConstants:
+    """What stays the same in all slices of a world, in one encoding.
+
+    Parameters
+    ----------
+    seed, parties, rounds
+        Seed, parties and mining rounds of the world.
+    vocabulary, encoding
+        The vocabulary, and the encoding of payloads.
+
+    Attributes
+    ----------
+    templates_by_name
+        Compiled templates.
+    trees
+        Compiled trees by their notation: ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and
+        ``-x`` archives the contract or contracts named x, ``*x`` inserts the nodes named x.
+    names
+        Sources of payloads that never change.
+    """
+
+    def __init__(self, seed: int, parties: WorldParties, rounds: Rounds, vocabulary: Vocabulary, encoding: Encoding) -> None:
+        self.seed, self.parties, self.rounds = seed, parties, rounds
+        self.vocabulary, self.encoding = vocabulary, encoding
+        self.templates = Templates(vocabulary)
+        self.dso = parties.dso
+        self.unit = self._payload("unit")({})
+        self.templates_by_name = Compiled(self._compile_template)
+        self.trees = Compiled(self._compile_tree)
+        self._lasting: dict[tuple[object, ...], Contract] = {}
+        self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.party.identifier}
+        self.names |= {name: self.lasting(name) for name in ("dso_rules", "coin_rules", "name_rules", "registry")}
+
+    def lasting(self, template: str, *key: object) -> Contract:
+        """Return a contract known by its template and a key, without its payload.
+
+        Its id does not depend on the vocabulary.
+        """
+        if (template, *key) not in self._lasting:
+            spec = TEMPLATES[template]
+            parties = sorted({str(self.names.get(name) or key[0]) for name in spec.signatories})
+            identifier = contract_id(self.seed, "lasting", spec.key_word, *key)
+            contract = Contract(identifier, getattr(self.templates, template), None, parties)
+            self._lasting[template, *key] = contract
+        return self._lasting[template, *key]
+
+    def _payload(self, notation: str) -> Slot:
+        translate = self.vocabulary.translate
+        fragments = {name: translate(fragment) for name, fragment in FRAGMENTS.items()}
+        return compile_payload(translate(notation), self.encoding, fragments)
+
+    def _compile_template(self, name: str) -> CompiledTemplate:
+        spec = TEMPLATES[name]
+        template: Template = getattr(self.templates, name)
+        return CompiledTemplate(template, self._payload(spec.payload), spec)
+
+    def _compile_tree(self, notation: str) -> tuple[Step, ...]:
+        levels: list[list[Step]] = [[]]
+        for mark in TREE_TOKEN.findall(notation):
+            if mark == "[":
+                levels.append([])
+            elif mark == "]":
+                children = tuple(levels.pop())
+                levels[-1][-1] = levels[-1][-1]._replace(children=children)
+            else:
+                levels[-1].append(Step(mark[0], mark[1:]) if mark[0] in "+-*" else self._compile_choice(mark))
+        return tuple(levels[0])
+
+    def _compile_choice(self, name: str) -> Step:
+        choice = CHOICES[name]
+        return Step(
+            "",
+            self.vocabulary.translate(name.partition("/")[0]),
+            contract=choice.contract,
+            actors=choice.actors,
+            argument=self._payload(choice.argument),
+            result=self._payload(choice.result),
+            is_consuming=choice.is_consuming,
+            interface=getattr(self.templates, choice.interface) if choice.interface else None,
+        )

@@ -1,0 +1,176 @@
+"""A transaction before it reaches the network, and the interpreter of its declaration."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from ..identifiers import contract_id
+from ..ledger import Contract, Node, Pool, archive, create, exercise
+from ..randomness import Draws, number
+from ..rounds import FIRST_ROUND, RoundState
+from ..schedule import ACCEPTED, REJECTED, PlannedEvent
+from ..values import UNITS_PER_COIN, Names
+from .constants import Step, WorldConstants
+
+
+class SliceState:
+    """What the transactions of a slice leave for each other.
+
+    Parameters
+    ----------
+    constants
+        What all slices share.
+    slice_number
+        Number of the slice.
+    """
+
+    def __init__(self, constants: WorldConstants, slice_number: int) -> None:
+        self.number = slice_number
+        self.draws = Draws(number(constants.seed, "slice", slice_number))
+        self.names = {**constants.names, "draws": self.draws}
+        self.pools: defaultdict[str, Pool] = defaultdict(Pool)  # by template
+        self.contract_count = 0
+        self.tracking_ids: dict[str, str] = {}  # by accepted offer
+        self.reassignment: dict[str, Any] | None = None  # names of the half that is yet to happen
+
+
+class DraftTransaction:
+    """One planned event as its submitter prepares it.
+
+    Parameters
+    ----------
+    constants, state
+        What all slices share, and the state of this one.
+    event, index
+        The planned event, and its index in the slice.
+    update_id, migration_id
+        Identity of the update.
+    effective_at
+        Ledger effective time, microseconds since 1970.
+    round_state
+        The lowest open round; None if none is open yet.
+
+    Attributes
+    ----------
+    names
+        Sources of payloads and parties of views, by name.
+    roots
+        Nodes that come before those of the kind's tree.
+    bytes_per_view
+        Median traffic cost of the envelope of one view.
+    fixed_costs
+        Envelope costs that are not left to chance: those without views, then one for each view.
+    """
+
+    def __init__(
+        self,
+        constants: WorldConstants,
+        state: SliceState,
+        event: PlannedEvent,
+        index: int,
+        update_id: str,
+        migration_id: int,
+        effective_at: int,
+        round_state: RoundState | None,
+    ) -> None:
+        self.constants, self.parties = constants, constants.parties
+        self.state, self.draws, self.pools = state, state.draws, state.pools
+        self.event, self.index = event, index
+        self.update_id, self.migration_id = update_id, migration_id
+        self.effective_at, self.round_state = effective_at, round_state
+        self.round_number = round_state.number if round_state else FIRST_ROUND
+        self.featured: Mapping[str, str] = round_state.featured if round_state else {}
+        self.is_visible, self.is_rejected = event.outcome == ACCEPTED, event.outcome in REJECTED
+        self.roots: list[Node] = []
+        self.bytes_per_view = 0
+        self.fixed_costs: Sequence[int] = ()
+        self.names: dict[str, Any] = {
+            **state.names,
+            "now": effective_at,
+            "second": effective_at - effective_at % 1_000_000,
+            "clock": effective_at - effective_at % 1000,
+            "round": self.round_number,
+            "open_round": constants.lasting("open_round", self.round_number),
+            "index": index,
+        }
+
+    def draw_units(self, median: int) -> int:
+        """Draw an amount around `median` coins, in units of 10**-10."""
+        return self.draws.around(median * UNITS_PER_COIN, 1.3) + self.draws.below(UNITS_PER_COIN)
+
+    def any_visible(self, template: str) -> Contract | None:
+        """Draw a contract of a pool without taking it; None if the transaction will not be visible."""
+        return self.pools[template].any(self.draws) if self.is_visible else None
+
+    def make(self, template: str, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
+        """Make a contract; a node of the tree must create it.
+
+        Parameters
+        ----------
+        template
+            Name of its template.
+        key, identifier
+            Key or id of a contract that is known by one.
+        **names
+            Sources of its payload besides those of the transaction.
+        """
+        compiled, names = self.constants.templates_by_name[template], {**self.names, **names}
+        payload = Raw(compiled.payload(names))
+        if key:
+            identifier = self.constants.lasting(template, *key).identifier
+        elif not identifier:
+            self.state.contract_count += 1
+            identifier = contract_id(self.constants.seed, self.state.number, self.state.contract_count)
+        return Contract(
+            identifier,
+            compiled.template,
+            payload,
+            *compiled.parties(names),
+            names.get("units", 0),
+            self.effective_at,
+        )
+
+    def add_roots(self, tree: str, **names: Any) -> None:
+        """Add the nodes of a tree to the roots."""
+        self.roots += self.nodes(tree, **names)
+
+    def nodes(self, tree: str, **names: Any) -> list[Node]:
+        """Return the root nodes of a tree, with more names than those of the transaction."""
+        return self._nodes(self.constants.trees[tree], {**self.names, **names} if names else self.names)
+
+    def _nodes(self, steps: Iterable[Step], names: Names) -> list[Node]:
+        nodes: list[Node] = []
+        for step in steps:
+            if step.mark:
+                value = names[step.name]
+                values = value if isinstance(value, list) else [value]
+                if step.mark == "+":
+                    nodes += map(create, values)
+                elif step.mark == "-":
+                    nodes += [archive(contract, Raw(self.constants.unit)) for contract in values]
+                else:
+                    nodes += values
+            else:
+                nodes.append(self._exercise(step, names))
+        return nodes
+
+    def _exercise(self, step: Step, names: Names) -> Node:
+        template, *key = step.contract
+        contract = self.constants.lasting(template, names[key[0]]) if key else names[template]
+        children = self._nodes(step.children, names) if step.children else []
+        argument, result = Raw(step.argument(names)), Raw(step.result(names))
+        actors = resolve_parties(step.actors, names)
+        return exercise(contract, step.name, argument, result, actors, children, step.is_consuming, step.interface)
+
+
+def resolve_parties(names: Iterable[str], values: Names) -> list[str]:
+    """Return the party ids that some names stand for."""
+    parties: list[str] = []
+    for name in names:
+        value = values[name]
+        parties += value if isinstance(value, list) else [value]
+    return parties

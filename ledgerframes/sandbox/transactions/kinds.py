@@ -1,0 +1,35 @@
+"""Interprets the declarations of kinds: draws the names of a draft, and builds its tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ledger import Node
+from . import governance, payments, roles
+from .declarations import KINDS, Calls, Kind
+from .draft import DraftTransaction
+
+SUBSTITUTES = {"offer step": payments.choose_offer_step, "round race": governance.choose_race}
+FUNCTIONS: dict[str, Any] = {**vars(roles), **vars(payments), **vars(governance)}
+
+
+def assign_roles(draft: DraftTransaction) -> Kind:
+    """Draw the names of a draft, and return its kind."""
+    name = draft.event.kind
+    if name in SUBSTITUTES:
+        name = SUBSTITUTES[name](draft)
+    kind = KINDS[name]
+    draft.bytes_per_view = kind.bytes_per_view
+    _call(draft, kind.roles)
+    return kind
+
+
+def build_tree(draft: DraftTransaction, kind: Kind) -> list[Node]:
+    """Return the root nodes of a draft, whose contracts are consumed."""
+    _call(draft, kind.content)
+    return draft.roots + draft.nodes(kind.tree)
+
+
+def _call(draft: DraftTransaction, calls: Calls) -> None:
+    for name, function, *arguments in calls:
+        draft.names[name] = FUNCTIONS[function](draft, *arguments)

@@ -1,0 +1,325 @@
+"""Functions that declarations name: coins, tokens, settlements, apps, offers and reassignments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..identifiers import contract_id
+from ..ledger import Contract, Node, create
+from ..randomness import digest, number
+from ..times import HOUR, trimmed
+from ..values import UNITS_PER_COIN
+from .constants import WorldConstants
+from .draft import DraftTransaction
+from .roles import user
+
+BATCH_STEPS = 13  # three nodes each, and the root: forty nodes
+ASSIGNED_FIRST = 0.15
+LEDGER_ONLY = "unassigned_contract"  # only the ledger API shows it
+
+
+def _total(contracts: list[Contract]) -> int:
+    return sum(contract.units for contract in contracts)
+
+
+def total(draft: DraftTransaction, name: str) -> int:
+    """Return the sum of some contracts, in units of 10**-10."""
+    return _total(draft.names[name])
+
+
+def make(draft: DraftTransaction, template: str) -> Contract:
+    """Make a contract, with the id of one that is left for the next slice if there is one."""
+    return draft.make(template, identifier=draft.names.get("identifier", ""))
+
+
+def keep(draft: DraftTransaction, template: str) -> None:
+    """Put the contract named like its template into its pool."""
+    draft.pools[template].add(draft.names[template])
+
+
+def take(draft: DraftTransaction, template: str, owner: str, limit: str) -> list[Contract]:
+    """Take contracts of an owner from a pool; the tree must consume them."""
+    return draft.pools[template].take(draft.names[owner], int(limit))
+
+
+# Contracts that one slice leaves for the next are formulas of slice and index, so that the next slice is built alone.
+
+
+def carried_names(constants: WorldConstants, template: str, slice_number: int, index: int) -> dict[str, Any]:
+    """Return parties, amount and id of a contract that an event leaves for the next slice."""
+    seed, parties = constants.seed, constants.parties
+    key, users = (slice_number, index), parties.users
+    names: dict[str, Any] = {
+        "units": (50 + number(seed, "carried", *key) % 5000) * UNITS_PER_COIN,
+        "identifier": contract_id(seed, "carried", *key),
+    }
+    if template == "coin":
+        choice = number(seed, "collector", *key)
+        rank = choice // 2
+        # Every second one is a provider, the others are the large users.
+        party = parties.providers[rank % len(parties.providers)].party if choice % 2 else users[rank % 40]
+        return {**names, "owner": party.identifier}
+    if template == "token":
+        return {**names, "owner": users[number(seed, "holder", *key) % len(users)].identifier}
+    first = number(seed, "offer", *key) % len(users)
+    receiver = users[(first + 1 + index % 7) % len(users)]
+    return {**names, "sender": users[first].identifier, "receiver": receiver.identifier}
+
+
+def carried(draft: DraftTransaction, template: str) -> str:
+    """Set the names of a contract that this event leaves for the next slice, and return who submits."""
+    names = carried_names(draft.constants, template, draft.state.number, draft.index)
+    draft.names.update(names)
+    return str(names.get("sender") or names["owner"])
+
+
+def carried_contract(constants: WorldConstants, template: str, slice_number: int, index: int) -> Contract:
+    """Return a contract that an event of the slice before has left."""
+    names = {**constants.names, **carried_names(constants, template, slice_number, index)}
+    compiled = constants.templates_by_name[template]
+    return Contract(names["identifier"], compiled.template, None, *compiled.parties(names), names["units"])
+
+
+# Coins
+
+
+def mint(draft: DraftTransaction, owner: str, units: int) -> Contract:
+    """Make a coin that a root node mints for its owner."""
+    coin = draft.make("coin", owner=owner, units=units)
+    draft.add_roots("$CoinRules_Mint[+coin]", coin=coin, owner=owner, units=units)
+    return coin
+
+
+def take_coins(draft: DraftTransaction, owner: str, limit: int = 3) -> list[Contract]:
+    """Take coins of an owner, or mint one; the caller must consume them."""
+    return draft.pools["coin"].take(owner, limit) or [mint(draft, owner, draft.draw_units(220))]
+
+
+def transfer(
+    draft: DraftTransaction, sender: str, provider: str, inputs: list[Contract], parts: list[tuple[str, int]]
+) -> list[Node]:
+    """Return the node of a coin transfer to (receiver, units) parts; the rest returns to the sender."""
+    outputs = [draft.make("coin", owner=receiver, units=units) for receiver, units in parts]
+    change_units = _total(inputs) - sum(units for _, units in parts)
+    change = draft.make("coin", owner=sender, units=change_units) if change_units > 0 else None
+    coins = [*outputs, change] if change else outputs
+    for coin in coins:
+        if coin.owner != draft.constants.dso:
+            draft.pools["coin"].add(coin)
+    return draft.nodes(
+        "$CoinRules_Transfer[-inputs +coins]",
+        sender=sender,
+        provider=provider,
+        inputs=inputs,
+        outputs=outputs,
+        coins=coins,
+        parts=[{"receiver": receiver, "units": units} for receiver, units in parts],
+        total=_total(inputs),
+        change=change,
+        change_units=max(0, change_units),
+        price=draft.constants.rounds.price(draft.round_number),
+        actors=list({sender, provider, *(receiver for receiver, _ in parts)}),
+        issuing_number=draft.round_number - 3,
+        issuing_round=draft.constants.lasting("issuing_round", draft.round_number - 3),
+    )
+
+
+def pay(draft: DraftTransaction, payer: str, receiver: str, provider: str, price: str) -> list[Node]:
+    """Pay a price in coins, or less if the first coin is smaller."""
+    names = draft.names
+    inputs = names["inputs"] = take_coins(draft, names[payer])
+    units = names["units"] = min(inputs[0].units, int(float(price) * UNITS_PER_COIN))
+    return transfer(draft, names[payer], names[provider], inputs, [(names[receiver], units)])
+
+
+def pay_some(draft: DraftTransaction) -> list[Node]:
+    """Pay some coins to one receiver, or to two."""
+    names, draws = draft.names, draft.draws
+    inputs = take_coins(draft, names["sender"], draws.between(1, 4))
+    units = _total(inputs) if draws.chance(0.08) else _total(inputs) * draws.between(5, 95) // 100
+    parts = [(names["receiver"], units)]
+    if names["pays_many"]:
+        parts = [(names["receiver"], units // 2), (user(draft), units // 3)]
+    return transfer(draft, names["sender"], names["provider"], inputs, parts)
+
+
+def coupon(draft: DraftTransaction, provider: str, weight: str) -> Contract:
+    """Reward a provider with a coupon."""
+    return make_coupon(draft, draft.names[provider], weight)
+
+
+def make_coupon(draft: DraftTransaction, provider: str, weight: str) -> Contract:
+    """Make an app reward coupon for a provider to collect."""
+    coupon = draft.make("reward_coupon", provider=provider, featured=provider in draft.featured, weight=weight)
+    draft.pools["reward_coupon"].add(coupon)
+    return coupon
+
+
+# Tokens of an app's own registry, and delivery versus payment: an allocation first, then a settlement
+
+
+def take_tokens(draft: DraftTransaction, owner: str, limit: str = "3") -> list[Contract]:
+    """Take tokens of an owner, or mint some; the tree must consume them."""
+    owner = draft.names[owner]
+    tokens = draft.pools["token"].take(owner, int(limit))
+    if not tokens:
+        tokens = [draft.make("token", owner=owner, units=draft.draw_units(40))]
+        draft.add_roots("Registry_Mint[+token]", token=tokens[0], owner=owner, units=tokens[0].units)
+    return tokens
+
+
+def move_tokens(draft: DraftTransaction, sender: str, receiver: str, limit: str = "3") -> list[Node]:
+    """Return the node that moves tokens to a receiver; the rest returns to the sender."""
+    names = {"sender": draft.names[sender], "receiver": draft.names[receiver]}
+    tokens = take_tokens(draft, sender, limit)
+    units = _total(tokens) * draft.draws.between(10, 100) // 100
+    outputs = [draft.make("token", owner=names["receiver"], units=units)]
+    if _total(tokens) > units:
+        outputs.append(draft.make("token", owner=names["sender"], units=_total(tokens) - units))
+    for token in outputs:
+        draft.pools["token"].add(token)
+    return draft.nodes("Registry_Transfer[-tokens +outputs]", units=units, tokens=tokens, outputs=outputs, **names)
+
+
+def allocate(draft: DraftTransaction, owner: str) -> Contract:
+    """Make an allocation, the promise to pay when a trade settles, by a root node."""
+    names: dict[str, Any] = {"owner": draft.names[owner], "units": draft.draw_units(60)}
+    names["reference"] = f"trade-{draft.state.number}-{draft.index}"
+    allocation = draft.make("allocation", **names)
+    draft.add_roots("Venue_Allocate[+allocation]", allocation=allocation, **names)
+    return allocation
+
+
+def promise(draft: DraftTransaction, owner: str) -> Contract:
+    """Return the allocation that a settlement consumes, made by itself if none waits."""
+    allocation: Contract = draft.names["allocation"] or allocate(draft, owner)
+    allocation.is_spent = True
+    return allocation
+
+
+def pay_promise(draft: DraftTransaction) -> list[Node]:
+    """Pay an allocation."""
+    names = draft.names
+    inputs = take_coins(draft, names["buyer"])
+    units = min(names["allocation"].units, _total(inputs))
+    return transfer(draft, names["buyer"], names["wallet"], inputs, [(names["seller"], units)])
+
+
+# Apps
+
+
+def mark_activity(draft: DraftTransaction, provider: str, count: str = "") -> list[Node]:
+    """Return the node by which a featured provider marks its activity."""
+    party, marker_count = draft.names[provider], draft.names[count] if count else 1
+    weight = "1.0" if marker_count == 1 else "0.25"
+    markers = [draft.make("activity_marker", provider=party, weight=weight) for _ in range(marker_count)]
+    for marker in markers:
+        draft.pools["activity_marker"].add(marker)
+    tree, shares = "FeaturedAppRight_CreateActivityMarker[+markers]", [{"owner": party}] * marker_count
+    return draft.nodes(tree, provider=party, markers=markers, shares=shares)
+
+
+def mark_featured(draft: DraftTransaction, provider: str) -> list[Node]:
+    """Mark one activity of a provider if it is featured."""
+    return mark_activity(draft, provider) if draft.names[provider] in draft.featured else []
+
+
+def app_batch(draft: DraftTransaction) -> list[Node]:
+    """Process a ticket in each step, which leaves a stamped one."""
+    customers, nodes = draft.names["customers"], []
+    draft.names["steps"] = BATCH_STEPS
+    for step in range(BATCH_STEPS):
+        source = {"customer": customers[step % len(customers)], "step": step}
+        ticket = draft.make("ticket", state="Queued", **source)
+        stamped = draft.make("ticket", state="Stamped", **source)
+        nodes += draft.nodes("+ticket Ticket_Process[+stamped]", step=step, ticket=ticket, stamped=stamped)
+    return nodes
+
+
+# Transfer offers of the wallet: made, accepted and completed in three transactions
+# (docs/facts.md#transfer-offer-transactions).
+
+
+def tracking_id(draft: DraftTransaction) -> str:
+    """Return the tracking id of an offer."""
+    return f"tracking-{digest(draft.constants.seed, 'tracking', draft.names['identifier'], size=8)}"
+
+
+def choose_offer_step(draft: DraftTransaction) -> str:
+    """Choose the next step of a waiting offer; without one, a coin transfer."""
+    names, dso = draft.names, draft.constants.dso
+    if accepted := draft.any_visible("accepted_offer"):
+        receiver = next(party for party in accepted.signatories if party not in (accepted.owner, dso))
+        names.update(accepted=accepted, sender=accepted.owner, receiver=receiver)
+        names["tracking_id"] = draft.state.tracking_ids[accepted.identifier]
+        return "offer completion"
+    if offer := draft.any_visible("transfer_offer"):
+        sender = next(party for party in offer.signatories if party != dso)
+        names.update(offer=offer, identifier=offer.identifier, sender=sender, receiver=offer.owner)
+        return "offer acceptance"
+    return "coin transfer"
+
+
+def accept_offer(draft: DraftTransaction) -> Contract:
+    """Consume an offer and make an accepted one."""
+    names, offer = draft.names, draft.names["offer"]
+    offer.is_spent = True
+    names["tracking_id"] = tracking_id(draft)
+    accepted = draft.make("accepted_offer", units=offer.units)
+    draft.pools["accepted_offer"].add(accepted)
+    draft.state.tracking_ids[accepted.identifier] = names["tracking_id"]
+    return accepted
+
+
+def complete_offer(draft: DraftTransaction) -> list[Node]:
+    """Pay an accepted offer."""
+    names, sender, accepted = draft.names, draft.names["sender"], draft.names["accepted"]
+    accepted.is_spent = True
+    inputs = take_coins(draft, sender)
+    if _total(inputs) < accepted.units:
+        inputs.append(mint(draft, sender, accepted.units))
+    names["host"] = draft.parties.by_identifier[sender].participant
+    return transfer(draft, sender, names["host"], inputs, [(names["receiver"], accepted.units)])
+
+
+# Reassignments between the global synchronizer and an app's own: two halves, each an event of its own
+
+
+def begin_reassignment(draft: DraftTransaction) -> str:
+    """Continue a reassignment or begin one, and return the owner of its contract.
+
+    A token of this slice leaves the global synchronizer, or another arrives from the app's.
+    """
+    if draft.is_visible and draft.state.reassignment:
+        draft.names.update(draft.state.reassignment, is_second=True)
+        return str(draft.names["contract"].owner)
+    parties, draws = draft.parties, draft.draws
+    token = draft.any_visible("token")
+    source, target = parties.synchronizer, parties.app_synchronizer
+    if not token or not token.created_at:
+        source, target = target, source
+        token = draft.make("token", owner=user(draft), units=draft.draw_units(30))
+        token.created_at = draft.effective_at - draws.between(1, 40) * HOUR
+    token.is_spent = True
+    unassign_id = "00" + digest(draft.constants.seed, "unassign", token.identifier, size=20)
+    draft.names.update(contract=token, source=source, target=target, unassign_id=unassign_id, is_second=False)
+    draft.names.update(is_assignment=draws.chance(ASSIGNED_FIRST), counter=draws.between(1, 4))
+    return token.owner
+
+
+def reassignment(draft: DraftTransaction) -> dict[str, Any]:
+    """Return one half of a reassignment; the assignment may come first."""
+    names, contract = draft.names, draft.names["contract"]
+    kept = {name: names[name] for name in ("contract", "source", "target", "unassign_id", "counter")}
+    is_assignment = names["is_assignment"]
+    draft.state.reassignment = None if names["is_second"] else {**kept, "is_assignment": not is_assignment}
+    created = {**create(contract), "created_at": trimmed(contract.created_at)}
+    event = {"submitter": contract.owner, "source_synchronizer": names["source"]}
+    target = {"target_synchronizer": names["target"]}
+    migration = {"migration_id": draft.migration_id}
+    if is_assignment:
+        created["event_id"] = f"{draft.update_id}:0"
+        unassign = {"unassign_id": names["unassign_id"], "created_event": created}
+        return {**event, **target, **migration, **unassign, "reassignment_counter": names["counter"]}
+    counter = {"unassign_id": names["unassign_id"], "reassignment_counter": names["counter"]}
+    return {**event, **migration, **target, **counter, "contract_id": contract.identifier, LEDGER_ONLY: created}

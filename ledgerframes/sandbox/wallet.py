@@ -1,0 +1,361 @@
+"""The wallet API (docs/facts.md#wallet-api).
+
+Transfer offers are in memory, apart from the seeded world. Time passes by the sandbox's clock. Delays are counted in
+requests to the wallet, so that tests need not wait.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from threading import RLock
+from typing import ClassVar
+
+import flask
+import msgspec
+from flask import Response
+
+from .clock import Clock
+from .endpoints import Api, Endpoint, HttpError, Json, Services, endpoint, text_response
+from .identifiers import PREFIX, contract_id
+from .randomness import digest
+from .times import instant, trimmed
+
+OFFERS = "/v0/wallet/transfer-offers"
+CREATED, ACCEPTED, COMPLETED, FAILED = "created", "accepted", "completed", "failed"
+EXPIRED, REJECTED, WITHDRAWN = "expired", "rejected", "withdrawn"
+MAX_TEXT = 279  # characters
+AMOUNT = re.compile(r"\d{1,28}(\.\d{1,10})?", re.ASCII)
+PARTY = re.compile(r"[^:\s]+::[0-9a-f]+")
+PROCESSING_REQUESTS = 3  # duration of a submission after a 429
+HIDDEN_STATUSES = 2  # requests for a late status that get a 404
+INITIAL_BALANCE = Decimal("100000")
+OUT_OF_FUNDS = "the sender has not enough coin left"
+
+
+class OfferRequest(msgspec.Struct, frozen=True):
+    """Body of a new offer."""
+
+    receiver_party_id: str
+    amount: str
+    description: str
+    expires_at: int
+    tracking_id: str
+
+    def check(self, now: int) -> None:
+        """Refuse terms that the contract does not allow, at a time in microseconds since 1970."""
+        refusals = {
+            f"'{self.receiver_party_id}' is not a party id": not PARTY.fullmatch(self.receiver_party_id),
+            f"amount '{self.amount}' is not a positive decimal of at most ten places": (
+                not AMOUNT.fullmatch(self.amount) or not Decimal(self.amount)
+            ),
+            f"description must have 1 to {MAX_TEXT} characters": not 0 < len(self.description) <= MAX_TEXT,
+            f"tracking_id must have 1 to {MAX_TEXT} characters": not 0 < len(self.tracking_id) <= MAX_TEXT,
+            f"expires_at {self.expires_at} has passed: it is {now}": self.expires_at <= now,
+        }
+        for message, applies in refusals.items():
+            if applies:
+                raise HttpError(400, message)
+
+
+@dataclass(slots=True)
+class Offer:
+    """A transfer offer.
+
+    Parameters
+    ----------
+    sender
+        Party id of the sender.
+    request
+        Terms of the offer.
+    created_at
+        Microseconds since 1970.
+    number
+        Number of earlier offers.
+    """
+
+    sender: str
+    request: OfferRequest
+    created_at: int
+    number: int
+    state: str = CREATED
+    failure_kind: str = ""
+    withdrawn_reason: str = ""
+    accepted_at_request: int = 0  # number of the request that accepted it
+    status_hidden: int = 0  # further requests for its status that get a 404
+
+    @property
+    def tracking_id(self) -> str:
+        """Tracking id."""
+        return self.request.tracking_id
+
+    @property
+    def receiver(self) -> str:
+        """Party id of the receiver."""
+        return self.request.receiver_party_id
+
+    @property
+    def amount(self) -> Decimal:
+        """Amount of coin."""
+        return Decimal(self.request.amount)
+
+    def contract(self, state: str = CREATED) -> str:
+        """Return the offer's contract id in a state."""
+        return contract_id("wallet offer", self.sender, self.tracking_id, self.number, state)
+
+    def status(self) -> Json:
+        """Return the status in the form of the API."""
+        if self.state == FAILED:
+            reason = {"withdrawn_reason": self.withdrawn_reason} if self.failure_kind == WITHDRAWN else {}
+            return {"status": FAILED, "failure_kind": self.failure_kind, **reason}
+        transaction_id = PREFIX + digest("wallet update", self.sender, self.tracking_id, self.state)
+        return {"status": self.state, "transaction_id": transaction_id, "contract_id": self.contract(self.state)}
+
+    def fail(self, kind: str, reason: str = "") -> None:
+        """End the offer without a transfer."""
+        self.state, self.failure_kind, self.withdrawn_reason = FAILED, kind, reason
+
+
+@dataclass(slots=True)
+class _Submission:
+    """A submission with an open outcome."""
+
+    request: OfferRequest
+    until: int  # number of the request that decides it
+    succeeds: bool
+
+
+class OfferBook:
+    """Offers and the automation that advances them (docs/facts.md#transfer-offers).
+
+    Parameters
+    ----------
+    clock
+        The present.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = RLock()
+        self._offers: dict[tuple[str, str], Offer] = {}
+        self._submissions: dict[tuple[str, str], _Submission] = {}
+        self._requests = 0
+        self.balances: dict[str, Decimal] = {}
+
+    @property
+    def offers(self) -> list[Offer]:
+        """Copies of all offers in order of creation, none of which advances."""
+        with self._lock:
+            return [replace(offer) for offer in self._offers.values()]
+
+    def start_request(self) -> None:
+        """Count a request, and advance what is due."""
+        with self._lock:
+            self._requests += 1
+            for key, submission in list(self._submissions.items()):
+                if self._requests >= submission.until:
+                    del self._submissions[key]
+                    if submission.succeeds:
+                        self._add(key[0], submission.request)
+            for offer in self._offers.values():
+                self._advance(offer)
+
+    def _advance(self, offer: Offer) -> None:
+        if offer.state == CREATED and self._clock.now() >= offer.request.expires_at:
+            offer.fail(EXPIRED)
+        elif offer.state == ACCEPTED and self._requests > offer.accepted_at_request + 1:
+            if self.balance(offer.sender) < offer.amount:
+                offer.fail(WITHDRAWN, OUT_OF_FUNDS)
+                return
+            self.balances[offer.sender] = self.balance(offer.sender) - offer.amount
+            self.balances[offer.receiver] = self.balance(offer.receiver) + offer.amount
+            offer.state = COMPLETED
+
+    def balance(self, party: str) -> Decimal:
+        """Return the balance of a party's wallet."""
+        return self.balances.get(party, INITIAL_BALANCE)
+
+    def create(self, sender: str, request: OfferRequest, strikes: Callable[[str], bool] = lambda fault: False) -> Offer:
+        """Create an offer, or refuse it by the rules of tracking ids.
+
+        Parameters
+        ----------
+        sender
+            Party id of the wallet's owner.
+        request
+            Terms of the offer.
+        strikes
+            Returns whether a fault strikes.
+        """
+        with self._lock:
+            key = sender, request.tracking_id
+            busy = HttpError(429, f"an offer with tracking id {request.tracking_id} is still being processed")
+            if key in self._offers:
+                raise HttpError(409, f"an offer with tracking id {request.tracking_id} has been created")
+            if key in self._submissions:
+                raise busy
+            request.check(self._clock.now())
+            if strikes("wallet_429"):
+                until, succeeds = self._requests + PROCESSING_REQUESTS, strikes("wallet_429_succeeds")
+                self._submissions[key] = _Submission(request, until, succeeds)
+                raise busy
+            offer = self._add(sender, request)
+            if strikes("late_status"):
+                offer.status_hidden = HIDDEN_STATUSES
+            return offer
+
+    def _add(self, sender: str, request: OfferRequest) -> Offer:
+        offer = Offer(sender, request, self._clock.now(), len(self._offers))
+        self._offers[sender, request.tracking_id] = offer
+        return offer
+
+    def status(self, sender: str, tracking_id: str) -> Offer:
+        """Return an offer by its tracking id, or refuse while its status is unknown."""
+        with self._lock:
+            offer = self._offers.get((sender, tracking_id))
+            if offer is None or offer.status_hidden:
+                if offer:
+                    offer.status_hidden -= 1
+                raise HttpError(404, f"no offer with tracking id {tracking_id} is known")
+            return offer
+
+    def of(self, party: str, state: str) -> list[Offer]:
+        """Return the offers in a state that a party sent or received."""
+        with self._lock:
+            return [offer for offer in self._offers.values() if offer.state == state and party in (offer.sender, offer.receiver)]
+
+    def accept(self, contract_id: str, by: str | None = None) -> Offer:
+        """Accept an offer as its receiver, where None is whoever is entitled."""
+        with self._lock:
+            offer = self._open_offer(contract_id, by, receiver=True)
+            offer.state, offer.accepted_at_request = ACCEPTED, self._requests
+            return offer
+
+    def reject(self, contract_id: str, by: str | None = None) -> None:
+        """Reject an offer as its receiver."""
+        with self._lock:
+            self._open_offer(contract_id, by, receiver=True).fail(REJECTED)
+
+    def withdraw(self, contract_id: str, by: str | None = None) -> None:
+        """Withdraw an offer as its sender."""
+        with self._lock:
+            self._open_offer(contract_id, by, receiver=False).fail(WITHDRAWN, "withdrawn by the sender")
+
+    def _open_offer(self, contract_id: str, by: str | None, receiver: bool) -> Offer:
+        for offer in self._offers.values():
+            if offer.contract() == contract_id and by in (None, offer.receiver if receiver else offer.sender):
+                self._advance(offer)
+                if offer.state == CREATED:
+                    return offer
+        raise HttpError(404, f"no active transfer offer {contract_id}")
+
+
+class WalletApi(Api):
+    """Endpoints of the wallet API."""
+
+    path_root: ClassVar[str] = "/v0/wallet/"
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        self._book, self._users, self._world = services.wallet, services.users, services.world
+
+    def admit(self, declared: Endpoint) -> None:
+        """Refuse a bad token and a user without a wallet."""
+        if declared.public:
+            return
+        user = self._users.find(flask.request.headers.get("Authorization"))
+        if user is None and self._users.require_token:
+            raise HttpError(401, "The supplied authentication is missing, invalid or expired")
+        user = user or self._users.main
+        if user == self._users.limited:
+            raise HttpError(404, f"No wallet found for user {user.name}")
+        self._book.start_request()
+        flask.g.party = user.party
+
+    @property
+    def _party(self) -> str:
+        """Party of the wallet's owner, who sent the request."""
+        return str(flask.g.party)
+
+    @property
+    def _actor(self) -> str | None:
+        """Party that acts on an offer, or None for whoever is entitled if no token is required."""
+        return self._party if self._users.require_token else None
+
+    @endpoint("POST", OFFERS, OfferRequest)
+    def _create(self, request: OfferRequest) -> Json:
+        if self.strikes("wallet_500_before"):
+            raise HttpError(500, "an internal error occurred before the offer was submitted")
+        offer = self._book.create(self._party, request, self.strikes)
+        self.record("wallet", request)
+        if self.strikes("wallet_500_after"):
+            raise HttpError(500, "an internal error occurred after the offer was submitted")
+        return {"offer_contract_id": offer.contract()}
+
+    @endpoint("GET", OFFERS)
+    def _offers(self) -> Json:
+        return {"offers": [self._contract(offer) for offer in self._book.of(self._party, CREATED)]}
+
+    @endpoint("GET", "/v0/wallet/accepted-transfer-offers")
+    def _accepted_offers(self) -> Json:
+        return {"accepted_offers": [self._contract(offer) for offer in self._book.of(self._party, ACCEPTED)]}
+
+    def _contract(self, offer: Offer) -> Json:
+        """Return the contract of an offer, without description once accepted."""
+        constants, identifier, waiting = self._world.constants(), offer.contract(offer.state), offer.state == CREATED
+        template = constants.templates.transfer_offer if waiting else constants.templates.accepted_offer
+        payload = {
+            "sender": offer.sender,
+            "receiver": offer.receiver,
+            "dso": constants.dso,
+            "amount": {"amount": decimal_text(offer.amount), "unit": f"{constants.vocabulary.Coin}Unit"},
+            **({"description": offer.request.description} if waiting else {}),
+            "expiresAt": instant(offer.request.expires_at),
+            "trackingId": offer.tracking_id,
+        }
+        return {
+            "template_id": template.identifier,
+            "contract_id": identifier,
+            "payload": payload,
+            "created_event_blob": base64.b64encode(bytes.fromhex(identifier)).decode(),
+            "created_at": trimmed(offer.created_at),
+        }
+
+    @endpoint("POST", f"{OFFERS}/<path:tracking_id>/status")
+    def _status(self, tracking_id: str) -> Json:
+        return self._book.status(self._party, tracking_id).status()
+
+    @endpoint("GET", "/v0/wallet/balance")
+    def _balance(self) -> Json:
+        balance = self._book.balance(self._party)
+        return {
+            "round": self._world.rounds.lowest_open(self.services.clock.now()),
+            "effective_unlocked_qty": decimal_text(balance),
+            "effective_locked_qty": "0.0",
+            "total_holding_fees": "0.0",
+        }
+
+    @endpoint("GET", "/v0/wallet/user-status")
+    def _user_status(self) -> Json:
+        flags = {"user_onboarded": True, "user_wallet_installed": True, "has_featured_app_right": False}
+        return {"party_id": self._party, **flags}
+
+    @endpoint("POST", f"{OFFERS}/<contract_id>/<any(accept, reject, withdraw):step>")
+    def _step(self, contract_id: str, step: str) -> Json | Response:
+        offer = getattr(self._book, step)(contract_id, self._actor)
+        self.record("wallet", contract_id)
+        return {"accepted_offer_contract_id": offer.contract(ACCEPTED)} if step == "accept" else Response()
+
+    @endpoint("GET", "/readyz", public=True)
+    @endpoint("GET", "/livez", public=True)
+    def _probe(self) -> Response:
+        return text_response()
+
+
+def decimal_text(value: Decimal) -> str:
+    """Return a decimal without trailing zeros but with at least one place, as in payloads."""
+    whole, _, fraction = f"{value:f}".partition(".")
+    return f"{whole}.{fraction.rstrip('0') or '0'}"
