@@ -295,7 +295,7 @@ def described(value: Any) -> str:
 OPERATIONS_INTRODUCTION = """\
 # Operations
 
-Every operation of the three APIs, the method that speaks it, and the test that proves it on a whole network.
+Every operation of the three APIs, its method, and the test that calls it on a whole network.
 `lf.operations()` is this table as a DataFrame. `{coin}` stands for the network's own word.
 
 The sandbox serves the operations below the first heading. The [published API descriptions](facts.md#ledger-operations) have those
@@ -306,16 +306,16 @@ SENT = "tests/api/test_ledger.py"
 
 
 def operations_page() -> str:
-    """Each operation with its method and its test."""
+    """Return the page of operations, each with its method and its test."""
     from ledgerframes.api.operations import OPERATIONS
 
-    proved = (HERE.parent / PROOF).read_text(encoding="utf-8")
-    spoken, only_sent = [], []
+    tests = (HERE.parent / PROOF).read_text(encoding="utf-8")
+    specified, only_sent = [], []
     for each in OPERATIONS:
         method = f"`net.{each.api}.{each.name}`"
-        is_proved = f'"{each.api}.{each.name}": lambda' in proved
-        test = f"`{PROOF}::test_operation[{each.api}.{each.name}]`" if is_proved else f"`{SENT}`"
-        remarks = "; ".join(
+        is_specified = f'"{each.api}.{each.name}": lambda' in tests
+        test = f"`{PROOF}::test_operation[{each.api}.{each.name}]`" if is_specified else f"`{SENT}`"
+        notes = "; ".join(
             part
             for part in (
                 each.since and f"since {each.since}",
@@ -324,10 +324,10 @@ def operations_page() -> str:
             )
             if part
         )
-        row = (each.api, f"{each.method} `{each.path}`", method, each.purpose, remarks, test)
-        (spoken if is_proved else only_sent).append(row)
-    titles = ("API", "operation", "method", "what it does", "remarks", "test")
-    parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Served by the sandbox", grid(titles, spoken)]
+        row = (each.api, f"{each.method} `{each.path}`", method, each.purpose, notes, test)
+        (specified if is_specified else only_sent).append(row)
+    titles = ("API", "operation", "method", "purpose", "notes", "test")
+    parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Served by the sandbox", grid(titles, specified)]
     parts += ["## Not served by the sandbox", grid(titles, only_sent)]
     return "\n\n".join(parts) + "\n"
 
