@@ -91,7 +91,7 @@ def load_bulk(
     ------
     IntegrityError
         If objects are cut off, damaged, too large or not as listed. The others are committed before, and all failures are in
-        its ``failed``.
+        its ``failures``.
     UsageError
         If the window or a key is invalid, or the network lists no bulk objects.
     CoverageError

@@ -104,7 +104,7 @@ class BulkLoader(Loader[BulkTask]):
                 f"{len(self.failures):,} bulk objects could not be read; the others are in the store. First: "
                 f"{next(iter(self.failures.values()))} Pass allow_partial=True (--partial) to load the others.",
                 path=next(iter(self.failures)),
-                failed=tuple(self.failures.items()),
+                failures=self.failures,
             )
         tables = [table.name for table in self.dataset.tables]
         return Frames(self.net.store.snapshot_of(segments), tables, window=window, failed=self.failures)

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ledgerframes.api.transport import Answer
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, head
 from ledgerframes.datasets.registry import EVENTS_BY_ID
@@ -138,7 +137,7 @@ def _fetch_ids(net: Network, id_source: str, cutoff: int, chunk: Ids, context: C
 def _fetch_event(net: Network, update_id: str) -> LookupResult | None:
     """Return an event with its host, or None if the service does not know the id."""
     try:
-        response: Answer = net.history.event_answer(update_id)
+        response = net.history.event_response(update_id)
     except NotFoundError as error:
         if ROUTE_NOT_FOUND_TEXT in error.detail:
             raise

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ledgerframes.api.history import Cursor, History
-from ledgerframes.api.transport import Answer
+from ledgerframes.api.transport import Response
 from ledgerframes.datasets._arrays import times
 from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets.events.wire import Event, head
@@ -149,7 +149,7 @@ class _Progress(NamedTuple):
     complete_until: int
 
 
-def _read_page(response: Answer, progress: _Progress, window: MigrationWindow, size: int) -> tuple[Page, _Progress | None]:
+def _read_page(response: Response, progress: _Progress, window: MigrationWindow, size: int) -> tuple[Page, _Progress | None]:
     """Return a page, and the progress of the listing if there is more.
 
     Two events may share a record time, and a page may end between them. So the events with the last time of a page are left to
@@ -176,7 +176,7 @@ def _read_page(response: Answer, progress: _Progress, window: MigrationWindow, s
 
 
 def _page(
-    events: list[PositionedEvent], response: Answer, complete_until: int, *, is_last: bool = False, ends_migration: bool = False
+    events: list[PositionedEvent], response: Response, complete_until: int, *, is_last: bool = False, ends_migration: bool = False
 ) -> Page:
     return Page([each.event for each in events], response.host, complete_until, is_last, ends_migration)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.api.transport import Answer
+from ledgerframes.api.transport import Response
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import UpdatesPage, decode_page
@@ -220,7 +220,7 @@ def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, desce
 
 def _iter_pages(
     net: Network, ledger_filter: LedgerFilter, offsets: OffsetRange, page_size: int, descending: bool
-) -> Iterator[tuple[Answer, UpdatesPage]]:
+) -> Iterator[tuple[Response, UpdatesPage]]:
     """Yield the pages of a range, whose HTTP requests differ in the token only."""
     request: dict[str, Any] = {
         "updateFormat": ledger_filter.update_format.as_json(),

@@ -118,14 +118,14 @@ def test_what_precedes_an_error_in_a_worker_is_committed(
     tmp_path: Path, update_ids: list[str], monkeypatch: pytest.MonkeyPatch, pools: dict[str, Executor]
 ) -> None:
     net = connect(tmp_path)
-    fetch = net.history.event_answer
+    fetch = net.history.event_response
 
     def failing(update_id: str) -> Any:
         if update_id == update_ids[3]:
             raise ServiceUnavailableError("down", status=503)
         return fetch(update_id)
 
-    monkeypatch.setattr(net.history, "event_answer", failing)
+    monkeypatch.setattr(net.history, "event_response", failing)
     with pytest.raises(ServiceUnavailableError):
         lf.load_events(net, update_ids=update_ids, executor=pools["threads"])
     assert net.store.missing_ids(EVENTS_BY_ID, update_ids) == [update_ids[3], "no such id"]
