@@ -35,7 +35,7 @@ __all__ = ["Repair", "repair"]
 logger = logging.getLogger("ledgerframes")
 
 FETCHED = "fetched again"
-DROPPED = "forgotten"
+DROPPED = "dropped"
 UNRECOVERABLE = "cannot be fetched again"
 FAILED = "not fetched yet"
 VERDICTS = "verdicts"  # the table with the origin of ids
@@ -50,7 +50,7 @@ class Repair:
     segment : Segment
         As it was.
     outcome : str
-        ``fetched again``; ``cannot be fetched again``, so it stays in the catalog; ``forgotten`` with ``forget=True``; or
+        ``fetched again``; ``cannot be fetched again``, so it stays in the catalog; ``dropped`` with ``drop_unrecoverable=True``; or
         ``not fetched yet`` because its service failed. Then the next load fetches it, unless the note reports that it stays.
     note : str
         The reason, or what differs now; may be empty.
@@ -75,7 +75,7 @@ Recovery = list[Loader[Any]] | _UnrecoverableError | LedgerframesError
 
 
 def repair(
-    net: Network, findings: Sequence[Finding], *, forget: bool = False, update_formats: Sequence[UpdateFormat] = ()
+    net: Network, findings: Sequence[Finding], *, drop_unrecoverable: bool = False, update_formats: Sequence[UpdateFormat] = ()
 ) -> list[Repair]:
     """Move damaged segments to quarantine, and fetch them again.
 
@@ -87,7 +87,7 @@ def repair(
     net : Network
     findings : sequence of Finding
         From :func:`ledgerframes.store.verify.verify`.
-    forget : bool
+    drop_unrecoverable : bool
         Move also what cannot be fetched again to quarantine.
     update_formats : sequence of UpdateFormat
         Filters of stored offsets, in addition to the default ones of both shapes.
@@ -130,11 +130,12 @@ def repair(
             recoveries[segment_id] = _loaders(net, segment, tables[segment_id], update_formats)
         except (_UnrecoverableError, LedgerframesError) as reason:
             recoveries[segment_id] = reason
-    removals = [segment for segment in damaged.values() if _is_removed(recoveries[segment.segment_id], forget)]
+    removals = [segment for segment in damaged.values() if _is_removed(recoveries[segment.segment_id], drop_unrecoverable)]
     folders = _complete_folders(net, removals)
     _quarantine(net, removals, folders)
     repairs = [
-        _recover(net, segment, recoveries[segment_id], forget, tables[segment_id]) for segment_id, segment in damaged.items()
+        _recover(net, segment, recoveries[segment_id], drop_unrecoverable, tables[segment_id])
+        for segment_id, segment in damaged.items()
     ]
     _restore_folders(net, folders, repairs)
     return repairs
@@ -178,14 +179,14 @@ def _restore_folders(net: Network, folders: Sequence[Segment], repairs: Sequence
             net.store.add_segment(DATASETS[segment.dataset], segment)
 
 
-def _is_removed(recovery: Recovery, forget: bool) -> bool:
-    """Return whether a segment is removed, which needs a recovery or forget=True."""
-    return forget if isinstance(recovery, _UnrecoverableError) else not isinstance(recovery, LedgerframesError)
+def _is_removed(recovery: Recovery, drop_unrecoverable: bool) -> bool:
+    """Return whether a segment is removed, which needs a recovery or drop_unrecoverable=True."""
+    return drop_unrecoverable if isinstance(recovery, _UnrecoverableError) else not isinstance(recovery, LedgerframesError)
 
 
-def _recover(net: Network, segment: Segment, recovery: Recovery, forget: bool, damaged: set[str]) -> Repair:
+def _recover(net: Network, segment: Segment, recovery: Recovery, drop_unrecoverable: bool, damaged: set[str]) -> Repair:
     if isinstance(recovery, _UnrecoverableError):
-        return Repair(segment, DROPPED if forget else UNRECOVERABLE, str(recovery))
+        return Repair(segment, DROPPED if drop_unrecoverable else UNRECOVERABLE, str(recovery))
     if isinstance(recovery, LedgerframesError):
         logger.warning("repair_skipped dataset=%s extent=%s error=%s", segment.dataset, segment.extent, recovery)
         return Repair(segment, FAILED, f"left where it was: {recovery}")
@@ -246,7 +247,7 @@ def _offset_loader(net: Network, offsets: OffsetRange, update_formats: Sequence[
     participant_id = net.store.participant() or ""
     matches = [each for each in known if LedgerFilter(participant_id, each).partition == offsets.partition]
     if not matches:
-        raise _UnrecoverableError("it was loaded through a filter that is unknown here: forget it, and load it again")
+        raise _UnrecoverableError("it was loaded through a filter that is unknown here: drop it, and load it again")
     ledger_filter = open_ledger(net, matches[0], bind=True)
     pruned = pruned_through(net)
     if offsets.start < pruned:
@@ -257,7 +258,7 @@ def _offset_loader(net: Network, offsets: OffsetRange, update_formats: Sequence[
 def _object_loader(net: Network, segment: Segment, objects: ObjectSet) -> BulkLoader:
     """Return a loader of the objects, or of the one folder that contains them."""
     if segment.source == FILE:
-        raise _UnrecoverableError("it was read from a file: forget it, and load the file again")
+        raise _UnrecoverableError("it was read from a file: drop it, and load the file again")
     kind: BulkKind = "updates" if segment.dataset in (BULK.name, BULK_BY_KEY.name) else "acs"
     if segment.dataset in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name):
         return BulkKeyLoader(net, objects.object_keys, kind, None, False)

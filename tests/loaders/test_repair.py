@@ -128,8 +128,8 @@ def test_a_snapshot_of_votes_cannot_be_fetched_again_and_is_never_dropped_silent
     assert (done.outcome, done.note) == ("cannot be fetched again", "only the latest state is served")
     assert path.exists()
     assert len(verify(net.store)) == 1
-    (done,) = repair(net, verify(net.store), forget=True)
-    assert done.outcome == "forgotten"
+    (done,) = repair(net, verify(net.store), drop_unrecoverable=True)
+    assert done.outcome == "dropped"
     assert verify(net.store) == []
     assert (tmp_path / net.name / "quarantine" / "price_votes" / path.name).exists()
 
@@ -255,11 +255,11 @@ def test_a_service_that_cannot_be_asked_keeps_nothing_else_from_being_repaired(t
 
     urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "network": net.name}
     halved = lf.connect("sandbox", transport=in_process(app), store=tmp_path, requests_per_second=0, retries=0, **urls)
-    for forget in (False, True):
-        outcomes = {done.segment.dataset: done for done in repair(halved, verify(net.store), forget=forget)}
+    for drop in (False, True):
+        outcomes = {done.segment.dataset: done for done in repair(halved, verify(net.store), drop_unrecoverable=drop)}
         assert outcomes["ledger"].outcome == "not fetched yet"
         assert outcomes["ledger"].note.startswith("left where it was: ")
-        assert forget or outcomes["events"].done
+        assert drop or outcomes["events"].done
     assert path.exists()
     assert [finding.path.partition("/")[0] for finding in verify(net.store)] == ["ledger_updates"]
     assert_same(tables(lf.load_events(connect(tmp_path, offline=True), **DAY)), expected)
