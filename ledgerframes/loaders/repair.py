@@ -50,8 +50,9 @@ class Repair:
     segment : Segment
         As it was.
     outcome : str
-        ``fetched again``; ``cannot be fetched again``, so it stays in the catalog; ``dropped`` with ``drop_unrecoverable=True``; or
-        ``not fetched yet`` because its service failed. Then the next load fetches it, unless the note reports that it stays.
+        ``fetched again``; ``cannot be fetched again``, so it stays in the catalog; ``dropped`` with
+        ``drop_unrecoverable=True``; or ``not fetched yet`` because its service failed. Then the next load fetches it,
+        unless the note reports that it stays.
     note : str
         The reason, or what differs now; may be empty.
     """
