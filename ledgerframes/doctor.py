@@ -144,7 +144,7 @@ def check_software() -> list[Check]:
 
 def check_store(net: Network) -> list[Check]:
     """Whether the store can be read and written, and how much room it has. Creates nothing that stays."""
-    folder = net.store.location.local
+    folder = net.store.location.local_path
     return [_catalog(net), _object_store(net.store.location) if folder is None else _writable(folder)]
 
 

@@ -137,7 +137,7 @@ def _require_history(frames: Frames, needed: Window) -> None:
     CoverageError
         If a part of it is not, or may still change.
     """
-    lacking = needed.minus(_held(frames))
+    lacking = needed.difference(_held(frames))
     if lacking:
         names = tuple(str(part) for part in lacking)
         raise CoverageError(
@@ -161,7 +161,7 @@ def _held(frames: Frames) -> list[Window]:
         return []
     if "bulk_objects" in frames.tables:  # folders lie side by side, so a hole is something that was not read
         unread = _folders(frames.failed_objects)
-        return [part for window in _windows(covered) for part in window.minus(unread)]
+        return [part for window in _windows(covered) for part in window.difference(unread)]
     return [Window(frames.window.since, covered["until"].max().to_pydatetime())]
 
 

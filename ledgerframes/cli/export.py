@@ -27,13 +27,13 @@ def export(
 
     Memory stays bounded, and the file is there whole or not at all.
     """
-    from ledgerframes.export import stored, write
+    from ledgerframes.export import from_store, write_table
     from ledgerframes.store.table_source import resolve_in_store
 
     net = call.connect()
-    frames = stored(net, table, since=since, until=until, during=during, partial=partial)
+    frames = from_store(net, table, since=since, until=until, during=during, allow_partial=partial)
     wanted = [name.strip() for name in columns.split(",")] if columns is not None else None
-    rows = write(frames, frames.tables[0], to, columns=wanted, force=force)
+    rows = write_table(frames, frames.tables[0], to, columns=wanted, overwrite=force)
     document: dict[str, Any] = {
         "network": net.name,
         "table": table,

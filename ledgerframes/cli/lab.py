@@ -106,7 +106,7 @@ def _environment(call: Call) -> dict[str, str]:
 
     chosen = {
         "PROFILE": call.profile,
-        "STORE": call.store and Location.at(call.store).uri,
+        "STORE": call.store and Location.parse(call.store).uri,
         "OFFLINE": "1" if call.offline else None,
     }
     return {f"LEDGERFRAMES_{name}": str(value) for name, value in chosen.items() if value}

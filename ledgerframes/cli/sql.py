@@ -28,16 +28,16 @@ def sql(
 
     The answer is shown whole: use LIMIT. With --json amounts are text, so that no digit is lost.
     """
-    from ledgerframes.sql import answered
+    from ledgerframes.sql import run_query
 
-    given = answered(call.connect(), query, since=since, until=until, during=during)
-    answer = given.frame
+    result = run_query(call.connect(), query, since=since, until=until, during=during)
+    answer = result.frame
     names = list(answer.columns)
     rows = list(zip(*(_cells(answer[name]) for name in names), strict=True))
     document = {"columns": names, "rows": [dict(zip(names, row, strict=True)) for row in rows]}
     call.show(document, lambda: _text(answer, rows))
-    for remark in given.remarks:
-        output.write_error(remark)
+    for note in result.notes:
+        output.write_error(note)
 
 
 def _cells(column: pd.Series) -> list[Any]:

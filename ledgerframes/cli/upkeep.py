@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from ledgerframes.loaders.repair import Repair
     from ledgerframes.network import Network
-    from ledgerframes.store.compact import Compacted
-    from ledgerframes.store.location import Stored
-    from ledgerframes.store.prune import Pruned
-    from ledgerframes.store.verify import Finding
+    from ledgerframes.store.compact import CompactionResult
+    from ledgerframes.store.location import FileInfo
+    from ledgerframes.store.prune import PruneResult
+    from ledgerframes.store.verify import DamagedFile
 
 SHOWN = 20  # rows of what may be thousands
 LONGEST_HOURS = 87_600  # ten years
@@ -57,7 +57,7 @@ def compact(
     show(document, _compact_text(net, done, dry_run))
 
 
-def _compact_text(net: Network, done: Sequence[Compacted], dry_run: bool) -> str:
+def _compact_text(net: Network, done: Sequence[CompactionResult], dry_run: bool) -> str:
     merged = [each for each in done if each.segments_after < each.segments_before]
     if not merged:
         return f"Nothing to merge: no segments of {net.name} belong together. ObjectSet named by key or file stay apart."
@@ -94,7 +94,7 @@ def verify(
     Ends with exit code 1 while anything is damaged. What cannot be fetched again, such as an old snapshot of votes, stays in the
     catalog and is shown each time, until it is forgotten.
     """
-    from ledgerframes.store.prune import left_over
+    from ledgerframes.store.prune import orphan_files
     from ledgerframes.store.verify import verify as verified
 
     if forget and not repair:
@@ -105,11 +105,11 @@ def verify(
             f"{net.name} is offline, so nothing can be fetched again, and nothing was moved. Run without --offline."
         )
     findings = verified(net.store, quick=quick)
-    loose = [] if net.store.frozen else left_over(net.store)
+    loose = [] if net.store.is_frozen else orphan_files(net.store)
     if findings and not repair:
         _refuse(call, findings)
     repairs = _repaired(net, findings, forget)
-    files = sum(len(segment.files) for segment in net.store.every_segment())
+    files = sum(len(segment.files) for segment in net.store.all_segments())
     document = {
         "network": net.name,
         "quick": quick,
@@ -131,7 +131,7 @@ def verify(
         )
 
 
-def _repaired(net: Network, findings: list[Finding], forget: bool) -> list[Repair]:
+def _repaired(net: Network, findings: list[DamagedFile], forget: bool) -> list[Repair]:
     if not findings:
         return []
     from ledgerframes.loaders.repair import repair
@@ -139,7 +139,7 @@ def _repaired(net: Network, findings: list[Finding], forget: bool) -> list[Repai
     return repair(net, findings, forget=forget)
 
 
-def _refuse(call: Call, findings: list[Finding]) -> None:
+def _refuse(call: Call, findings: list[DamagedFile]) -> None:
     if not call.as_json:
         rows = [(finding.problem, finding.path) for finding in findings[:SHOWN]]
         output.write(output.columns(("problem", "file"), rows))
@@ -158,7 +158,7 @@ def _say_more(count: int) -> None:
         output.write(f"… and {count - SHOWN:,} more; --json names all.")
 
 
-def _as_row(finding: Finding) -> dict[str, Any]:
+def _as_row(finding: DamagedFile) -> dict[str, Any]:
     return {
         "segment": finding.segment.segment_id,
         "dataset": finding.segment.dataset,
@@ -176,7 +176,7 @@ def _reason(each: Repair) -> str:
     return f"{each.segment.dataset}, {each.segment.extent}: {each.outcome}" + (f" ({each.note.rstrip('.')})" if each.note else "")
 
 
-def _verify_text(document: dict[str, Any], loose: Sequence[Stored]) -> str:
+def _verify_text(document: dict[str, Any], loose: Sequence[FileInfo]) -> str:
     lines = [("network", document["network"]), ("files", f"{document['files']:,}"), ("damaged", f"{len(document['damaged']):,}")]
     if loose:
         size = output.size(document["left_over"]["bytes"])
@@ -218,8 +218,8 @@ def prune(
     asked: dict[str, Any] = {
         "before": before,
         "datasets": datasets,
-        "grace": timedelta(hours=older_than),
-        "quarantine": quarantine,
+        "min_age": timedelta(hours=older_than),
+        "include_quarantine": quarantine,
     }
     if before and not (dry_run or yes):
         _confirm(net, pruned(net.store, **asked, dry_run=True), before)
@@ -228,8 +228,8 @@ def prune(
     show(_prune_document(net, done, dry_run), _prune_text(net, done, dry_run, older_than))
 
 
-def _confirm(net: Network, plan: Pruned, before: str) -> None:
-    if not plan.dropped:
+def _confirm(net: Network, plan: PruneResult, before: str) -> None:
+    if not plan.dropped_segments:
         return
     if not sys.stdin.isatty():
         raise UsageError(
@@ -239,33 +239,33 @@ def _confirm(net: Network, plan: Pruned, before: str) -> None:
         raise UsageError("Nothing was dropped or deleted, as you said.")
 
 
-def _dropped(plan: Pruned) -> str:
-    rows = sum(segment.rows for segment in plan.dropped)
-    by_dataset = Counter(segment.dataset for segment in plan.dropped)
-    return f"{output.counted(rows, 'row')} in {output.counted(len(plan.dropped), 'segment')} ({', '.join(by_dataset)})"
+def _dropped(plan: PruneResult) -> str:
+    rows = sum(segment.rows for segment in plan.dropped_segments)
+    by_dataset = Counter(segment.dataset for segment in plan.dropped_segments)
+    return f"{output.counted(rows, 'row')} in {output.counted(len(plan.dropped_segments), 'segment')} ({', '.join(by_dataset)})"
 
 
-def _prune_document(net: Network, done: Pruned, dry_run: bool) -> dict[str, Any]:
+def _prune_document(net: Network, done: PruneResult, dry_run: bool) -> dict[str, Any]:
     return {
         "network": net.name,
         "dry_run": dry_run,
-        "dropped": [{"dataset": each.dataset, "extent": str(each.extent), "rows": each.rows} for each in done.dropped],
-        "removed": {"files": len(done.removed), "bytes": sum(stored.bytes for stored in done.removed)},
-        "kept": {"files": len(done.kept), "bytes": sum(stored.bytes for stored in done.kept)},
+        "dropped": [{"dataset": each.dataset, "extent": str(each.extent), "rows": each.rows} for each in done.dropped_segments],
+        "removed": {"files": len(done.deleted_files), "bytes": sum(stored.bytes for stored in done.deleted_files)},
+        "kept": {"files": len(done.retained_files), "bytes": sum(stored.bytes for stored in done.retained_files)},
     }
 
 
-def _prune_text(net: Network, done: Pruned, dry_run: bool, older_than: float) -> str:
+def _prune_text(net: Network, done: PruneResult, dry_run: bool, older_than: float) -> str:
     would = "would be " if dry_run else ""
     lines = [("network", net.name)]
-    if done.dropped:
+    if done.dropped_segments:
         lines.append((f"{would}dropped", _dropped(done)))
-    lines.append((f"{would}deleted", _sized(done.removed)))
-    if done.kept:
+    lines.append((f"{would}deleted", _sized(done.deleted_files)))
+    if done.retained_files:
         step = "when no program writes or reads here, --older-than 0 deletes them"
-        lines.append((f"{would}kept", f"{_sized(done.kept)}, written less than {older_than:g} h ago: {step}"))
+        lines.append((f"{would}kept", f"{_sized(done.retained_files)}, written less than {older_than:g} h ago: {step}"))
     return output.facts(lines)
 
 
-def _sized(files: Sequence[Stored]) -> str:
+def _sized(files: Sequence[FileInfo]) -> str:
     return f"{output.counted(len(files), 'file')}, {output.size(sum(stored.bytes for stored in files))}"

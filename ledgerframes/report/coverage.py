@@ -135,7 +135,7 @@ def measure(net: Network, frames: Frames, asked: Window) -> Coverage:
 
 def _share_outside(asked: Window, spans: list[MigrationWindow]) -> float:
     """The share of a window's time that none of the spans touches; migrations overlap, so times are joined."""
-    outside = asked.minus([span.window for span in spans])
+    outside = asked.difference([span.window for span in spans])
     return sum((part.until - part.since for part in outside), timedelta()) / (asked.until - asked.since)
 
 

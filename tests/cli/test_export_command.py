@@ -95,13 +95,13 @@ def test_export_of_a_range_that_is_not_all_there(run: Run, tmp_path: Path) -> No
         (["traffic", "--to", "x.csv"], 3, "is not in the store"),
         (["trafic", "--to", "x.csv"], 2, "Unknown table 'trafic'"),
         (["traffic"], 2, "--to"),
-        (["traffic", "--to", "x.xlsx", "--partial"], 2, "Use .parquet, .csv, .jsonl"),
+        (["traffic", "--to", "x.xlsx", "--partial"], 2, "Choose from .parquet, .csv, .jsonl"),
         (["traffic", "--to", "x.csv", "--partial", "--columns", "cost"], 2, "no column 'cost'"),
         (["traffic", "--to", "x.csv", "--partial", "--columns", ""], 2, "no column ''"),
-        (["traffic", "--to", "nowhere/x.csv", "--partial"], 2, "The folder nowhere is not there"),
+        (["traffic", "--to", "nowhere/x.csv", "--partial"], 2, "The directory nowhere does not exist"),
         (["traffic", "--to", "x.csv", "--partial", "--columns", "update_id,update_id"], 2, "asked for twice"),
         (["bulk.traffic", "--to", "x.csv"], 2, "Choose from events.traffic, events_by_id.traffic"),
-        (["traffic", "--to", "x.csv", "--since", "2026-11-09", "--until", "2026-11-08"], 2, "must lie before"),
+        (["traffic", "--to", "x.csv", "--since", "2026-11-09", "--until", "2026-11-08"], 2, "must be before"),
     ],
 )
 def test_export_that_makes_no_sense(run: Run, tmp_path: Path, arguments: list[str], code: int, reason: str) -> None:
@@ -154,7 +154,7 @@ def test_sql_says_what_the_store_lacks_and_what_may_change(run: Run) -> None:
     run("sync", "events", "--during", "today")
     for asked in ((), ("--during", "today")):
         shown = run("sql", "select count(*) as n from traffic", "--json", *asked)
-        assert shown.err == "Rows of traffic are provisional and may still change: the next sync asks for them again.\n"
+        assert shown.err == "Rows of traffic are provisional (the next sync fetches them again).\n"
         assert shown.document["rows"][0]["n"] > 0
     assert run("sql", "select count(*) as n from traffic", "--during", "2020").err == ""
 
@@ -173,5 +173,5 @@ def test_sql_shows_control_characters(run: Run) -> None:
 def test_sql_that_makes_no_sense(run: Run) -> None:
     refused = run("sql", "select * from trafic")
     assert (refused.code, refused.out) == (2, "")
-    assert "Tables: active_contracts, activity_records" in refused.err
+    assert "Choose from active_contracts, activity_records" in refused.err
     assert refused.err.count("\n") == 1

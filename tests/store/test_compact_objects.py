@@ -90,7 +90,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[lf.Network, lf.Networ
     plain = lf.connect("sandbox", store=tmp_path_factory.mktemp("plain"), **WORLD)
     lf.load_bulk(plain, since="0001-01-01", until=WHOLE.until)
     merged_root = tmp_path_factory.mktemp("merged")
-    shutil.copytree(plain.store.root.local, merged_root, dirs_exist_ok=True)
+    shutil.copytree(plain.store.root.local_path, merged_root, dirs_exist_ok=True)
     merged = lf.connect("sandbox", store=merged_root, offline=True, **WORLD)
     (done,) = compact(merged.store)
     assert done.segments_after < done.segments_before / 3

@@ -15,7 +15,7 @@ import pytest
 from object_stores import KEYS, ObjectStore
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.location import Location, refused
+from ledgerframes.store.location import Location, object_store_error
 
 pytestmark = pytest.mark.loopback
 LARGE = os.urandom(11 << 20)  # more than one part of an upload
@@ -23,7 +23,7 @@ LARGE = os.urandom(11 << 20)  # more than one part of an upload
 
 @pytest.fixture(params=["folder", "bucket"])
 def place(request: pytest.FixtureRequest, tmp_path: Path, objects: ObjectStore) -> Location:
-    return Location.at(tmp_path if request.param == "folder" else objects.uri(tmp_path.name))
+    return Location.parse(tmp_path if request.param == "folder" else objects.uri(tmp_path.name))
 
 
 def put(place: Location, path: str, data: bytes) -> str:
@@ -38,7 +38,7 @@ def got(place: Location, path: str) -> bytes:
 
 
 def names(place: Location, under: str = "") -> list[str]:
-    return sorted(stored.path for stored in place.files(under))
+    return sorted(stored.path for stored in place.iter_files(under))
 
 
 # -- reading and writing --------------------------------------------------------------------------------------------
@@ -51,9 +51,9 @@ def test_what_is_written_is_read(place: Location, data: bytes) -> None:
     assert place.exists("traffic/a.parquet")
     assert got(place, "traffic/a.parquet") == data
     assert len(digest) == 64
-    (stored,) = place.files()
+    (stored,) = place.iter_files()
     assert (stored.path, stored.bytes) == ("traffic/a.parquet", len(data))
-    assert stored.written > 1e9
+    assert stored.modified_at > 1e9
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_listings_go_down_but_name_only_what_is_below(place: Location) -> None:
     assert names(place) == ["a/b/y", "a/x", "ab/z"]
     assert names(place, "a") == ["a/b/y", "a/x"]
     assert names(place, "nothing") == []
-    assert place.folders() == ["a", "ab"]
-    assert names(place.below("a")) == ["b/y", "x"]
-    assert place.below("nothing").folders() == []
+    assert place.list_directories() == ["a", "ab"]
+    assert names(place.child("a")) == ["b/y", "x"]
+    assert place.child("nothing").list_directories() == []
 
 
 def test_removing_and_moving(place: Location) -> None:
@@ -122,13 +122,13 @@ def test_a_worker_gets_it_as_it_is(place: Location) -> None:
 
 
 def test_an_address_is_taken_apart_and_put_together() -> None:
-    place = Location.at("s3://bucket/some/prefix/?region=eu-central-1").below("net")
-    assert (place.root, place.bucket, place.full("a")) == ("s3://bucket/some/prefix/net", "bucket", "bucket/some/prefix/net/a")
+    place = Location.parse("s3://bucket/some/prefix/?region=eu-central-1").child("net")
+    assert (place.root, place.bucket) == ("s3://bucket/some/prefix/net", "bucket")
     assert place.uri == "s3://bucket/some/prefix/net?region=eu-central-1"
-    assert place.local is None
-    assert Location.at(place.uri) == place
-    assert Location.at("s3://bucket").below("net").full() == "bucket/net"
-    assert Location.at("relative").local == Path("relative").absolute()
+    assert place.local_path is None
+    assert Location.parse(place.uri) == place
+    assert Location.parse("s3://bucket?region=x").child("net").filesystem.base_path == "bucket/net/"
+    assert Location.parse("relative").local_path == Path("relative").absolute()
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_an_address_is_taken_apart_and_put_together() -> None:
 )
 def test_an_address_that_makes_no_sense_is_refused_without_showing_it(address: str) -> None:
     with pytest.raises(StoreError, match=r"Write s3://bucket/prefix, .* AWS_SECRET_ACCESS_KEY\.$") as raised:
-        Location.at(address).exists("x")
+        Location.parse(address).exists("x")
     assert "hidden" not in str(raised.value)
     assert raised.value.__suppress_context__
 
@@ -154,8 +154,8 @@ EVERYTHING = [
     lambda place: place.read("x"),
     lambda place: put(place, "x", b"1"),
     lambda place: put(place, "x", LARGE),
-    lambda place: list(place.files()),
-    lambda place: place.folders(),
+    lambda place: list(place.iter_files()),
+    lambda place: place.list_directories(),
     lambda place: place.remove("x"),
     lambda place: place.move("x", "y"),
     lambda place: place.copy("x", "y"),
@@ -163,26 +163,24 @@ EVERYTHING = [
 
 
 def test_a_missing_bucket_is_named_when_writing_and_when_asked(objects: ObjectStore) -> None:
-    place = Location.at(objects.uri("x", bucket="nowhere"))
+    place = Location.parse(objects.uri("x", bucket="nowhere"))
     for data in (b"1", LARGE):
         with pytest.raises(StoreError, match=r"has no such bucket .* Create the bucket, or correct the setting store\.$"):
             put(place, "x", data)
     with pytest.raises(StoreError, match="has no such bucket"):
         place.require_bucket()
-    Location.at(objects.uri("x")).require_bucket()
+    Location.parse(objects.uri("x")).require_bucket()
 
 
 @pytest.mark.parametrize("act", EVERYTHING)
 def test_keys_that_are_refused_are_named_and_not_shown(
     objects: ObjectStore, act: object, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    place = Location.at(objects.uri("denied"))
+    place = Location.parse(objects.uri("denied"))
     put(place, "x", b"1")
     objects.demand_keys(True)
     try:
-        with pytest.raises(
-            StoreError, match=r"(refuses|does not know) the keys .* Check the keys in AWS_ACCESS_KEY_ID"
-        ) as raised:
+        with pytest.raises(StoreError, match=r"rejected (unknown|the) keys .* Check AWS_ACCESS_KEY_ID") as raised:
             act(place)  # type: ignore[operator]
         place.require_bucket()  # keys may be good for the prefix only
     finally:
@@ -208,8 +206,8 @@ def test_keys_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            with pytest.raises(StoreError, match=r"refuses the keys .* Check the keys in AWS_ACCESS_KEY_ID"):
-                Location.at(ObjectStore(server.server_port).uri("x")).exists("x")
+            with pytest.raises(StoreError, match=r"rejected the keys .* Check AWS_ACCESS_KEY_ID"):
+                Location.parse(ObjectStore(server.server_port).uri("x")).exists("x")
         finally:
             server.shutdown()
             thread.join()
@@ -223,18 +221,18 @@ def unused_port() -> int:
 
 
 def test_an_endpoint_that_is_not_there_is_named() -> None:
-    place = Location.at(ObjectStore(unused_port()).uri("x"))
+    place = Location.parse(ObjectStore(unused_port()).uri("x"))
     for act in (EVERYTHING[0], EVERYTHING[2]):
         with pytest.raises(
-            StoreError, match=r"at 127\.0\.0\.1:\d+ does not answer \(NETWORK_CONNECTION at \w+\)\. Check the network"
+            StoreError, match=r"at 127\.0\.0\.1:\d+ does not respond \(NETWORK_CONNECTION at \w+\)\. Check the network"
         ):
             act(place)
 
 
 def test_an_endpoint_that_never_answers_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        place = Location.at(ObjectStore(silent.getsockname()[1]).uri("x") + "&request_timeout=1")
-        with pytest.raises(StoreError, match="does not answer"):
+        place = Location.parse(ObjectStore(silent.getsockname()[1]).uri("x") + "&request_timeout=1")
+        with pytest.raises(StoreError, match="does not respond"):
             place.exists("x")
 
 
@@ -245,14 +243,14 @@ def test_an_endpoint_that_never_answers_is_given_up() -> None:
             "AWS Error UNKNOWN (HTTP status 301) during HeadObject operation: <b>AKIA</b>",
             "in another region (UNKNOWN 301 at HeadObject)",
         ),
-        ("AWS Error ACCESS_DENIED during PutObject operation: AKIA", "refuses the keys (ACCESS_DENIED at PutObject)"),
-        ("AWS Error SLOW_DOWN during PutObject operation: AKIA", "cannot do it now (SLOW_DOWN at PutObject)"),
-        ("AWS Error REQUEST_TIME_TOO_SKEWED during PutObject operation: AKIA", "finds the request's time wrong"),
-        ("something AKIA", "cannot do it now (OSError)"),
+        ("AWS Error ACCESS_DENIED during PutObject operation: AKIA", "rejected the keys (ACCESS_DENIED at PutObject)"),
+        ("AWS Error SLOW_DOWN during PutObject operation: AKIA", "failed (SLOW_DOWN at PutObject)"),
+        ("AWS Error REQUEST_TIME_TOO_SKEWED during PutObject operation: AKIA", "rejected the request's time"),
+        ("something AKIA", "failed (OSError)"),
     ],
 )
 def test_what_the_service_says_is_put_in_our_words(said: str, meaning: str) -> None:
-    error = refused(Location.at("s3://bucket/x?endpoint_override=AKIA@host:9"), OSError(said))
+    error = object_store_error(Location.parse("s3://bucket/x?endpoint_override=AKIA@host:9"), OSError(said))
     assert meaning in str(error)
     assert "s3://bucket/x at host:9" in str(error)
     assert "AKIA" not in str(error)

@@ -37,13 +37,13 @@ def failing(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, *, after: b
 
 
 POINTS = [
-    (Lease, "_claim"),
-    (Lease, "_taken"),
+    (Lease, "_write_marker"),
+    (Lease, "_try_claim"),
     (LocalCopy, "refresh"),
     (LocalCopy, "publish"),
     (Lease, "upload"),
     (Lease, "require"),
-    (LocalCopy, "_current"),
+    (LocalCopy, "_live_version"),
     (Location, "copy"),
 ]
 
@@ -89,7 +89,7 @@ def test_a_commit_counts_even_if_nothing_can_be_asked_afterwards(machine: Machin
 
     def copied(place: Location, path: str, target: str) -> None:
         copy(place, path, target)
-        failing(monkeypatch, LocalCopy, "_current")
+        failing(monkeypatch, LocalCopy, "_live_version")
         failing(monkeypatch, Location, "remove")
 
     monkeypatch.setattr(Location, "copy", copied)
@@ -99,7 +99,7 @@ def test_a_commit_counts_even_if_nothing_can_be_asked_afterwards(machine: Machin
 
 def test_what_the_block_raises_is_raised_as_it_is(machine: Machine) -> None:
     store = machine()
-    with pytest.raises(FileNotFoundError), store.catalog.writing():
+    with pytest.raises(FileNotFoundError), store.catalog.write_transaction():
         raise FileNotFoundError("of the caller")
     assert not store.exists()
     assert left_in(store) == []
@@ -168,7 +168,7 @@ def test_a_living_writer_is_waited_for_and_then_named(machine: Machine, monkeypa
     commit(store, 0, 5, 1)
     claim_of_another(store)
     monkeypatch.setattr(remote, "BUSY_SECONDS", 0.2)
-    with pytest.raises(StoreError, match=r"Others have been writing to s3://.* Run again when they have ended"):
+    with pytest.raises(StoreError, match=r"other processes kept writing to s3://.* Run again when they have finished"):
         commit(store, 5, 9, 1)
     assert seen(store) == dict.fromkeys(range(5), 1)
     assert left_in(store) == [CATALOG, f"{WRITERS}/other.{CLAIM}", f"{WRITERS}/other.{UPLOAD}"]
@@ -190,8 +190,8 @@ def test_renewing_keeps_a_slow_writer_alive(machine: Machine, monkeypatch: pytes
     with Lease(place) as lease:
         while not place.exists(lease.path("renewed")):
             pass
-    assert list(place.files()) == []
-    assert not lease._renewing.is_alive()
+    assert list(place.iter_files()) == []
+    assert not lease._renewal.is_alive()
 
 
 @pytest.mark.parametrize("moment", [(LocalCopy, "publish"), (Lease, "upload"), (Location, "copy")], ids=lambda each: each[1])
@@ -243,7 +243,7 @@ def test_a_writer_that_stood_still_after_its_commit_reads_what_came_later(
 def test_a_catalog_that_changed_without_a_claim_is_not_overwritten(machine: Machine) -> None:
     store = machine()
     commit(store, 0, 5, 1)
-    with pytest.raises(StoreError, match="nothing of this commit was kept"), store.catalog.writing():
+    with pytest.raises(StoreError, match="Nothing was committed"), store.catalog.write_transaction():
         replace_catalog(store, b"something else")
     with store.location.read(CATALOG) as file:
         assert file.read() == b"something else"

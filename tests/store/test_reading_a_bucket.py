@@ -6,9 +6,9 @@ import pytest
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store.location import Location
-from ledgerframes.store.reading import damage_named
+from ledgerframes.store.scan import damage_as_store_error
 
-BUCKET = Location.at("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme=http")
+BUCKET = Location.parse("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme=http")
 
 
 @pytest.mark.parametrize(
@@ -16,10 +16,10 @@ BUCKET = Location.at("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme=ht
     [
         (BUCKET, OSError("When reading: AWS Error NETWORK_CONNECTION during GetObject operation"), "object store"),
         (BUCKET, FileNotFoundError("no such key"), "pruned or lost"),
-        (Location.at("/somewhere"), OSError("Couldn't deserialize thrift"), "damaged"),
+        (Location.parse("/somewhere"), OSError("Couldn't deserialize thrift"), "damaged"),
         (None, OSError("broken"), "damaged"),
     ],
 )
 def test_who_is_to_blame(place: Location | None, error: OSError, words: str) -> None:
-    with pytest.raises(StoreError, match=words), damage_named("traffic", place):
+    with pytest.raises(StoreError, match=words), damage_as_store_error("traffic", place):
         raise error
