@@ -114,7 +114,10 @@ def _require_coverage(store: Store, resolved: ResolvedTable, time_window: Window
 
 
 def _missing(store: Store, snapshot: StoreSnapshot, dataset: str, time_window: Window) -> tuple[str, ...] | None:
-    """Return the parts of a window that are not in a dataset; None for a dataset that is not stored by record time."""
+    """Return the parts of a window that are not in a dataset.
+
+    None if the dataset is not stored by record time.
+    """
     extents = [segment.extent for segment in snapshot.segments]
     if dataset == EVENTS.name:
         migrations = store.migrations()
@@ -303,7 +306,7 @@ def _members(values: pa.Array, column: Column) -> list[Any]:
     if _is_bare(values.type) or pa.types.is_list(values.type):
         return list(values.to_pylist())
     texts = list(_as_text(values).to_pylist())
-    # Only the description tells that a column is JSON, because Arrow has it as text.
+    # To Arrow JSON is text, so the description of the column decides.
     return [text and _embedded(text) for text in texts] if "JSON text" in column.description else texts
 
 

@@ -75,7 +75,9 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
 
 
 def open_frames(directory: str | Path) -> Frames:
-    """Open frames that :func:`save_frames` wrote, after checking every file against the manifest.
+    """Open frames that :func:`save_frames` wrote.
+
+    Every file is checked against the manifest.
 
     Parameters
     ----------

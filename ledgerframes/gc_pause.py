@@ -1,6 +1,7 @@
-"""Pauses of the cyclic garbage collector, which finds nothing in fresh objects and costs a third of the time.
+"""Pauses of the cyclic garbage collector.
 
-The process has one collector, so all code must pause it here; two independent pauses could leave it off.
+In fresh objects it finds nothing and takes a third of the time. The process has one collector, so all code must pause it here:
+two independent pauses could leave it off.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _pauses_lock = threading.Lock()
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """Pause the collector for a ``with`` block; it resumes when the last of overlapping blocks ends."""
+    """Pause the collector for a ``with`` block, or until the last of overlapping blocks ends."""
     global _pauses, _was_enabled
     with _pauses_lock:
         if not _pauses:

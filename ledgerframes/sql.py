@@ -1,4 +1,7 @@
-"""SQL over the store: DuckDB reads committed segments through Arrow, so that every value stays exact."""
+"""SQL over the store.
+
+DuckDB reads committed segments through Arrow, so that every value stays exact.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ def sql(
     -------
     DataFrame
         One row per row of the result; sorted as the query says. The dtypes are those of loaders: integers stay integers and
-        amounts decimals, whatever their size.
+        amounts decimals, of any size.
 
     Raises
     ------
@@ -111,7 +114,7 @@ class QueryResult:
 def run_query(
     net: Network, query: str, *, during: str | None = None, since: Time | None = None, until: Time | None = None
 ) -> QueryResult:
-    """Run :func:`sql`, with notes on what is not in the store, provisional, or in other datasets."""
+    """Run :func:`sql`, with notes on rows that are provisional or not in the result."""
     time_window = None if (during, since, until) == (None, None, None) else window(net.now(), since, until, during)
     with TemporaryDirectory() as directory:
         store = net.store.freeze(Path(directory) / "catalog.sqlite")
@@ -129,11 +132,11 @@ def _connect(temp_directory: str) -> DuckDBPyConnection:
 
 
 def _table_names(query: str) -> list[str]:
-    """Return the stored tables in a query, such as ``updates`` or ``bulk.updates``; only their files are read."""
+    """Return the names of stored tables in a query, such as ``updates`` or ``bulk.updates``."""
     matches = [match.groups() for match in NAME.finditer(NOT_A_NAME.sub(" ", query.lower()))]
     names = [table if dataset in (None, "main") else f"{dataset}.{table}" for dataset, table in matches]
-    stored = {*STORED_TABLES, *(f"{dataset.name}.{table.name}" for dataset in DATASETS.values() for table in dataset.tables)}
-    return [name for name in dict.fromkeys(names) if name in stored]
+    known = {*STORED_TABLES, *(f"{dataset.name}.{table.name}" for dataset in DATASETS.values() for table in dataset.tables)}
+    return [name for name in dict.fromkeys(names) if name in known]
 
 
 class _Views:
@@ -167,7 +170,7 @@ class _Views:
         return rows.filter(_window_condition(self._window)) if self._window and "record_time" in table.column_names else rows
 
     def run(self, query: str) -> QueryResult:
-        """Run one query, and tell errors of the query from errors of a file."""
+        """Run one query, and distinguish its own errors from those of a file."""
         import duckdb
 
         try:
@@ -271,7 +274,10 @@ class _ArrowResult:
 
 
 def _to_library_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Cast values to the type that this library uses; an integer too large for int64 stays a decimal."""
+    """Cast values to the type of this library.
+
+    An integer too large for int64 stays a decimal.
+    """
     arrow_type = values.type
     if pa.types.is_dictionary(arrow_type):
         return values.cast(TEXT)
@@ -288,7 +294,7 @@ def _to_library_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _declare(name: str, values: pa.ChunkedArray, declared: Column | None) -> Column:
-    """Return the declaration of a result column, which is the tables' own if name and type agree."""
+    """Return the tables' declaration of a result column if name and type agree, or a new one."""
     arrow_type = values.type
     if declared is None or arrow_type != (TEXT if pa.types.is_dictionary(declared.type) else declared.type):
         return Column(name, arrow_type, "", "", nullable=True)

@@ -12,7 +12,7 @@ Time = str | date | datetime
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
-DATE_WORDS = (
+DATE_WORD_EXAMPLES = (
     "today, yesterday, this-week, last-week, this-month, last-month, or a day, month or year such as 2026-11-03, 2026-10, 2026"
 )
 
@@ -122,7 +122,7 @@ def window(now: datetime, since: Time | None, until: Time | None, during: str | 
             raise UsageError("during= cannot be combined with since= or until=.")
         return date_word(during, now)
     if since is None:
-        raise UsageError(f"Pass since= and until=, or during= ({DATE_WORDS}).")
+        raise UsageError(f"Pass since= and until=, or during= ({DATE_WORD_EXAMPLES}).")
     return Window(instant(since, "since"), now if until is None else instant(until, "until"))
 
 
@@ -141,7 +141,7 @@ def date_word(word: str, now: datetime) -> Window:
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     monday = today - today.weekday() * DAY
     first = today.replace(day=1)
-    words = {
+    windows = {
         "today": (today, today + DAY),
         "yesterday": (today - DAY, today),
         "this-week": (monday, monday + 7 * DAY),
@@ -149,8 +149,8 @@ def date_word(word: str, now: datetime) -> Window:
         "this-month": (first, _next_month(first)),
         "last-month": ((first - DAY).replace(day=1), first),
     }
-    if word in words:
-        return Window(*words[word])
+    if word in windows:
+        return Window(*windows[word])
     return _calendar(word)
 
 
@@ -166,7 +166,7 @@ def _calendar(word: str) -> Window:
             return Window(day, day + DAY)
     except (ValueError, OverflowError):
         pass
-    raise UsageError(f"Unknown during={word!r}. Choose from {DATE_WORDS}.")
+    raise UsageError(f"Unknown during={word!r}. Choose from {DATE_WORD_EXAMPLES}.")
 
 
 def _next_month(first: datetime) -> datetime:

@@ -124,7 +124,9 @@ class Segment:
 
 
 class Catalog:
-    """One catalog file; each use opens its own connection, so that threads and processes can share the file.
+    """One catalog file, which threads and processes can share.
+
+    Each use opens its own connection.
 
     Parameters
     ----------
@@ -161,7 +163,7 @@ class Catalog:
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection inside one transaction, which is committed at the end and rolled back on an error."""
+        """Open a connection inside one transaction, which is rolled back on an error."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = self._connect("rwc")
@@ -190,7 +192,7 @@ class Catalog:
         return StoreError(message, path=self.display_name)
 
     def copy(self, target: Path) -> None:
-        """Copy the catalog as it is now; together with the immutable segments the copy is a snapshot."""
+        """Copy the catalog, which with the immutable segments makes a snapshot."""
         with self.read_transaction() as connection, closing(sqlite3.connect(target)) as copy:
             if connection is not None:
                 connection.execute("COMMIT")
@@ -206,7 +208,7 @@ class Catalog:
         return connection
 
     def _schema_version(self, connection: sqlite3.Connection) -> int:
-        """Return the catalog's schema version, 0 while it has no tables; refuse a newer one."""
+        """Return the catalog's schema version, or 0 without tables, and refuse a newer one."""
         try:
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         except sqlite3.OperationalError as error:
@@ -239,7 +241,7 @@ FILE_COLUMNS = "table_name, path, rows, bytes, sha256"
 def segments(
     connection: sqlite3.Connection | None, dataset: Dataset, overlapping: Extent | Window | None = None
 ) -> list[Segment]:
-    """Return the segments of a dataset sorted by partition and start, with the schema of this version.
+    """Return the segments of a dataset with this version's schema, by partition and start.
 
     Parameters
     ----------
@@ -275,7 +277,10 @@ def segments(
 
 
 def covered(connection: sqlite3.Connection | None, dataset: Dataset, window: Window) -> list[Extent]:
-    """Return the extents of final segments that overlap a window, which is faster than reading segments with files."""
+    """Return the extents of final segments that overlap a window.
+
+    This is faster than reading the segments with their files.
+    """
     if connection is None:
         return []
     query = (
@@ -327,12 +332,15 @@ def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: s
 
 
 def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
-    """Remove a segment; its files stay for readers of older snapshots."""
+    """Remove a segment, but not its files, which readers of older snapshots may need."""
     connection.execute("DELETE FROM segments WHERE segment_id = ?", [segment_id])
 
 
 def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment, fingerprint: str) -> bool:
-    """Replace several segments by one; return False and change nothing if one of them no longer exists."""
+    """Replace several segments by one and return whether all of them still existed.
+
+    Otherwise nothing changes.
+    """
     for segment in old:
         if connection.execute("SELECT 1 FROM segments WHERE segment_id = ?", [segment.segment_id]).fetchone() is None:
             return False
@@ -360,7 +368,7 @@ def migrations(connection: sqlite3.Connection | None) -> list[Migration]:
 
 
 def save_migration(connection: sqlite3.Connection, migration: Migration) -> None:
-    """Save the bounds of a migration; the earliest first and last times stay."""
+    """Save the bounds of a migration, and retain the earliest times."""
     connection.execute(
         "INSERT INTO migrations VALUES (?, ?, ?) ON CONFLICT (migration_id) DO UPDATE SET first = min(first, excluded.first), "
         "ended = CASE WHEN ended IS NULL THEN excluded.ended ELSE min(ended, coalesce(excluded.ended, ended)) END",

@@ -123,7 +123,7 @@ def choose_datasets(store: Store, names: Sequence[str] | None) -> list[Dataset]:
 
 
 def require_live(store: Store) -> None:
-    """Refuse a frozen snapshot, because only the live catalog tells which files are committed.
+    """Refuse a frozen snapshot, because only the live catalog lists all committed files.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def plan_merges(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
 
 
 def _in_merge_order(segments: Sequence[Segment]) -> list[Segment]:
-    """Return ids in the order in which they were fetched, because they have no other order, and the rest as they are."""
+    """Sort segments of ids by the time when they were fetched, because ids have no other order."""
     if any(isinstance(segment.extent, IdSet) for segment in segments):
         return sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
     return list(segments)
@@ -234,7 +234,7 @@ def _sizes(segment: Segment) -> Counter[str]:
 
 
 def _merge(store: Store, dataset: Dataset, merge: Merge) -> Segment | None:
-    """Write and commit the merged segment; return None if another process has changed one of the segments."""
+    """Write and commit the merged segment, or return None if another process has changed one."""
     try:
         segment = _write(store.location, dataset, merge)
     except IntegrityError:
@@ -299,7 +299,7 @@ def _damaged_error(location: Location, file: SegmentFile, problem: object) -> In
 
 
 def _fill_row_groups(groups: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Iterate over the same rows in tables that fill their row groups, except for the last one."""
+    """Iterate over the same rows in tables that fill their row groups, except the last one."""
     waiting: list[pa.Table] = []
     count = 0
     for group in groups:

@@ -1,4 +1,4 @@
-"""Location of a store's files: a local directory, or a prefix of a bucket in an object store."""
+"""Location of a store's files, in a local directory or under a prefix of a bucket."""
 
 from __future__ import annotations
 
@@ -35,7 +35,16 @@ TIMEOUTS = {"connect_timeout": 5.0, "request_timeout": 10.0}  # seconds; Arrow t
 
 @dataclass(frozen=True)
 class FileInfo:
-    """A listed file: its path below the location, its size, and its modification time in seconds since 1970."""
+    """A listed file.
+
+    Attributes
+    ----------
+    path : str
+        Path below the location.
+    bytes : int
+    modified_at : float
+        Seconds since 1970.
+    """
 
     path: str
     bytes: int
@@ -44,7 +53,7 @@ class FileInfo:
 
 @dataclass(frozen=True)
 class Location:
-    """A local directory or a prefix of a bucket; small enough to be sent to workers.
+    """A local directory or a prefix of a bucket, small enough to be sent to workers.
 
     Attributes
     ----------
@@ -82,7 +91,7 @@ class Location:
 
     @property
     def bucket(self) -> str:
-        """The name of the bucket; empty for a directory."""
+        """The name of the bucket, empty for a directory."""
         return "" if self.local_path else self.root.removeprefix(OBJECT_STORE).partition("/")[0]
 
     @property
@@ -93,7 +102,9 @@ class Location:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Raise errors of an object store as StoreError; a missing file and errors of a disk pass unchanged.
+        """Raise errors of an object store as StoreError.
+
+        A missing file and errors of a disk pass unchanged.
 
         Raises
         ------
@@ -139,7 +150,7 @@ class Location:
 
     @contextmanager
     def write(self, path: str) -> Iterator[HashingWriter]:
-        """Write a new file, which is complete and synced to disk when the block ends without an error.
+        """Write a new file, which is complete and synced to disk when the block ends.
 
         In an object store a block that fails may leave a partial file if that cannot be deleted. For this reason no committed
         file is ever replaced by writing to its path, see :meth:`copy`.
@@ -171,7 +182,7 @@ class Location:
         return HashingWriter(target.open("wb"))
 
     def _discard(self, sink: HashingWriter, path: str) -> None:
-        """Delete a partial file if possible; no catalog names it."""
+        """Delete a partial file if possible."""
         with suppress(OSError, StoreError):
             sink.discard()  # Arrow cannot abort an upload, so it is completed and then deleted.
             self.remove(path)
@@ -204,7 +215,10 @@ class Location:
             self.filesystem.move(path, target)
 
     def copy(self, path: str, target: str) -> None:
-        """Copy a file inside an object store, in one request, so that readers see the target before or after it."""
+        """Copy a file inside an object store in one request.
+
+        Readers see the target as it was before or after the copy.
+        """
         with self.translate_errors():
             self.filesystem.copy_file(path, target)
 
@@ -214,7 +228,7 @@ class Location:
 
 @functools.cache
 def _object_store(bucket: str, options: str) -> fs.S3FileSystem:
-    """Return the file system of a bucket; cached, for one connection pool in each process."""
+    """Return the file system of a bucket, with one connection pool in each process."""
     arguments = TIMEOUTS | _parse_options(bucket, options)
     try:
         if not {"region", "endpoint_override"} & arguments.keys():
@@ -239,7 +253,7 @@ def _parse_options(bucket: str, options: str) -> dict[str, Any]:
 
 
 class HashingWriter(io.RawIOBase):
-    """A file being written that counts and hashes its bytes, so that it need not be read again.
+    """A file being written that counts and hashes its bytes, so that nobody reads it again.
 
     ``close()`` leaves the file open: :meth:`Location.write` ends it with :meth:`sync_and_close` or :meth:`discard`.
     """
@@ -309,7 +323,7 @@ OTHER_ERROR = ("failed", "Try again, and check region, endpoint_override and sch
 
 
 def object_store_error(location: Location, error: Exception) -> StoreError:
-    """Return the error for an object store, in fixed words because its own text may contain secrets."""
+    """Return the error for an object store, without its own text, which may contain secrets."""
     match = ERROR_CODE.search(str(error))
     code, status, operation = match.groups() if match else (type(error).__name__, None, None)
     problem, step = ERROR_TEXTS.get(code) or ERROR_TEXTS.get(status or "") or OTHER_ERROR

@@ -1,4 +1,4 @@
-"""Deletion of orphan files and of old segments, the only two ways in which a store gets smaller."""
+"""Deletion of orphan files and of old segments."""
 
 from __future__ import annotations
 
@@ -116,9 +116,9 @@ def prune(
 
 
 def orphan_files(store: Store, without: Sequence[Segment] = ()) -> list[FileInfo]:
-    """Return the files of tables that no catalog names, or that it names only for these segments.
+    """Return the files of tables that the catalog names for no segment except these.
 
-    Without a catalog there are none: it may have been moved away, and nothing else tells which files are committed.
+    Without a catalog there are none: it may have been moved away, and nothing else lists the committed files.
     """
     tables = dict.fromkeys(table.name for dataset in store.datasets.values() for table in dataset.tables)
     # List the files before reading the catalog, so that files of a concurrent commit are not deleted.

@@ -1,4 +1,4 @@
-"""The catalog in an object store, read through a local copy and replaced after each commit.
+"""The catalog in an object store, read through a local copy and replaced by commits.
 
 A commit becomes visible by one copy inside the object store, from a catalog that its writer has uploaded next to the live one.
 Arrow offers no conditional writes, so writers take turns with files below ``writers/``:
@@ -58,14 +58,14 @@ class RemoteCatalog(Catalog):
 
     @contextmanager
     def read_transaction(self) -> Iterator[Connection | None]:
-        """Open a read-only connection to the catalog as it is in the object store now, or None if there is none."""
+        """Open a read-only connection to the current catalog, or None if there is none."""
         self._copy.refresh()
         with super().read_transaction() as connection:
             yield connection
 
     @contextmanager
     def write_transaction(self) -> Iterator[Connection]:
-        """Open a connection inside one transaction, which is committed once the catalog is in the object store.
+        """Open a connection inside one transaction, which ends with an upload of the catalog.
 
         Raises
         ------
@@ -102,7 +102,10 @@ class LocalCopy:
             self._write_lock.release()
 
     def refresh(self) -> str | None:
-        """Update the copy, with one small request if it is current, and return its version or None without a catalog."""
+        """Update the copy and return its version, or None if there is no catalog.
+
+        One small request is enough if the copy is current.
+        """
         with self._refresh_lock:
             try:
                 version, content = self._fetch()
@@ -134,7 +137,7 @@ class LocalCopy:
 
     @contextmanager
     def working_copy(self) -> Iterator[Path]:
-        """Copy the catalog to a temporary file; without a catalog the file does not exist yet."""
+        """Copy the catalog, if there is one, to a temporary path."""
         path = self._temporary_path()
         try:
             with self._disk_errors_as_store_error():
@@ -173,7 +176,7 @@ class LocalCopy:
             self._version = None
             path.replace(self.path)
             version = self._live_version()
-            lease.require()  # While the lease holds, nobody else has committed, and this is the version of the copy.
+            lease.require()  # Under the lease, nobody else has committed, and this is the version of the copy.
             self._version = version
 
     def _live_version(self) -> str | None:
@@ -263,7 +266,7 @@ class Lease:
         return writers
 
     def _remove(self, files: dict[str, FileInfo]) -> None:
-        """Delete a dead writer's files, the claim first, so that a slow writer notices before it copies."""
+        """Delete a dead writer's files, the claim first, for a writer that was only slow."""
         for kind in (CLAIM, RENEWED, UPLOAD):
             if kind in files:
                 self.location.remove(files[kind].path)
@@ -280,12 +283,12 @@ class Lease:
 
     def _renew(self) -> None:
         while not self._ended.wait(LEASE_SECONDS / 4):
-            # The renewal is a file of its own, because a claim that was deleted must stay deleted.
+            # The renewal is a separate file, because a claim that was deleted must stay deleted.
             with suppress(StoreError):
                 self._write_marker(RENEWED)
 
     def _release(self) -> None:
-        """Delete the files of this writer, the claim last; a file that cannot be deleted expires."""
+        """Delete the files of this writer, the claim last. A file that remains expires."""
         with suppress(StoreError):
             for kind in (UPLOAD, RENEWED, CLAIM):
                 if kind in self._kinds_written and not (kind == CLAIM and self._retains_claim):
@@ -298,7 +301,10 @@ def _is_alive(files: dict[str, FileInfo], oldest: float) -> bool:
 
 
 def _is_complete(content: bytes) -> bool:
-    """Return whether a catalog has the size in its header; it may have been replaced between two requests."""
+    """Return whether a catalog has the size in its header.
+
+    It does not if the catalog was replaced between two requests.
+    """
     page, pages = int.from_bytes(content[16:18]), int.from_bytes(content[28:32])
     return len(content) == (65_536 if page == 1 else page) * pages
 
@@ -332,7 +338,6 @@ def _busy_error(location: Location) -> StoreError:
 
 def _lease_lost_error(location: Location) -> StoreError:
     return StoreError(
-        f"Nothing was committed: another process took over writing to {location} after {LEASE_SECONDS:.0f} s without a renewal. "
-        "Run again.",
+        f"Nothing was committed to {location}: the lease expired after {LEASE_SECONDS:.0f} s without a renewal. Run again.",
         path=str(location),
     )

@@ -32,7 +32,7 @@ def _row_groups(fragment: ds.Fragment, expression: pc.Expression | None) -> Sequ
 
 @contextmanager
 def damage_as_store_error(table: str, location: Location | None) -> Iterator[None]:
-    """Raise errors of reading a table as StoreError; an object store that does not respond is no damage."""
+    """Raise errors of reading a table as StoreError, and those of an object store as its own."""
     source = f"{table} of {location}" if location else table
     try:
         with location.translate_errors() if location else nullcontext():

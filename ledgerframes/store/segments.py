@@ -14,7 +14,7 @@ from ledgerframes.store.location import HashingWriter, Location
 
 ROW_GROUP = 25_000
 BUFFER = 1_000_000  # bytes: the file is a Python object, and each write to it waits for the interpreter lock
-COMPRESSION_LEVEL = 1  # levels 3 and 9 are slower and give the same size
+COMPRESSION_LEVEL = 1  # levels 3 and 9 are slower, for the same size
 # Most rows have another value, or long runs of one. Dictionaries make these columns, and times, larger and slower to write.
 WITHOUT_DICTIONARY = (
     "update_id",
@@ -29,7 +29,7 @@ WITHOUT_DICTIONARY = (
 
 
 class SegmentFile(NamedTuple):
-    """One table of a segment: its file below the network's directory, rows, bytes and digest.
+    """One table of a segment, with its path below the network's directory.
 
     A tuple, because each load makes many thousands of them.
     """
@@ -42,9 +42,10 @@ class SegmentFile(NamedTuple):
 
 
 class SegmentWriter:
-    """Writes the files of one segment, batch by batch; a table without rows has no file.
+    """Writer of the files of one segment, batch by batch.
 
-    The files are not visible until a catalog names them. Use it in a ``with`` block, which deletes partial files on an error.
+    A table without rows has no file. The files are not visible until a catalog names them. A ``with`` block deletes partial files
+    on an error.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class SegmentWriter:
         self._stack = ExitStack()
 
     def write(self, tables: Mapping[str, pa.Table]) -> None:
-        """Append rows; each call starts new row groups.
+        """Append rows in new row groups.
 
         Raises
         ------
@@ -109,7 +110,10 @@ class SegmentWriter:
 
 
 def _dictionary_columns(schema: pa.Schema) -> list[str]:
-    """Return the columns whose values repeat, by their Parquet names; the values of a list are one level down."""
+    """Return the Parquet names of the columns whose values repeat.
+
+    The values of a list are one level down.
+    """
     return [
         f"{column.name}.list.element" if pa.types.is_list(column.type) else column.name
         for column in schema
@@ -118,7 +122,7 @@ def _dictionary_columns(schema: pa.Schema) -> list[str]:
 
 
 def write_files(location: Location, segment_id: str, extent: Extent, tables: Mapping[str, pa.Table]) -> dict[str, SegmentFile]:
-    """Write the tables of one segment at once; see :class:`SegmentWriter`.
+    """Write the tables of one segment at once, with a :class:`SegmentWriter`.
 
     Raises
     ------
@@ -131,5 +135,5 @@ def write_files(location: Location, segment_id: str, extent: Extent, tables: Map
 
 
 def file_name(extent: Extent, segment_id: str) -> str:
-    """Return a file name that tells the extent, made of numbers only."""
+    """Return a file name that shows the extent, made of numbers only."""
     return f"{extent.label}_{segment_id[:12]}"

@@ -19,7 +19,7 @@ __all__ = ["FrameSource", "MemoryFrameSource"]
 
 
 class FrameSource(Protocol):
-    """Source of the rows of Frames: committed segments of a store, a directory, or tables in memory."""
+    """Source of the rows of Frames, such as a snapshot of a store or tables in memory."""
 
     @property
     def network(self) -> str:
@@ -31,7 +31,7 @@ class FrameSource(Protocol):
 
     @property
     def location(self) -> Location | None:
-        """Location of the files; None for tables in memory."""
+        """Location of the files, or None for tables in memory."""
 
     @property
     def bytes(self) -> int:
@@ -41,10 +41,10 @@ class FrameSource(Protocol):
         """Return the rows of one table."""
 
     def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
-        """Return the rows of one table in parts, in order, each with whether all its record times are inside the window."""
+        """Return the rows of one table in parts, and whether each is known to be inside the window."""
 
     def coverage(self) -> pd.DataFrame:
-        """Return one row per segment: migration_id, since, until, status, rows, source, fetched_at."""
+        """Return one row per segment, as the table `coverage`."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class MemoryFrameSource:
     location: Location | None = None
 
     def scan(self, table: str) -> ds.Dataset:
-        """Return the rows of one table; a table without rows may be left out."""
+        """Return the rows of one table."""
         return ds.dataset(self.tables.get(table, table_spec(table).empty_arrow()))
 
     def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:

@@ -1,4 +1,4 @@
-"""The store of one network: committed segments, plans and snapshots."""
+"""The store of one network."""
 
 from __future__ import annotations
 
@@ -85,10 +85,13 @@ class Store:
             return plan_missing(window, records.migrations(connection), records.covered(connection, dataset, window))
 
     def missing_ids(self, dataset: Dataset, update_ids: Sequence[str], *, provisional: bool = False) -> list[str]:
-        """Return the ids to look up, in the order of the input; provisional rows count if `provisional` is True."""
+        """Return the ids to look up, in the order of the input.
+
+        Ids with provisional rows are left out only if `provisional` is True.
+        """
         ids = IdSet(frozenset(update_ids))
-        stored = [segment.extent for segment in self.segments(dataset, ids) if segment.final or provisional]
-        missing = {update_id for part in ids.difference(stored) for update_id in part.update_ids}
+        covered = [segment.extent for segment in self.segments(dataset, ids) if segment.final or provisional]
+        missing = {update_id for part in ids.difference(covered) for update_id in part.update_ids}
         return [update_id for update_id in dict.fromkeys(update_ids) if update_id in missing]
 
     def missing_offsets(self, dataset: Dataset, offset_range: OffsetRange) -> list[OffsetRange]:
@@ -102,14 +105,14 @@ class Store:
             return records.get_value(connection, PARTICIPANT)
 
     def bind_participant(self, participant_id: str) -> str:
-        """Return the participant whose ledger is stored; bind the store to this one if there is none."""
+        """Return the participant whose ledger is stored, which is this one if there is none yet."""
         if self.participant() is None:
             with self.catalog.write_transaction() as connection:
                 records.set_value(connection, PARTICIPANT, participant_id)
         return self.participant() or participant_id
 
     def max_position(self, dataset: Dataset, partition: str | None = None) -> int:
-        """Return the highest position stored in one partition of a dataset, or in any; 0 if there is none."""
+        """Return the highest position in one partition of a dataset, or in any, or 0."""
         extents = [segment.extent for segment in self.segments(dataset)]
         return max((e.stop for e in extents if isinstance(e, ExtentRange) and partition in (None, e.partition)), default=0)
 
@@ -128,11 +131,11 @@ class Store:
         dataset : Dataset
         extent : Extent
         tables : mapping of str to Table
-            A table without rows may be left out.
+            Tables without rows are optional.
         final : bool
             False for rows that the next sync fetches again.
         source : str
-            Host that the rows came from.
+            Host of the rows.
         gap : bool
             Whether the extent was pruned before it could be fetched.
 
@@ -146,13 +149,16 @@ class Store:
     def write_segment(
         self, dataset: Dataset, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str, gap: bool = False
     ) -> Segment:
-        """Write the files of a segment, here or in a worker; :meth:`add_segment` makes it visible."""
+        """Write the files of a segment, for :meth:`add_segment` to make it visible.
+
+        Workers may call this in another process.
+        """
         if extent.position and extent.position[1] >= extent.position[2]:
             raise ValueError(f"an empty extent cannot be committed: {extent.position[1:]}")
         return self._write(dataset, extent, tables, "gap" if gap else "final" if final else "provisional", source)
 
     def add_segment(self, dataset: Dataset, segment: Segment) -> None:
-        """Make a segment visible whose files are written; see :meth:`commit`."""
+        """Make a segment visible whose files are written, as :meth:`commit` does."""
         extent = segment.extent
         with self.catalog.write_transaction() as connection:
             present = records.segments(connection, dataset, extent)
@@ -196,7 +202,7 @@ class Store:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def segments(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> list[Segment]:
-        """Return the committed segments in order: those that overlap a window or an extent, or all."""
+        """Return the committed segments that overlap a window or an extent, or all, in order."""
         with self.catalog.read_transaction() as connection:
             return records.segments(connection, dataset, overlapping)
 
@@ -205,7 +211,7 @@ class Store:
         return [segment for dataset in self.datasets.values() for segment in self.segments(dataset)]
 
     def snapshot(self, dataset: Dataset, overlapping: Window | Extent | None = None) -> StoreSnapshot:
-        """Return what is committed now for a window or an extent, or all; later commits do not change it."""
+        """Return a snapshot of what is committed now for a window or an extent, or of all."""
         return self.snapshot_of(self.segments(dataset, overlapping))
 
     def snapshot_of(self, segments: Sequence[Segment]) -> StoreSnapshot:

@@ -77,14 +77,14 @@ def verify(store: Store, *, quick: bool = False) -> list[DamagedFile]:
     files = [(segment, file) for segment in store.all_segments() for file in segment.files.values()]
     with ThreadPoolExecutor(THREADS) as pool:
         problems = list(pool.map(lambda each: check_file(store.location, each[1], quick=quick), files))
-    damaged = [
+    mismatches = [
         DamagedFile(segment, file.table, file.path, problem)
         for (segment, file), problem in zip(files, problems, strict=True)
         if problem
     ]
     # Files of segments that another process has replaced since may be deleted already.
-    committed = {segment.segment_id for segment in store.all_segments()} if damaged else set()
-    return [each for each in damaged if each.segment.segment_id in committed]
+    committed = {segment.segment_id for segment in store.all_segments()} if mismatches else set()
+    return [each for each in mismatches if each.segment.segment_id in committed]
 
 
 def check_file(location: Location, file: SegmentFile, *, quick: bool = False) -> str | None:
@@ -93,7 +93,7 @@ def check_file(location: Location, file: SegmentFile, *, quick: bool = False) ->
     Raises
     ------
     StoreError
-        If an object store does not respond, which tells nothing about the file.
+        If an object store does not respond, so the file may be intact.
     """
     try:
         with location.translate_errors(), location.read(file.path) as source:
