@@ -117,7 +117,7 @@ def test_neighbours_become_one_and_say_so(tmp_path: Path) -> None:
     assert compact(store) == [CompactionResult("events", 1, 1, 2, 2, now, now)]
 
 
-def test_what_does_not_belong_together_stays_apart(tmp_path: Path) -> None:
+def test_unrelated_segments_are_not_merged(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3)
     spans(store, 3, 6, source="b")

@@ -125,7 +125,7 @@ def requests(caplog: pytest.LogCaptureFixture, act: Callable[[], object]) -> lis
     return [record.getMessage().partition('"')[2].replace("\x1b[35m\x1b[1m", "").split()[0] for record in caplog.records]
 
 
-def test_reading_again_asks_once_and_fetches_nothing(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_second_read_makes_one_request_and_fetches_nothing(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
     commit(machine(), 0, 5, 1)
     reader = machine()
     assert requests(caplog, lambda: reader.segments(EVENTS)) == ["HEAD", "GET"]
@@ -160,7 +160,7 @@ def test_a_catalog_replaced_between_two_requests_is_fetched_again(machine: Machi
             content = bytes(self.file.read())
             return content[: len(content) // 2] if torn.pop() else content
 
-    monkeypatch.setattr(Location, "read", lambda place, path: Torn(read(place, path)))
+    monkeypatch.setattr(Location, "read", lambda location, path: Torn(read(location, path)))
     torn[:] = [False, True, True]
     assert len(reader.segments(EVENTS)) == 1
     assert torn == []

@@ -53,14 +53,14 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def test_what_counts_stays(store: Store) -> None:
+def test_committed_files_stay(store: Store) -> None:
     age(store, 100)
     done = prune(store)
     assert (done.dropped_segments, done.deleted_files, done.retained_files) == ((), (), ())
     assert files(store) == 3
 
 
-def test_replaced_files_go_once_they_are_old(store: Store) -> None:
+def test_replaced_files_are_deleted_once_they_are_old(store: Store) -> None:
     put(store, 6, 8, final=False)
     put(store, 6, 8)
     young = prune(store)
@@ -71,7 +71,7 @@ def test_replaced_files_go_once_they_are_old(store: Store) -> None:
     assert len(Frames(store.snapshot(EVENTS), ["traffic"]).traffic) == 4
 
 
-def test_the_grace_time_is_the_callers(store: Store) -> None:
+def test_the_minimum_age_is_the_callers(store: Store) -> None:
     put(store, 6, 8, final=False)
     put(store, 6, 8)
     age(store, 2)
@@ -92,7 +92,7 @@ def test_an_empty_store_is_not_created(tmp_path: Path) -> None:
     assert not (tmp_path / "store").exists()
 
 
-def test_what_is_not_the_stores_is_never_deleted(store: Store, tmp_path: Path) -> None:
+def test_other_files_are_never_deleted(store: Store, tmp_path: Path) -> None:
     (tmp_path / "net" / "journal.sqlite").write_text("of the wallet")
     (tmp_path / "net" / "own.parquet").write_text("a person's")
     (tmp_path / "net" / "traffic" / "own.txt").write_text("a person's")
@@ -101,7 +101,7 @@ def test_what_is_not_the_stores_is_never_deleted(store: Store, tmp_path: Path) -
     assert len(list((tmp_path / "net").rglob("own.*"))) == 2
 
 
-def test_quarantine_goes_only_when_told(store: Store, tmp_path: Path) -> None:
+def test_quarantine_is_deleted_only_with_include_quarantine(store: Store, tmp_path: Path) -> None:
     aside = tmp_path / "net" / "quarantine" / "traffic" / "damaged.parquet"
     aside.parent.mkdir(parents=True)
     aside.write_bytes(b"damaged")
@@ -134,7 +134,7 @@ def test_dropped_files_that_are_young_wait_for_the_next_time(store: Store) -> No
     assert (len(done.dropped_segments), len(done.deleted_files), len(done.retained_files), files(store)) == (2, 0, 2, 3)
 
 
-def test_a_dry_run_says_what_would_go(store: Store) -> None:
+def test_a_dry_run_returns_what_would_be_deleted(store: Store) -> None:
     age(store, 2)
     planned = prune(store, before="1970-01-01T05:00:00Z", dry_run=True)
     assert (len(store.segments(EVENTS)), files(store)) == (3, 3)
@@ -146,7 +146,7 @@ def test_a_range_that_ends_at_the_time_goes_and_one_that_reaches_past_it_stays(s
     assert len(prune(store, before="1970-01-01T01:59:59.999999Z", dry_run=True).dropped_segments) == 0
 
 
-def test_snapshots_go_only_when_named_because_they_cannot_be_fetched_again(tmp_path: Path) -> None:
+def test_observations_are_dropped_only_if_named_because_they_cannot_be_fetched_again(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     store.commit(PRICE_VOTES, Observation(5, 6), {}, final=True, source="test")
     store.commit(LEDGER, OffsetRange("view", 0, 5), {}, final=True, source="test")
@@ -156,7 +156,7 @@ def test_snapshots_go_only_when_named_because_they_cannot_be_fetched_again(tmp_p
     assert len(store.segments(LEDGER)) == 1
 
 
-def test_a_folder_that_says_that_all_its_objects_are_known_stays_whole(tmp_path: Path) -> None:
+def test_a_complete_folder_stays_whole(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     for folder, start in (("first", 0), ("second", 10)):
         for number in range(2):

@@ -25,10 +25,10 @@ def rows() -> pa.Table:
     return pa.table({"event_id": [str(noise.random()) for _ in range(ROWS)]})
 
 
-def failure(place: Path, rows: pa.Table) -> str:
+def failure(root: Path, rows: pa.Table) -> str:
     """What writing rows fails with; nothing of it is held on to."""
     try:
-        with SegmentWriter(Location.parse(place), "segment") as writer:
+        with SegmentWriter(Location.parse(root), "segment") as writer:
             writer.write({"tree_events": rows})
             writer.close()
     except StoreError as error:
@@ -37,7 +37,7 @@ def failure(place: Path, rows: pa.Table) -> str:
 
 
 @pytest.mark.parametrize("room", [0, 10, 300_000])
-def test_a_full_disk_leaves_nothing_and_is_said_once(
+def test_a_full_disk_leaves_nothing_and_is_reported_once(
     tmp_path: Path, rows: pa.Table, room: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write = HashingWriter.write
@@ -55,7 +55,7 @@ def test_a_full_disk_leaves_nothing_and_is_said_once(
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_what_is_closed_is_whole(tmp_path: Path, rows: pa.Table) -> None:
+def test_a_closed_segment_is_complete(tmp_path: Path, rows: pa.Table) -> None:
     with SegmentWriter(Location.parse(tmp_path), "segment") as writer:
         writer.write({"tree_events": rows, "updates": rows.slice(0, 0)})
         files = writer.close()

@@ -124,7 +124,7 @@ def test_many_threads_commit_the_same_ranges_without_doubling(tmp_path: Path) ->
     assert every_row(store) == dict.fromkeys(range(15), 7)
 
 
-def test_ids_that_are_provisional_are_replaced_and_the_others_kept(tmp_path: Path) -> None:
+def test_provisional_ids_are_replaced_and_the_others_stay(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     store.commit(EVENTS_BY_ID, IdSet(frozenset({"id1", "id2"})), traffic([(1, 10), (2, 20)]), final=False, source="test")
     store.commit(EVENTS_BY_ID, IdSet(frozenset({"id2", "id3"})), traffic([(2, 21), (3, 30)]), final=True, source="test")
@@ -225,7 +225,7 @@ def test_a_file_that_is_no_catalog_is_refused(tmp_path: Path) -> None:
         Store(tmp_path, "net", DATASETS).migrations()
 
 
-def test_an_unwritable_root_names_the_setting(tmp_path: Path) -> None:
+def test_a_root_that_cannot_be_written_names_the_setting(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match="LEDGERFRAMES_STORE"):
         commit(Store(tmp_path / "file", "net", DATASETS), 0, 5, 1)

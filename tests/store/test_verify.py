@@ -79,7 +79,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str | None, str]] = [  # what is done
 ]
 
 
-def test_what_was_written_is_what_was_promised(store: Store) -> None:
+def test_intact_files_have_no_problem(store: Store) -> None:
     assert verify(store) == verify(store, quick=True) == []
 
 
@@ -89,7 +89,7 @@ def test_an_empty_store_is_well_and_is_not_created(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("damage", "quickly", "slowly"), DAMAGES)
-def test_every_damage_has_its_word(store: Store, damage: Callable[[Path], Any], quickly: str | None, slowly: str) -> None:
+def test_every_damage_has_its_problem(store: Store, damage: Callable[[Path], Any], quickly: str | None, slowly: str) -> None:
     path, segment = first_file(store), store.segments(EVENTS)[0]
     damage(path)
     found = [(f.segment.segment_id, f.table, f.path, f.problem) for f in verify(store)]
@@ -97,7 +97,7 @@ def test_every_damage_has_its_word(store: Store, damage: Callable[[Path], Any], 
     assert [finding.problem for finding in verify(store, quick=True)] == ([quickly] if quickly else [])
 
 
-def test_a_folder_in_the_place_of_a_file_is_unreadable(store: Store) -> None:
+def test_a_directory_instead_of_a_file_is_unreadable(store: Store) -> None:
     path = first_file(store)
     path.unlink()
     path.mkdir()
@@ -110,20 +110,20 @@ def test_a_catalog_that_cannot_be_read_is_an_error(store: Store, tmp_path: Path)
         verify(store)
 
 
-def test_what_another_process_has_replaced_meanwhile_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segments_that_another_process_has_replaced_are_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     first_file(store).unlink()
     replaced = store.segments(EVENTS)[0].segment_id
 
-    def overtaken(place: Location, file: Any, *, quick: bool) -> str | None:
+    def overtaken(location: Location, file: Any, *, quick: bool) -> str | None:
         with store.catalog.write_transaction() as connection:
             connection.execute("DELETE FROM segments WHERE segment_id = ?", [replaced])
-        return check_file(place, file, quick=quick)
+        return check_file(location, file, quick=quick)
 
     monkeypatch.setattr(verification, "check_file", overtaken)
     assert verify(store) == []
 
 
-def test_an_object_store_that_does_not_answer_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_store_that_does_not_respond_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OSError("no route")
 
@@ -133,10 +133,10 @@ def test_an_object_store_that_does_not_answer_is_no_damage(store: Store, monkeyp
         check_file(store.location, store.segments(EVENTS)[0].files["traffic"])
 
 
-def test_files_that_no_catalog_names_are_left_over(store: Store, tmp_path: Path) -> None:
+def test_files_that_no_catalog_names_are_orphans(store: Store, tmp_path: Path) -> None:
     assert orphan_files(store) == []
     (tmp_path / "net" / "traffic" / "half.parquet").write_bytes(b"1234")
     (tmp_path / "net" / "traffic" / "notes.txt").write_text("a person's")
     (tmp_path / "net" / "mine").mkdir()
     (tmp_path / "net" / "mine" / "own.parquet").write_bytes(b"a person's")
-    assert [(stored.path, stored.bytes) for stored in orphan_files(store)] == [("traffic/half.parquet", 4)]
+    assert [(file.path, file.bytes) for file in orphan_files(store)] == [("traffic/half.parquet", 4)]

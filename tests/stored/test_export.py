@@ -214,7 +214,7 @@ def test_payloads_are_json_digit_for_digit_on_one_line(tmp_path: Path) -> None:
 # -- shape --------------------------------------------------------------------------------------------------------
 
 
-def test_some_columns_in_the_order_asked(frames: lf.Frames, tmp_path: Path) -> None:
+def test_some_columns_in_the_order_passed(frames: lf.Frames, tmp_path: Path) -> None:
     names = ["total_traffic_cost", "update_id"]
     for suffix in ("parquet", "csv", "jsonl"):
         export.write_table(frames, "traffic", tmp_path / f"x.{suffix}", columns=names)
@@ -267,7 +267,7 @@ def test_batches_are_written_as_they_come(
 # -- the file -----------------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_is_there_is_replaced_only_when_told(frames: lf.Frames, tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_with_overwrite(frames: lf.Frames, tmp_path: Path) -> None:
     target = tmp_path / "x.csv"
     target.write_text("mine")
     with pytest.raises(UsageError, match="already exists"):

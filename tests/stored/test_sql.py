@@ -78,7 +78,7 @@ def test_a_range_leaves_tables_without_record_time_whole(net: lf.Network) -> Non
     assert lf.sql(net, count, during="2020")["rows"][0] == lf.sql(net, count)["rows"][0] > 0
 
 
-def test_nothing_is_asked_of_the_network(net: lf.Network) -> None:
+def test_no_request_is_made(net: lf.Network) -> None:
     before = net.request_count
     lf.sql(net, "select * from traffic", since="2020-01-01", until="2030-01-01")
     assert net.request_count == before
@@ -246,7 +246,7 @@ def test_two_columns_of_one_name_are_refused(net: lf.Network) -> None:
 # -- which rows ---------------------------------------------------------------------------------------------------
 
 
-def test_kinds_of_reading_are_schemas(net: lf.Network, frames: lf.Frames) -> None:
+def test_datasets_are_schemas(net: lf.Network, frames: lf.Frames) -> None:
     counts = lf.sql(
         net,
         "select (select count(*) from verdicts) as plain, (select count(*) from events.verdicts) as by_range, "
@@ -255,7 +255,7 @@ def test_kinds_of_reading_are_schemas(net: lf.Network, frames: lf.Frames) -> Non
     assert counts.iloc[0].tolist() == [len(frames.verdicts), len(frames.verdicts), 5]
 
 
-def test_ids_answer_where_there_is_no_range(tmp_path: Path, frames: lf.Frames) -> None:
+def test_ids_are_read_if_there_is_no_window(tmp_path: Path, frames: lf.Frames) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     by_id = lf.load_events(net, update_ids=frames.verdicts["update_id"].head(5))
     pd.testing.assert_frame_equal(lf.sql(net, ordered("verdicts")), by_id.verdicts)
@@ -265,7 +265,7 @@ def test_ids_answer_where_there_is_no_range(tmp_path: Path, frames: lf.Frames) -
     assert len(lf.sql(net, "select * from events.verdicts")) == 0
 
 
-def test_precedence_goes_by_reading_so_that_tables_stay_together(tmp_path: Path, frames: lf.Frames) -> None:
+def test_precedence_is_by_dataset_so_that_tables_stay_together(tmp_path: Path, frames: lf.Frames) -> None:
     """Ranges that hold traffic only: verdicts of the ids are not mixed in, they are asked for by name."""
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     lf.load_events(net, update_ids=frames.verdicts["update_id"].head(3))
@@ -309,7 +309,7 @@ def test_one_moment_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert lf.sql(net, counts).iloc[0].tolist() == [1, 1]
 
 
-def test_a_frozen_snapshot_answers_as_it_was(tmp_path: Path) -> None:
+def test_a_frozen_snapshot_returns_its_own_rows(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
     store_with_costs(net, [1, 2])
     net.store.freeze(tmp_path / "frozen.sqlite")
@@ -353,7 +353,7 @@ def test_a_frozen_snapshot_that_is_not_there_is_no_empty_store(tmp_path: Path, m
         ("install httpfs", "single read-only SELECT"),
     ],
 )
-def test_a_question_that_makes_no_sense_says_why(net: lf.Network, query: str, reason: str) -> None:
+def test_an_invalid_query_is_explained(net: lf.Network, query: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         lf.sql(net, query)
 

@@ -27,7 +27,7 @@ def test_stored_is_what_the_loader_gives(net: lf.Network, frames: lf.Frames, tab
     assert net.request_count == before
 
 
-def test_a_range_that_is_not_all_there_is_refused_unless_told(tmp_path: Path) -> None:
+def test_a_partial_window_is_refused_unless_allowed(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     morning = {"since": "2026-11-08", "until": "2026-11-08T12:00:00Z"}
     held = lf.load_events(net, **morning)
@@ -38,7 +38,7 @@ def test_a_range_that_is_not_all_there_is_refused_unless_told(tmp_path: Path) ->
     pd.testing.assert_frame_equal(export.from_store(net, "traffic", **morning).traffic, held.traffic)
 
 
-def test_a_range_is_refused_where_nothing_is_known_of_the_history(tmp_path: Path) -> None:
+def test_a_window_is_refused_without_known_migrations(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     net.store.commit(EVENTS, MigrationWindow(4, 0, 10), {}, final=True, source="test")
     with pytest.raises(CoverageError, match="Not in the store"):
@@ -70,7 +70,7 @@ def test_what_was_not_read_by_record_time_has_no_complete_range(net: lf.Network,
         export.from_store(by_id, "verdicts", **DAY)
 
 
-def test_a_stream_can_be_named_and_another_that_has_all_of_a_range_is(tmp_path: Path) -> None:
+def test_a_dataset_can_be_named_and_one_that_covers_the_window_is_suggested(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     lf.load_events(net, since="2026-11-08", until="2026-11-08T12:00:00Z")
     bulk = lf.load_bulk(net, **DAY)
@@ -84,7 +84,7 @@ def test_a_stream_can_be_named_and_another_that_has_all_of_a_range_is(tmp_path: 
         export.from_store(net, "bulk_by_key.updates")
 
 
-def test_objects_that_were_named_do_not_cover_a_range(tmp_path: Path) -> None:
+def test_objects_loaded_by_key_do_not_cover_a_window(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     keys = lf.load_bulk(net, **DAY, plan=True)["object_key"].head(1)
     lf.load_bulk(net, object_keys=keys)
@@ -106,6 +106,6 @@ def test_objects_that_were_named_do_not_cover_a_range(tmp_path: Path) -> None:
         ("traffic", {"during": "tomorow"}, "Unknown during="),
     ],
 )
-def test_a_question_that_makes_no_sense(net: lf.Network, table: str, asked: dict[str, str], reason: str) -> None:
+def test_invalid_arguments_are_refused(net: lf.Network, table: str, asked: dict[str, str], reason: str) -> None:
     with pytest.raises(UsageError, match=re.escape(reason)):
         export.from_store(net, table, **asked)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A bucket that does not answer is not a damaged file."""
+"""An object store that does not respond is no damaged file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BUCKET = Location.parse("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme
 
 
 @pytest.mark.parametrize(
-    ("place", "error", "words"),
+    ("location", "error", "words"),
     [
         (BUCKET, OSError("When reading: AWS Error NETWORK_CONNECTION during GetObject operation"), "object store"),
         (BUCKET, FileNotFoundError("no such key"), "pruned or lost"),
@@ -20,6 +20,6 @@ BUCKET = Location.parse("s3://bucket/prefix?endpoint_override=127.0.0.1:9&scheme
         (None, OSError("broken"), "damaged"),
     ],
 )
-def test_who_is_to_blame(place: Location | None, error: OSError, words: str) -> None:
-    with pytest.raises(StoreError, match=words), damage_as_store_error("traffic", place):
+def test_damage_differs_from_an_object_store_failure(location: Location | None, error: OSError, words: str) -> None:
+    with pytest.raises(StoreError, match=words), damage_as_store_error("traffic", location):
         raise error
