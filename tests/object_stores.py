@@ -112,7 +112,7 @@ def of_table(frame: pd.DataFrame, column: str) -> dict[int, int]:
 
 def left_in(store: Store) -> list[str]:
     """What lies beside the catalog and the tables."""
-    return sorted(stored.path for stored in store.location.files() if not stored.path.endswith(".parquet"))
+    return sorted(file.path for file in store.location.iter_files() if not file.path.endswith(".parquet"))
 
 
 def replace_catalog(store: Store, content: bytes) -> None:

@@ -80,7 +80,7 @@ def test_only_segments_astride_the_edges_are_filtered(tmp_path: Path) -> None:
         lf.load_events(net, since=f"2026-11-08T{hour}:00:00Z", until=f"2026-11-08T{hour + 1}:00:00Z")
     asked = Window(instant("2026-11-08T10:15:00Z"), instant("2026-11-08T13:00:00Z"))
     held = []
-    for rows, inside in net.store.snapshot(EVENTS, asked).parts("verdicts", asked):
+    for rows, inside in net.store.snapshot(EVENTS, asked).iter_scans("verdicts", asked):
         files = list(rows.get_fragments())
         promises = {not file.partition_expression.equals(ds.scalar(True)) for file in files}
         held.append((len(files), promises, inside))
@@ -171,7 +171,7 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.where("trafic"), "no table 'trafic'"),
         (lambda frames: frames.where("verdicts", verdict_result="REJECTED"), "never 'REJECTED'"),
         (lambda frames: frames.read("traffic", ["update_id", "update_id"]), "asked for twice"),
-        (lambda frames: frames.between("2026-11-09", "2026-11-08"), "must lie before"),
+        (lambda frames: frames.between("2026-11-09", "2026-11-08"), "must be before"),
         (lambda frames: frames.between("2025-01-01", "2025-01-02"), "lies outside these frames"),
     ],
 )

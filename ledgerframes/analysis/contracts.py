@@ -131,7 +131,7 @@ def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
 
 def _require_final_history(frames: Frames, needed: Window) -> None:
     """Raise a CoverageError unless the frames have every update of a window, and none of them can change."""
-    missing = tuple(str(part) for part in needed.minus(_covered_windows(frames)))
+    missing = tuple(str(part) for part in needed.difference(_covered_windows(frames)))
     if missing:
         raise CoverageError(
             f"The state at {iso(needed.until)} needs the whole history {needed}, and these frames lack {', '.join(missing)}. "
@@ -154,7 +154,7 @@ def _covered_windows(frames: Frames) -> list[Window]:
         return []
     if "bulk_objects" in frames.tables:  # folders are adjacent, so a hole is an object that was not read
         unread = _folder_windows(frames.failed_objects)
-        return [part for window in _windows(coverage) for part in window.minus(unread)]
+        return [part for window in _windows(coverage) for part in window.difference(unread)]
     return [Window(frames.window.since, coverage["until"].max().to_pydatetime())]
 
 

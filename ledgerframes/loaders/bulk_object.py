@@ -30,9 +30,9 @@ from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory
 from ledgerframes.loaders.listing import Position, places
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
-from ledgerframes.store.location import unwritable
+from ledgerframes.store.location import not_writable_error
 from ledgerframes.store.segments import SegmentWriter
-from ledgerframes.store.store import described, new_segment_id
+from ledgerframes.store.store import new_segment, new_segment_id
 from ledgerframes.windows import MICROSECOND
 
 __all__ = ["BulkTask", "read_object", "stream_of"]
@@ -168,7 +168,7 @@ def _downloaded(net: Network, task: BulkTask, part: Path) -> _Stored:
         checked = _checked(task, download.sha256, download.bytes)
         path = part if task.keep is None or task.key is None else part.replace(folder / quote(task.key.text, safe="~:"))
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise not_writable_error(folder, error) from error
     return _Stored(path, download.bytes, download.sha256, checked, download.host)
 
 
@@ -214,7 +214,7 @@ class _Reading:
                 beside.behind(writer.write, self._tables(rows))
             writer.write({BULK_OBJECTS.name: self._row()})
             files = writer.close()
-        return described(segment_id, self._stream, self._extent(), files, status="final", source=self._stored.source)
+        return new_segment(segment_id, self._stream, self._extent(), files, status="final", source=self._stored.source)
 
     def _no_rows(self) -> EventTableBuilder | ActiveContractTableBuilder:
         return (

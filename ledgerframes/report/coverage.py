@@ -135,7 +135,7 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
 
 def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
     """Return the share of a window's time outside all extents, whose migrations can overlap in time."""
-    outside = window.minus([extent.window for extent in extents])
+    outside = window.difference([extent.window for extent in extents])
     return sum((part.until - part.since for part in outside), timedelta()) / (window.until - window.since)
 
 

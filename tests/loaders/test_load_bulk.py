@@ -284,7 +284,7 @@ def test_offline_what_was_not_read_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({}, "Which range"),
+        ({}, "Pass since="),
         ({**DAY, "object_keys": ["x"]}, "one of them"),
         ({"until": "2026-11-09", "object_keys": ["x"]}, "one of them"),
         ({"kind": "acs", **DAY}, "give at="),

@@ -65,7 +65,7 @@ class ObjectKey:
         match = _KEY.fullmatch(text)
         if match is None:
             raise UsageError(f"{text[:_SHOWN]!r} is not the key of a bulk object. Keys look like {_EXAMPLE}.")
-        since, until = instant(match[1], "the key's begin"), instant(match[2], "the key's end")
+        since, until = instant(match[1], "since"), instant(match[2], "until")
         if since >= until:
             raise UsageError(f"The bulk object {text} ends before it begins. Keys look like {_EXAMPLE}.")
         return cls(text, since, until, match[3].lower(), match[4], int(match[5]))
