@@ -125,8 +125,9 @@ def verify(
         context.print_summary(document, _format_verification)
     if failures:
         reasons = {f"{each['dataset']} {each['extent']}": _reason(each) for each in failures}
+        first = next(iter(reasons.values()))
         raise IntegrityError(
-            f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is {next(iter(reasons.values()))}. "
+            f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is {first}. "
             "Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
             failures=reasons if context.as_json or context.quiet else {},  # the table above has them, too
         )
