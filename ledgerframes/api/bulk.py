@@ -209,7 +209,7 @@ def _retry_delay(error: Exception) -> bool | float:
 
 
 def _has_other_object(error: Exception) -> bool:
-    """Return whether the object changed since the earlier attempt, so that its rest does not exist."""
+    """Return whether the object changed, so that its rest does not exist."""
     return isinstance(error, ServiceError) and error.status == RANGE_NOT_SATISFIABLE
 
 

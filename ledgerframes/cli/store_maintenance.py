@@ -125,6 +125,7 @@ def verify(
         context.print_summary(document, _format_verification)
     if failures:
         reasons = {f"{each['dataset']} {each['extent']}": _reason(each) for each in failures}
+        first = next(iter(reasons.values()))
         raise IntegrityError(
             f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is "
             f"{next(iter(reasons.values()))}. "
