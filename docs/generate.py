@@ -102,23 +102,40 @@ def _names(names: tuple[str, ...]) -> str:
 RESULTS_INTRODUCTION = """\
 # Results
 
-What the analyses return: a tidy DataFrame each, always with these columns and dtypes, also when there is nothing to count.
-Costs are bytes, as integers. `help(lf.cost.over_time)` says how rows are sorted and what is refused.
+Each analysis returns a tidy DataFrame with these columns and dtypes, also when there is nothing to count. A column *with* `by=`
+or `every=` exists only if the call has that argument. `known_share` is the share of the data with the fact that a row needs, so a
+sum with a `known_share` below 1 is a lower bound. Costs are bytes, as integers. `help(lf.cost.spend)` describes the order of the
+rows and the errors. Each plot `lf.plot.<noun>_<figure>` draws the result of `lf.<noun>.<figure>`.
 """
 
 
 def results_page() -> str:
-    """The columns of every analysis."""
+    """Return the page of all results."""
     import ledgerframes as lf
+    from ledgerframes.analysis import FIGURES
 
-    parts = [GENERATED, RESULTS_INTRODUCTION]
-    for module in (lf.cost, lf.verdict):
-        room = module.__name__.rpartition(".")[2]
-        for name, columns in module.COLUMNS.items():
-            rows = [(f"`{column.name}`", f"`{column.dtype}`", column.unit, column.description) for column in columns]
-            meaning = first_sentence(getattr(module, name))
-            parts += [f"## {room}.{name}\n\n{meaning}", grid(("column", "dtype", "unit", "meaning"), rows)]
+    parts = [GENERATED, RESULTS_INTRODUCTION.rstrip()]
+    for name, figure in FIGURES.items():
+        noun, _, function = name.partition(".")
+        analysis = getattr(getattr(lf, noun), function)
+        plot = f" Plot: `lf.plot.{noun}_{function}`." if hasattr(lf.plot, f"{noun}_{function}") else ""
+        head = f"## {name}\n\n{first_sentence(analysis)}{plot}\n\n`lf.{name}{signature(analysis)}`"
+        parts += [head, grid(("column", "with", "dtype", "unit", "description"), _result_rows(figure))]
     return "\n\n".join(parts) + "\n"
+
+
+def _result_rows(figure: Any) -> list[tuple[str, ...]]:
+    """Return the columns of a result, each with the arguments that add it."""
+    conditions: dict[Any, list[str]] = {}
+    always = set(figure.result_columns())
+    for column in figure.result_columns(has_periods=figure.has_periods):
+        conditions[column] = [] if column in always else ["`every=`"]
+    for by in figure.by:
+        for column in figure.result_columns(by):
+            if column not in always:
+                conditions.setdefault(column, []).append(f'`by="{by}"`')
+    order = sorted(conditions, key=lambda column: column in always)
+    return [(f"`{each.name}`", ", ".join(conditions[each]), f"`{each.dtype}`", each.unit, each.description) for each in order]
 
 
 # -- command line -------------------------------------------------------------------------------------------------
@@ -278,7 +295,7 @@ def described(value: Any) -> str:
 OPERATIONS_INTRODUCTION = """\
 # Operations
 
-Every operation of the three APIs, the method that speaks it, and the test that proves it on a whole network.
+Every operation of the three APIs, its method, and the test that calls it on a whole network.
 `lf.operations()` is this table as a DataFrame. `{coin}` stands for the network's own word.
 
 The sandbox serves the operations below the first heading. The [published API descriptions](facts.md#ledger-operations) have those
@@ -289,16 +306,16 @@ SENT = "tests/api/test_ledger.py"
 
 
 def operations_page() -> str:
-    """Each operation with its method and its test."""
+    """Return the page of operations, each with its method and its test."""
     from ledgerframes.api.operations import OPERATIONS
 
-    proved = (HERE.parent / PROOF).read_text(encoding="utf-8")
-    spoken, only_sent = [], []
+    tests = (HERE.parent / PROOF).read_text(encoding="utf-8")
+    specified, only_sent = [], []
     for each in OPERATIONS:
         method = f"`net.{each.api}.{each.name}`"
-        is_proved = f'"{each.api}.{each.name}": lambda' in proved
-        test = f"`{PROOF}::test_operation[{each.api}.{each.name}]`" if is_proved else f"`{SENT}`"
-        remarks = "; ".join(
+        is_specified = f'"{each.api}.{each.name}": lambda' in tests
+        test = f"`{PROOF}::test_operation[{each.api}.{each.name}]`" if is_specified else f"`{SENT}`"
+        notes = "; ".join(
             part
             for part in (
                 each.since and f"since {each.since}",
@@ -307,10 +324,10 @@ def operations_page() -> str:
             )
             if part
         )
-        row = (each.api, f"{each.method} `{each.path}`", method, each.purpose, remarks, test)
-        (spoken if is_proved else only_sent).append(row)
-    titles = ("API", "operation", "method", "what it does", "remarks", "test")
-    parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Served by the sandbox", grid(titles, spoken)]
+        row = (each.api, f"{each.method} `{each.path}`", method, each.purpose, notes, test)
+        (specified if is_specified else only_sent).append(row)
+    titles = ("API", "operation", "method", "purpose", "notes", "test")
+    parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Served by the sandbox", grid(titles, specified)]
     parts += ["## Not served by the sandbox", grid(titles, only_sent)]
     return "\n\n".join(parts) + "\n"
 

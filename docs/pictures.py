@@ -18,8 +18,8 @@ def main() -> None:
     mpl.use("Agg")
     with tempfile.TemporaryDirectory() as store:
         frames = lf.load_events(lf.connect("sandbox", store=store), **WEEK)
-        axes = lf.plot.cost_over_time(lf.cost.over_time(frames, "1h"))
-        axes.figure.savefig(IMAGES / "cost_over_time.png", dpi=110, metadata={"Software": None})
+        axes = lf.plot.cost_spend(lf.cost.spend(frames, every="1h"))
+        axes.figure.savefig(IMAGES / "cost_spend.png", dpi=110, metadata={"Software": None})
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
 import logging
 
-from ledgerframes import plot
-from ledgerframes.analysis import cost, reconcile, verdict, votes
-from ledgerframes.analysis.contracts import active_contracts_at
+from ledgerframes import errors, plot
+from ledgerframes.analysis import contracts, cost, reconcile, verdict, votes
+from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
-from ledgerframes.errors import LedgerframesError
+from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
 from ledgerframes.frames import Frames
 from ledgerframes.frames_io import open_frames, save_frames
 from ledgerframes.loaders.bulk import load_bulk
@@ -24,14 +24,15 @@ from ledgerframes.loaders.transfer_offers import load_transfer_offers
 from ledgerframes.loaders.updates import load_updates
 from ledgerframes.network import Network, connect
 from ledgerframes.sql import sql
+from ledgerframes.version import installed_version
 
 __all__ = [
     "TABLES",
     "Frames",
-    "LedgerframesError",
     "Network",
-    "active_contracts_at",
+    "anatomy",
     "connect",
+    "contracts",
     "cost",
     "load_active_contracts",
     "load_activity",
@@ -57,5 +58,18 @@ __all__ = [
     "verdict",
     "votes",
 ]
+
+__all__ += errors.__all__
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__", "errors"]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":  # read only when needed, because that is slow
+        return installed_version()
+    raise AttributeError(f"module 'ledgerframes' has no attribute {name!r}")
+
 
 logging.getLogger("ledgerframes").addHandler(logging.NullHandler())

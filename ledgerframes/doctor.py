@@ -1,10 +1,9 @@
-"""The doctor: looks at configuration, store and services, and says what to do. It prints nothing."""
+"""Checks of configuration, software, store and services, each with a next step."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -17,10 +16,10 @@ from platform import python_version
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from ledgerframes.api.transport import Probe, Transport, host_of
+from ledgerframes.api.transport import HostStatus, Transport, host_of
 from ledgerframes.errors import LedgerframesError, NotFoundError, StoreError, TransportError, UsageError
 from ledgerframes.network import Network, connect
-from ledgerframes.settings import ENVIRONMENT, GROUPS, SANDBOX, Settings, load_settings, profiles
+from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
 
 __all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "check_software", "check_store", "settings_in_use"]
@@ -28,28 +27,28 @@ __all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "che
 Kind = Literal["configuration", "software", "store", "service"]
 Status = Literal["ok", "warning", "failed"]
 
-SECRET = "set, not shown"  # noqa: S105  (what is shown instead of a secret)
-PATIENCE = 10.0  # seconds to wait for a host: a doctor that hangs helps nobody
-CLOCK_TOLERANCE = 5.0  # seconds; a Date header is cut to the second
-LITTLE_SPACE = 1_000_000_000  # bytes
+SECRET = "set, not shown"  # noqa: S105  (shown instead of a secret)
+MAX_TIMEOUT = 10.0  # seconds, because a check that hangs does not help
+CLOCK_TOLERANCE = 5.0  # seconds; a Date header has whole seconds
+MIN_FREE_BYTES = 1_000_000_000
 PROBE = "ledgerframes-doctor-probe"
 EXTRAS = {"report": "nbclient", "lab": "jupyterlab"}
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes
     ----------
     kind : {"configuration", "software", "store", "service"}
     subject : str
-        What was looked at, such as a host.
+        Object of the check, such as a host.
     status : {"ok", "warning", "failed"}
     message : str
-        What was found.
+        Result of the check.
     next_step : str
-        What to do about it; empty when all is well.
+        Advice; empty if the status is ok.
     """
 
     kind: Kind
@@ -61,7 +60,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting in use, and where it came from; a secret is not shown."""
+    """One setting in use with its origin, and without its value if it is a secret."""
 
     name: str
     value: str
@@ -72,31 +71,33 @@ class Setting:
 
 
 def settings_in_use(settings: Settings, overrides: Mapping[str, Any]) -> list[Setting]:
-    """Every setting with its value and origin.
+    """Return every setting with its value and origin.
 
     Parameters
     ----------
     settings : Settings
-        As :func:`ledgerframes.settings.load_settings` put them together.
+        From :func:`ledgerframes.settings.load_settings`.
     overrides : mapping
-        What was given by keyword or on the command line.
+        Keywords, or options of the command line.
     """
-    section = profiles().get(settings.profile, {})
-    named = section | {name: value for group in GROUPS for name, value in section.get(group, {}).items()}
-    rows = []
-    for name, value in _values(settings):
-        variable = f"{ENVIRONMENT}{name.upper()}"
-        # The same order as in load_settings.
-        if name in overrides:
-            origin = "command line"
-        elif os.environ.get(variable):
-            origin = variable
-        elif name in named:
-            origin = f"ledgerframes.toml, [{settings.profile}]"
-        else:
-            origin = "default"
-        rows.append(Setting(name, _shown(name, value), origin))
-    return rows
+    layers = setting_layers(settings.profile, overrides)
+    return [
+        Setting(
+            name,
+            _format(name, value),
+            next((_origin(layer, name, settings) for layer in layers if name in layers[layer]), "default"),
+        )
+        for name, value in _values(settings)
+    ]
+
+
+def _origin(layer: str, name: str, settings: Settings) -> str:
+    names = {
+        "keyword": "command line",
+        "environment": f"{ENVIRONMENT}{name.upper()}",
+        FILE_NAME: f"{FILE_NAME}, [{settings.profile}]",
+    }
+    return names[layer]
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
@@ -108,11 +109,11 @@ def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
             yield name, getattr(settings, name)
 
 
-def _shown(name: str, value: Any) -> str:
+def _format(name: str, value: Any) -> str:
     if name == "token":
         return SECRET if value else ""
     if name.endswith("_url"):
-        # Without the query: it may hold a key.
+        # The query is omitted, because it may contain a key.
         return ", ".join(f"{parts.scheme}://{host_of(url)}{parts.path}" for url in value if (parts := urlsplit(url)))
     if name == "vocabulary":
         return f"coin={value.coin}, lang={value.lang}"
@@ -120,7 +121,7 @@ def _shown(name: str, value: Any) -> str:
 
 
 def check_software() -> list[Check]:
-    """Versions, and which optional parts are installed."""
+    """Check versions and optional packages."""
     names = ("ledgerframes", "pandas", "pyarrow")
     checks = [
         Check(
@@ -134,7 +135,7 @@ def check_software() -> list[Check]:
     if missing:
         command = f"pip install 'ledgerframes[{','.join(missing)}]'"
         checks.append(
-            Check("software", "extras", "warning", f"Not installed: {', '.join(missing)}.", f"To have them: {command}.")
+            Check("software", "extras", "warning", f"Not installed: {', '.join(missing)}.", f"Install them with: {command}.")
         )
     return checks
 
@@ -143,42 +144,42 @@ def check_software() -> list[Check]:
 
 
 def check_store(net: Network) -> list[Check]:
-    """Whether the store can be read and written, and how much room it has. Creates nothing that stays."""
-    folder = net.store.location.local
-    return [_catalog(net), _object_store(net.store.location) if folder is None else _writable(folder)]
+    """Check that the store can be read and written, and its free space."""
+    directory = net.store.location.local
+    return [_catalog(net), _object_store(net.store.location) if directory is None else _writable(directory)]
 
 
 def _catalog(net: Network) -> Check:
     try:
-        stored = net.store.migrations() or net.store.participant()
+        content = net.store.migrations() or net.store.participant()
     except StoreError as error:
         return _failure("store", "catalog", error)
-    return Check("store", "catalog", "ok", "Readable." if stored else "Nothing is stored yet.")
+    return Check("store", "catalog", "ok", "Readable." if content else "The store is empty.")
 
 
-def _object_store(place: Location) -> Check:
-    """Whether a small object can be written; it is deleted again."""
+def _object_store(location: Location) -> Check:
+    """Check that a small object can be written and deleted."""
     try:
-        with place.write(PROBE) as file:
+        with location.write(PROBE) as file:
             file.write(b"ledgerframes doctor")
-        place.remove(PROBE)
+        location.remove(PROBE)
     except StoreError as error:
         return _failure("store", "writable", error)
-    return Check("store", "writable", "ok", f"{place}.")
+    return Check("store", "writable", "ok", f"{location}.")
 
 
-def _writable(folder: Path) -> Check:
-    """The folder itself, or the nearest one above it: the store's folder appears at its first write."""
-    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+def _writable(directory: Path) -> Check:
+    """Check the directory, or its nearest parent if no write has created it yet."""
+    existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     try:
-        with tempfile.NamedTemporaryFile(dir=place, prefix=".ledgerframes-doctor-"):
-            free = shutil.disk_usage(place).free
+        with tempfile.NamedTemporaryFile(dir=existing, prefix=".ledgerframes-doctor-"):
+            free = shutil.disk_usage(existing).free
     except OSError as error:
-        step = "Set LEDGERFRAMES_STORE, or store= in the profile, to a folder that can be written."
-        return Check("store", "writable", "failed", f"{place} cannot be written ({error.strerror or error}).", step)
-    message = f"{folder}, {free / 1e9:,.1f} GB free."
-    if free < LITTLE_SPACE:
-        return Check("store", "writable", "warning", message, "Make room, or move the store with LEDGERFRAMES_STORE.")
+        step = "Set LEDGERFRAMES_STORE, or store in the profile, to a writable directory."
+        return Check("store", "writable", "failed", f"Cannot write {existing}: {error.strerror or error}.", step)
+    message = f"{directory}, {free / 1e9:,.1f} GB free."
+    if free < MIN_FREE_BYTES:
+        return Check("store", "writable", "warning", message, "Free disk space, or move the store with LEDGERFRAMES_STORE.")
     return Check("store", "writable", "ok", message)
 
 
@@ -186,40 +187,41 @@ def _writable(folder: Path) -> Check:
 
 
 def check_services(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
-    """Ask each host of the history API whether it is there, ready and alive, its version, its time, and for one event.
+    """Check each host of the history API, its clock, its version and its list of events.
 
     Parameters
     ----------
     net : Network
     overrides : mapping
-        What the network was connected with.
+        Keywords of the network's :func:`ledgerframes.connect`.
     """
     if net.offline:
-        return [Check("service", "history", "warning", "Offline: the services were not asked.", "Run again without offline.")]
+        message = "Offline: the services were not checked."
+        return [Check("service", "history", "warning", message, "Run again without --offline.")]
     urls = net.settings.history_url
     if not urls:
         step = f"Add history_url to [{net.settings.profile}] in ledgerframes.toml, or set LEDGERFRAMES_HISTORY_URL."
         return [Check("configuration", "history_url", "failed", "Not configured.", step)]
     if not load_settings(net.settings.profile, overrides).history_url:
-        return _check_host(net, urls[0])  # the embedded sandbox: it has an address, but nobody configured it
+        return _check_host(net, urls[0])  # the embedded sandbox, whose URL is not configured
     checks = []
     for url in urls:
-        with _alone(net, url, overrides) as alone:
-            checks += _check_host(alone, url)
+        with _reconnect(net, overrides, history_url=url) as single:
+            checks += _check_host(single, url)
     return checks
 
 
-def _alone(net: Network, url: str, overrides: Mapping[str, Any]) -> Network:
-    """The same network, with one host and little patience."""
-    patience = min(PATIENCE, net.settings.limits.timeout)
-    return connect(net.settings.profile, **{**overrides, "history_url": url, "timeout": patience, "retries": 0})
+def _reconnect(net: Network, overrides: Mapping[str, Any], **settings: str) -> Network:
+    """Return the same network with a short timeout and no retries."""
+    timeout = min(MAX_TIMEOUT, net.settings.limits.timeout)
+    return connect(net.settings.profile, **{**overrides, **settings, "timeout": timeout, "retries": 0})
 
 
 def _check_host(net: Network, url: str) -> list[Check]:
     host = host_of(url)
     try:
         transport = net.history.transport
-        ready = transport.look(url, "/readyz")
+        ready = transport.status(url, "/readyz")
     except UsageError as error:
         return [_failure("configuration", f"{host} reachable", error)]
     except TransportError as error:
@@ -233,61 +235,54 @@ def _check_host(net: Network, url: str) -> list[Check]:
     ]
 
 
-def _ready(host: str, probe: Probe) -> Check:
+def _ready(host: str, response: HostStatus) -> Check:
     subject = f"{host} ready"
-    if probe.status == 200:
+    if response.status == 200:
         return Check("service", subject, "ok", "Ready.")
-    if probe.status == 404:
-        return Check(
-            "service", subject, "warning", "It has no /readyz.", "Check that history_url is the API's base, with its path."
-        )
-    return Check(
-        "service", subject, "failed", f"Not ready (status {probe.status}).", "Try later, or name a second host in the profile."
-    )
+    if response.status == 404:
+        step = "Check that history_url is the API's base URL, with its path."
+        return Check("service", subject, "warning", "/readyz does not exist.", step)
+    step = "Try again later, or add a second host to the profile."
+    return Check("service", subject, "failed", f"Not ready (status {response.status}).", step)
 
 
 def _alive(host: str, transport: Transport, url: str) -> Check:
     subject = f"{host} alive"
     try:
-        status = transport.look(url, "/livez").status
+        status = transport.status(url, "/livez").status
     except TransportError as error:
         return _failure("service", subject, error)
     if status == 200:
         return Check("service", subject, "ok", "Alive.")
-    return Check(
-        "service",
-        subject,
-        "warning",
-        f"/livez answers with status {status}.",
-        "Ask the operator, if the other lines are not well either.",
-    )
+    step = "Ask the operator, if other checks of this host fail, too."
+    return Check("service", subject, "warning", f"/livez returned {status}.", step)
 
 
 def _version(host: str, transport: Transport, url: str) -> Check:
     subject = f"{host} version"
     try:
-        probe = transport.look(url, "/version")
-        said = json.loads(probe.body) if probe.status == 200 else {}
-        found = str(said["version"])[:100]
+        response = transport.status(url, "/version")
+        content = json.loads(response.body) if response.status == 200 else {}
+        name = str(content["version"])[:100]
     except (TransportError, ValueError, KeyError, TypeError):
-        return Check(
-            "service", subject, "warning", "It does not say its version.", "Nothing to do, unless answers cannot be decoded."
-        )
-    when = str(said.get("commit_ts", ""))[:10]
-    return Check("service", subject, "ok", f"{found}{f' of {when}' if when else ''}.")
+        step = "Continue, unless responses cannot be decoded."
+        return Check("service", subject, "warning", "The version is not available.", step)
+    date = str(content.get("commit_ts", ""))[:10]
+    return Check("service", subject, "ok", f"{name}{f' of {date}' if date else ''}.")
 
 
-def _clock(host: str, probe: Probe, ours: datetime) -> Check:
-    """The difference of clocks: date words and the settling time are read against ours."""
+def _clock(host: str, response: HostStatus, now: datetime) -> Check:
+    """Check this machine's clock, to which date words and the provisional cutoff are relative."""
     subject = f"{host} clock"
     try:
-        ahead = (ours - parsedate_to_datetime(probe.date)).total_seconds()
+        ahead = (now - parsedate_to_datetime(response.date)).total_seconds()
     except (ValueError, TypeError):
-        return Check("service", subject, "ok", "It does not say its time.")
+        return Check("service", subject, "ok", "The host's time is not available.")
     if abs(ahead) <= CLOCK_TOLERANCE:
-        return Check("service", subject, "ok", f"Within {CLOCK_TOLERANCE:g} s of ours.")
-    message = f"This machine's clock is {abs(ahead):,.0f} s {'ahead of' if ahead > 0 else 'behind'} it."
-    return Check("service", subject, "warning", message, "Set this machine's clock; words such as yesterday are read against it.")
+        return Check("service", subject, "ok", f"Within {CLOCK_TOLERANCE:g} s of this machine's clock.")
+    message = f"This machine's clock is {abs(ahead):,.0f} s {'ahead of' if ahead > 0 else 'behind'} the host's."
+    step = "Set this machine's clock: words such as yesterday depend on it."
+    return Check("service", subject, "warning", message, step)
 
 
 def _listing(host: str, net: Network) -> Check:
@@ -295,57 +290,55 @@ def _listing(host: str, net: Network) -> Check:
     try:
         events = net.history.events(page_size=1)
     except NotFoundError:
-        return Check(
-            "service", subject, "warning", "It does not list events by range.", "Load events by id: update_ids=, or --update-ids."
-        )
+        step = "Load events by id with update_ids= or --update-ids."
+        return Check("service", subject, "warning", "Events cannot be listed.", step)
     except LedgerframesError as error:
         return _failure("service", subject, error)
-    return Check("service", subject, "ok", "Lists events by range." if events else "Lists events by range; it has none yet.")
+    return Check("service", subject, "ok", "Events can be listed." if events else "Events can be listed; there are none.")
 
 
 # -- ledger and wallet --------------------------------------------------------------------------------------------
 
 
 def check_ledger_and_wallet(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
-    """Ask a participant and a wallet that are configured for something small: that shows the token, too.
+    """Check the configured participant, wallet and token with small requests.
 
     Parameters
     ----------
     net : Network
     overrides : mapping
-        What the network was connected with.
+        Keywords of the network's :func:`ledgerframes.connect`.
     """
     if net.offline:
         return []
     configured = load_settings(net.settings.profile, overrides)
-    patience = min(PATIENCE, net.settings.limits.timeout)
     checks = []
-    with connect(net.settings.profile, **{**overrides, "timeout": patience, "retries": 0}) as patient:
+    with _reconnect(net, overrides) as quick:
         if configured.ledger_url:
-            checks.append(_small_question(f"{host_of(configured.ledger_url[0])} ledger", lambda: _ledger_facts(patient)))
+            checks.append(_check_call(f"{host_of(configured.ledger_url[0])} ledger", lambda: _describe_ledger(quick)))
         if configured.wallet_url:
-            checks.append(_small_question(f"{host_of(configured.wallet_url[0])} wallet", lambda: _wallet_facts(patient)))
+            checks.append(_check_call(f"{host_of(configured.wallet_url[0])} wallet", lambda: _describe_wallet(quick)))
     return checks
 
 
-def _small_question(subject: str, ask: Callable[[], str]) -> Check:
+def _check_call(subject: str, describe: Callable[[], str]) -> Check:
     try:
-        return Check("service", subject, "ok", ask())
+        return Check("service", subject, "ok", describe())
     except LedgerframesError as error:
         return _failure("service", subject, error)
 
 
-def _ledger_facts(net: Network) -> str:
+def _describe_ledger(net: Network) -> str:
     end, pruned = net.ledger.ledger_end(), net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
     return f"Version {net.ledger.version().version[:100]}; offsets after {pruned:,} through {end:,}."
 
 
-def _wallet_facts(net: Network) -> str:
+def _describe_wallet(net: Network) -> str:
     net.wallet.balance()
-    return "Answers to the token."
+    return "The token is accepted."
 
 
 def _failure(kind: Kind, subject: str, error: LedgerframesError) -> Check:
-    """A check from an error, whose last sentence is the next step."""
+    """Return a check from an error, whose last sentence is the next step."""
     message, _, step = str(error).rstrip(".").rpartition(". ")
     return Check(kind, subject, "failed", f"{message}.", f"{step}.") if message else Check(kind, subject, "failed", str(error))

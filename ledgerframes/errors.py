@@ -1,43 +1,43 @@
-"""Every error of ledgerframes, sorted by what the caller can do about it.
+"""All errors of ledgerframes, grouped by what the caller can do about them.
 
 LedgerframesError
-├─ TransportError        no usable answer came
+├─ TransportError                    no host sent a complete response
 │   ├─ RequestTimeoutError
 │   └─ HostUnreachableError
-├─ ServiceError          an answer came, with a bad status
-│   ├─ BadRequestError            400
-│   ├─ AuthenticationError      401
-│   ├─ PermissionDeniedError          403
-│   ├─ NotFoundError              404
-│   ├─ ConflictError              409
-│   ├─ BusyError                  429
-│   ├─ ServiceUnavailableError           502, 503, 504
-│   ├─ InternalServerError              any other 5xx
-│   └─ LedgerError           the ledger API says why; each is also the general error of its status, in brackets
-│       ├─ InvalidRequestError        the request is wrong whatever the ledger holds (BadRequestError)
-│       │   ├─ InvalidOffsetError         an offset below zero, or zero where none may be
-│       │   └─ InvalidPageTokenError      the token belongs to another request or participant
-│       ├─ InvalidLedgerStateError            the ledger's present state does not allow it (BadRequestError)
-│       │   ├─ PrunedOffsetError          the range begins before what the participant still has
-│       │   └─ OffsetAfterEndError        the range ends after the ledger's end
-│       ├─ TooManyElementsError       a list endpoint has more than it may answer (BadRequestError)
-│       ├─ LedgerNotFoundError            missing, or not visible to the caller (NotFoundError)
+├─ ServiceError                      a response with a bad status
+│   ├─ BadRequestError               400
+│   ├─ AuthenticationError           401
+│   ├─ PermissionDeniedError         403
+│   ├─ NotFoundError                 404
+│   ├─ ConflictError                 409
+│   ├─ BusyError                     429
+│   ├─ ServiceUnavailableError       502, 503, 504
+│   ├─ InternalServerError           any other 5xx
+│   └─ LedgerError                   an error of the ledger API, also of the class in parentheses
+│       ├─ InvalidRequestError       invalid in any state of the ledger (BadRequestError)
+│       │   ├─ InvalidOffsetError    an offset below the minimum
+│       │   └─ InvalidPageTokenError  a page token of another request or participant
+│       ├─ InvalidLedgerStateError   not possible in the ledger's current state (BadRequestError)
+│       │   ├─ PrunedOffsetError     the offset range starts before the participant's ledger
+│       │   └─ OffsetAfterEndError   the offset range ends after the ledger's end
+│       ├─ TooManyElementsError      more elements than a list operation may return (BadRequestError)
+│       ├─ LedgerNotFoundError       missing, or not visible to the caller (NotFoundError)
 │       │   ├─ UpdateNotFoundError, ContractNotFoundError
-│       │   └─ UnknownTemplateError       a filter names a template, interface or package that is not there
-│       ├─ UnsupportedOperationError            this participant does not have the operation (NotFoundError)
-│       ├─ AlreadyExistsError         the thing is there already (ConflictError)
-│       ├─ OverloadedError            too much at once, 409 on the wire (BusyError)
+│       │   └─ UnknownTemplateError  an unknown template, interface or package in a filter
+│       ├─ UnsupportedOperationError  an operation that this participant does not have (NotFoundError)
+│       ├─ AlreadyExistsError        the object exists (ConflictError)
+│       ├─ OverloadedError           too much at once, 409 on the wire (BusyError)
 │       └─ LedgerAuthenticationError, LedgerPermissionDeniedError, LedgerUnavailableError, LedgerInternalError
-├─ DecodeError           an answer came that is not what the API promises
-├─ StoreError            the store cannot be read or written as it is
-├─ IntegrityError        a digest or a row count differs from what was promised
-├─ CoverageError         the data at hand do not cover what was asked
-├─ OfferUnresolvedError       a transfer offer was not made, or it is not known whether it was
-├─ WorkerError           a worker process died
-├─ ReportError           a report's notebook failed
-└─ UsageError            the call itself makes no sense
+├─ DecodeError                       a response that is not what the API promises
+├─ StoreError                        the store cannot be read or written
+├─ IntegrityError                    a digest or a row count that does not match
+├─ CoverageError                     the data does not cover what was requested
+├─ OfferUnresolvedError              a transfer offer that was not made, or whose outcome is unknown
+├─ WorkerError                       a worker process that ended
+├─ ReportError                       a report's notebook that failed
+└─ UsageError                        a call that cannot work, such as a wrong type or an unknown name
 
-Facts are attributes, and the message ends with the next step. No message, attribute or repr ever holds a token.
+Facts are attributes, and the message ends with the next step. No message, attribute or repr contains a token.
 """
 
 from __future__ import annotations
@@ -91,19 +91,16 @@ __all__ = [
 
 
 class LedgerframesError(Exception):
-    """The root of every error this library raises on purpose."""
-
-
-# -- no usable answer ---------------------------------------------------------------------------------------------
+    """Base of all errors that ledgerframes raises."""
 
 
 class TransportError(LedgerframesError):
-    """No usable answer came from any host.
+    """No host sent a complete response.
 
     Attributes
     ----------
     endpoint, host : str
-        Method and path that was asked, and the last host tried.
+        HTTP method and path of the request, and the last host.
     """
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "") -> None:
@@ -113,29 +110,26 @@ class TransportError(LedgerframesError):
 
 
 class RequestTimeoutError(TransportError):
-    """A host did not answer in time."""
+    """A host did not respond in time."""
 
 
 class HostUnreachableError(TransportError):
-    """A host could not be reached, or broke off in the middle of its answer."""
-
-
-# -- an answer with a bad status ----------------------------------------------------------------------------------
+    """A host could not be reached, or closed the connection during its response."""
 
 
 class ServiceError(LedgerframesError):
-    """The service answered with a status that is not success.
+    """The service returned a status that is not success.
 
     Attributes
     ----------
     endpoint, host : str
-        Method and path that was asked, and the host that answered.
+        HTTP method and path of the request, and the host that responded.
     status : int
         HTTP status.
     detail : str
-        What the service said, shortened.
+        The service's reason, shortened.
     retry_after : float or None
-        Seconds after which the service wants to be asked again, if it says so.
+        Seconds to wait before the next attempt, if the service sets them.
     retryable : bool
         Whether the same request may succeed a little later.
     """
@@ -152,61 +146,58 @@ class ServiceError(LedgerframesError):
 
 
 class BadRequestError(ServiceError):
-    """400: the service does not accept the request."""
+    """Status 400, because the service does not accept the request."""
 
 
 class AuthenticationError(ServiceError):
-    """401: the token is missing, wrong or expired."""
+    """Status 401, because the token is missing, wrong or expired."""
 
 
 class PermissionDeniedError(ServiceError):
-    """403: the token does not allow this."""
+    """Status 403, because the token does not allow this."""
 
 
 class NotFoundError(ServiceError):
-    """404: no such thing, or not visible to the caller."""
+    """Status 404, because the object does not exist, or is not visible to the caller."""
 
 
 class ConflictError(ServiceError):
-    """409: the state of the service does not allow this."""
+    """Status 409, because the state of the service does not allow this."""
 
 
 class BusyError(ServiceError):
-    """429: the service asks for fewer requests."""
+    """Status 429, because the service accepts fewer requests."""
 
     retryable = True
 
 
 class ServiceUnavailableError(ServiceError):
-    """502, 503, 504: the service cannot answer now."""
+    """Status 502, 503 or 504, because the service is not available now."""
 
     retryable = True
 
 
 class InternalServerError(ServiceError):
-    """Any other 5xx: the service failed."""
+    """Any other status 5xx, because the service failed."""
 
     retryable = True
 
 
-# -- what the ledger says of itself -------------------------------------------------------------------------------
-
-
 class LedgerError(ServiceError):
-    """The ledger API answered with an error of its own; branch on the class, or on :attr:`code`.
+    """The ledger API returned an error with a code.
 
-    The HTTP status tells little: pruned, past the end and a wrong page token are all 400 (docs/facts.md#ledger-errors).
+    Branch on the class or on :attr:`code`, because the HTTP status is often 400 (docs/facts.md#ledger-errors).
 
     Attributes
     ----------
     code, category, cause : str, int, str
-        The ledger's name and kind (1 to 14) of the error, and its own sentence; ``NA`` and -1 where it hides them.
+        The ledger's code, category (1 to 14) and text of the error; ``NA`` and -1 if the ledger hides them.
     context, resources, retry_info
-        Its further facts, kind and name of the things concerned, and when to ask again in its words.
+        Further facts, kind and name of the objects concerned, and when to retry, as text.
     correlation_id, trace_id : str or None
-        What the operator finds the request by in the participant's log.
+        Ids of the request in the participant's log.
     definite_answer : bool or None
-        Whether a submission has certainly failed; None where the ledger does not say.
+        Whether a submission has certainly failed; None if that is open.
     """
 
     code: str = ""
@@ -221,11 +212,11 @@ class LedgerError(ServiceError):
 
 
 class InvalidRequestError(LedgerError, BadRequestError):
-    """The request is wrong, whatever the ledger holds."""
+    """The request is invalid in any state of the ledger."""
 
 
 class InvalidOffsetError(InvalidRequestError):
-    """An offset below zero, or zero where none may be."""
+    """An offset below zero, or zero where offsets start at 1."""
 
 
 class InvalidPageTokenError(InvalidRequestError):
@@ -233,11 +224,14 @@ class InvalidPageTokenError(InvalidRequestError):
 
 
 class InvalidLedgerStateError(LedgerError, BadRequestError):
-    """The ledger's present state does not allow the request."""
+    """The request is not possible in the ledger's current state."""
 
 
 class PrunedOffsetError(InvalidLedgerStateError):
-    """The range begins before what the participant still has: it can be read after `earliest_offset`, 0 if not known."""
+    """The offset range starts before the participant's ledger.
+
+    The ledger can be read after `earliest_offset`, which is 0 if unknown.
+    """
 
     def __init__(self, message: str, *, earliest_offset: int = 0, **facts: Any) -> None:
         super().__init__(message, **facts)
@@ -245,70 +239,75 @@ class PrunedOffsetError(InvalidLedgerStateError):
 
 
 class OffsetAfterEndError(InvalidLedgerStateError):
-    """The range ends after the ledger's end."""
+    """The offset range ends after the ledger's end."""
 
 
 class TooManyElementsError(LedgerError, BadRequestError):
-    """413: a list endpoint has more elements than it may answer with, 200 unless the operator raised it."""
+    """Status 413, because a list has more elements than its limit, 200 by default."""
 
 
 class LedgerNotFoundError(LedgerError, NotFoundError):
-    """No such thing, or not visible to the parties that the token may read as."""
+    """The object does not exist, or is not visible to the parties that the token may read as."""
 
 
 class UpdateNotFoundError(LedgerNotFoundError):
-    """No update has this id or offset, or none that may be seen."""
+    """No update has this id or offset, or none that is visible."""
 
 
 class ContractNotFoundError(LedgerNotFoundError):
-    """No contract has this id, or none that may be seen; after archival it may have been pruned."""
+    """No contract has this id, or none that is visible and not pruned."""
 
 
 class UnknownTemplateError(LedgerNotFoundError):
-    """A filter names a template, an interface or a package that the participant does not have."""
+    """A filter has a template, an interface or a package that the participant does not have."""
 
 
 class UnsupportedOperationError(LedgerError, NotFoundError):
-    """The participant does not have this operation: it runs one version and needs another, each empty where not known."""
-
-    needs: str = ""
-    runs: str = ""
-
-
-class AlreadyExistsError(LedgerError, ConflictError):
-    """The thing that was to be made is there already."""
-
-
-class OverloadedError(LedgerError, BusyError):
-    """Too much at once: contention on what the participant shares. 409 on the wire, not 429 (docs/facts.md#overload-is-409)."""
-
-
-class LedgerAuthenticationError(LedgerError, AuthenticationError):
-    """The ledger does not accept the token, and tells no more (docs/facts.md#redacted-errors)."""
-
-
-class LedgerPermissionDeniedError(LedgerError, PermissionDeniedError):
-    """The token's user lacks a right; the ledger does not tell which (docs/facts.md#redacted-errors)."""
-
-
-class LedgerUnavailableError(LedgerError, ServiceUnavailableError):
-    """The participant cannot answer now, or not in time."""
-
-
-class LedgerInternalError(LedgerError, InternalServerError):
-    """The participant failed, or does not support this."""
-
-
-# -- an answer that is not what was promised ----------------------------------------------------------------------
-
-
-class DecodeError(LedgerframesError):
-    """An answer is not what the API promises.
+    """The participant does not have this operation.
 
     Attributes
     ----------
-    endpoint, json_path : str
-        Method and path that was asked, or the file read; and where the fault lies, such as ``$.events[3].verdict.record_time``.
+    required_version, actual_version : str
+        Version of the ledger API that the operation needs, and the participant's. Empty if unknown.
+    """
+
+    required_version: str = ""
+    actual_version: str = ""
+
+
+class AlreadyExistsError(LedgerError, ConflictError):
+    """The object to be created exists."""
+
+
+class OverloadedError(LedgerError, BusyError):
+    """The participant is overloaded, with status 409 (docs/facts.md#overload-is-409)."""
+
+
+class LedgerAuthenticationError(LedgerError, AuthenticationError):
+    """The ledger does not accept the token (docs/facts.md#redacted-errors)."""
+
+
+class LedgerPermissionDeniedError(LedgerError, PermissionDeniedError):
+    """The token's user needs another right (docs/facts.md#redacted-errors)."""
+
+
+class LedgerUnavailableError(LedgerError, ServiceUnavailableError):
+    """The participant is not available now, or did not respond in time."""
+
+
+class LedgerInternalError(LedgerError, InternalServerError):
+    """The participant failed, or does not support the request."""
+
+
+class DecodeError(LedgerframesError):
+    """A response is not what the API promises.
+
+    Attributes
+    ----------
+    endpoint : str
+        HTTP method and path of the request, or the file.
+    json_path : str
+        Position of the fault, such as ``$.events[3].verdict.record_time``.
     """
 
     def __init__(self, message: str, *, endpoint: str = "", json_path: str = "") -> None:
@@ -317,11 +316,14 @@ class DecodeError(LedgerframesError):
         self.json_path = json_path
 
 
-# -- what is stored -----------------------------------------------------------------------------------------------
-
-
 class StoreError(LedgerframesError):
-    """The store cannot be read or written as it is; `path` is the folder or file concerned."""
+    """The store cannot be read or written.
+
+    Attributes
+    ----------
+    path : str
+        Directory or file concerned.
+    """
 
     def __init__(self, message: str, *, path: str = "") -> None:
         super().__init__(message)
@@ -329,24 +331,29 @@ class StoreError(LedgerframesError):
 
 
 class IntegrityError(LedgerframesError):
-    """A digest or a row count differs from what was promised, at `path`: a file, or the key of a bulk object.
+    """A digest or a row count does not match.
 
-    Where several failed, `failed` has the key and the reason of each.
+    Attributes
+    ----------
+    path : str
+        File, or key of a bulk object.
+    failures : mapping
+        Reason by key, if several failed.
     """
 
-    def __init__(self, message: str, *, path: str = "", failed: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(self, message: str, *, path: str = "", failures: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__(message)
         self.path = path
-        self.failed = failed
+        self.failures = dict(failures)
 
 
 class CoverageError(LedgerframesError):
-    """The data at hand do not cover what was asked, or a figure made from them would mislead.
+    """The data does not cover what was requested, or a figure from it would mislead.
 
     Attributes
     ----------
     missing : tuple of str
-        The ranges or ids that are missing, in words.
+        The windows, offset ranges or ids that are not in the store, as text.
     """
 
     def __init__(self, message: str, *, missing: tuple[str, ...] = ()) -> None:
@@ -354,42 +361,36 @@ class CoverageError(LedgerframesError):
         self.missing = missing
 
 
-# -- transfer offers -----------------------------------------------------------------------------------------------
-
-
 class OfferUnresolvedError(LedgerframesError):
-    """A transfer offer was not made, or it is not known whether it was; the cause says why.
+    """A transfer offer was not made, or its outcome is unknown.
 
     Attributes
     ----------
     tracking_id : str
-        The offer's tracking id; going on with it cannot make a second offer.
+        The offer's tracking id. Resuming with it cannot make a second offer.
     outcome : str
-        ``unknown``: it may exist. ``refused``: the wallet refused it, none exists. ``lapsed``: it expired before it was made.
+        ``unknown``: the offer may exist. ``refused``: the wallet refused it. ``lapsed``: it expired before it was made.
     status : int
-        HTTP status of the wallet's last answer; 0 if none came.
-    resume : str
-        The call that goes on with this offer.
+        HTTP status of the wallet's last response; 0 if there was none.
+    next_call : str
+        The call that resumes this offer.
     """
 
-    def __init__(self, message: str, *, tracking_id: str, outcome: str = "unknown", status: int = 0, resume: str = "") -> None:
+    def __init__(self, message: str, *, tracking_id: str, outcome: str = "unknown", status: int = 0, next_call: str = "") -> None:
         super().__init__(message)
         self.tracking_id = tracking_id
         self.outcome = outcome
         self.status = status
-        self.resume = resume
-
-
-# -- running and calling ------------------------------------------------------------------------------------------
+        self.next_call = next_call
 
 
 class WorkerError(LedgerframesError):
-    """A worker process died, and doing its work again did not help."""
+    """A worker process ended, and repeating its task did not help."""
 
 
 class ReportError(LedgerframesError):
-    """A report's notebook failed; the message holds the cell's own error."""
+    """A report's notebook failed, with the cell's error in the message."""
 
 
 class UsageError(LedgerframesError, ValueError):
-    """The call makes no sense as it stands: since after until, an unknown table, a naive time."""
+    """The call cannot work, such as one with an unknown table or a time without a time zone."""

@@ -1,4 +1,4 @@
-"""connect(): one network, with its APIs, its vocabulary and its store."""
+"""Networks, each with its APIs, its vocabulary and its store."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.api.history import History
 from ledgerframes.api.ledger import Ledger
-from ledgerframes.api.ledger_refusals import ledger_refusal
+from ledgerframes.api.ledger_errors import ledger_error_factory
 from ledgerframes.api.tokens import token_source
 from ledgerframes.api.transport import Transport, host_of, in_process
-from ledgerframes.api.wallet import wallet_refusal
+from ledgerframes.api.wallet import wallet_error
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.store import Store
 from ledgerframes.wallet import Journal, OffersWallet
 
 if TYPE_CHECKING:
-    from httpx import BaseTransport
-
+    from ledgerframes.api.transport import BaseTransport
     from ledgerframes.sandbox import Faults, Sandbox
     from ledgerframes.settings import Settings
 
@@ -32,9 +31,16 @@ __all__ = ["Network", "connect"]
 
 
 class Network:
-    """One network: what it answers (:attr:`history`), and what is remembered of it (:attr:`store`).
+    """One network, with clients of its APIs and its store, as :func:`connect` returns it.
 
-    Made by :func:`connect`.
+    Attributes
+    ----------
+    name : str
+    settings : Settings
+    offline : bool
+        Whether HTTP requests are refused.
+    store : Store
+        What was fetched from this network.
     """
 
     def __init__(
@@ -57,23 +63,23 @@ class Network:
 
     @property
     def in_process(self) -> bool:
-        """Whether it answers in this process, as the embedded sandbox does."""
+        """True if the network runs in this process, as the embedded sandbox does."""
         return self._transport is not None
 
     def __reduce__(self) -> tuple[Callable[..., Network], tuple[object, ...]]:
-        """How a worker in another process gets the same network; tokens stay here, since the history needs none."""
+        """Return the recipe for workers in other processes, without tokens."""
         if self._transport is not None and self._origin is None:
-            raise UsageError("A network with a transport of its own cannot be sent to other processes; leave out executor=.")
+            raise UsageError("executor= cannot be combined with transport=: a custom transport cannot be pickled.")
         settings = _without_token(self.settings)
-        return _in_a_worker, (pickle.dumps((settings, self.offline, self._origin)),)
+        return _network_in_worker, (pickle.dumps((settings, self.offline, self._origin)),)
 
     def now(self) -> datetime:
-        """The time that date words are read against: the wall clock, or the end of the sandbox's world."""
+        """Return the current time, or the end of the sandbox's world."""
         return self._clock() if self._clock else datetime.now(UTC)
 
     @functools.cached_property
     def history(self) -> History:
-        """Client of the history API: one method per operation.
+        """Client of the history API, with a method per operation.
 
         Raises
         ------
@@ -82,20 +88,12 @@ class Network:
         UsageError
             If the profile has no history_url, or the environment names certificates or a proxy that cannot be used.
         """
-        if self.offline:
-            raise CoverageError(
-                f"{self.name} is offline, so no request is made. Run again without offline, or ask for what the store holds."
-            )
-        if not self.settings.history_url:
-            raise UsageError(
-                f"Profile {self.settings.profile} has no history_url. "
-                "Add it to ledgerframes.toml, or set LEDGERFRAMES_HISTORY_URL."
-            )
-        return History(Transport(self.settings.history_url, self.settings.limits, self._transport), self.settings.vocabulary)
+        urls = self._urls("history_url")
+        return History(Transport(urls, self.settings.limits, self._transport), self.settings.vocabulary)
 
     @functools.cached_property
     def ledger(self) -> Ledger:
-        """Client of the participant's ledger API: one method per operation, and :meth:`Ledger.call` for the rest.
+        """Client of the participant's ledger API, with a method per operation.
 
         Raises
         ------
@@ -104,62 +102,61 @@ class Network:
         UsageError
             If the profile has no ledger_url, or the environment names certificates or a proxy that cannot be used.
         """
-        if self.offline:
-            raise CoverageError(
-                f"{self.name} is offline, so no request is made. Run again without offline, or ask for what the store holds."
-            )
-        if not self.settings.ledger_url:
-            raise UsageError(
-                f"Profile {self.settings.profile} has no ledger_url. Add it to ledgerframes.toml, or set LEDGERFRAMES_LEDGER_URL."
-            )
-        token = token_source(self.settings)
-        refusal = ledger_refusal(token)
-        return Ledger(Transport(self.settings.ledger_url, self.settings.limits, self._transport, token=token, refusal=refusal))
+        urls, token = self._urls("ledger_url"), token_source(self.settings)
+        return Ledger(
+            Transport(urls, self.settings.limits, self._transport, token=token, error_factory=ledger_error_factory(token))
+        )
 
     @functools.cached_property
     def wallet(self) -> OffersWallet:
-        """Client of the wallet API: one method per operation, and transfer offers made exactly once.
+        """Client of the wallet API, with a method per operation and exactly-once transfer offers.
 
         Raises
         ------
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no wallet_url, or no token, or the environment names certificates or a proxy that cannot be used.
+            If the profile has no wallet_url or token, or the environment names certificates or a proxy that cannot be used.
         """
-        if self.offline:
-            raise CoverageError(f"{self.name} is offline, so the wallet is not asked and nothing is sent. Run without offline.")
-        settings = self.settings
-        if not settings.wallet_url:
-            raise UsageError(
-                f"Profile {settings.profile} has no wallet_url. Add it to ledgerframes.toml, or set LEDGERFRAMES_WALLET_URL; "
-                "the wallet also needs token, token_file or token_env."
-            )
-        # The sandbox in this process knows its caller.
+        urls, settings = self._urls("wallet_url"), self.settings
+        # The sandbox in this process needs no token.
         if self._clock is None and not (settings.token or settings.token_file or settings.token_env):
             raise UsageError(
-                f"Profile {settings.profile} has no token, and the wallet at {host_of(settings.wallet_url[0])} is its subject's. "
+                f"Profile {settings.profile} has no token, and the wallet at {host_of(urls[0])} belongs to the token's subject. "
                 "Set token, token_file or token_env in ledgerframes.toml, or LEDGERFRAMES_TOKEN."
             )
         token = token_source(settings)
-        transport = Transport(settings.wallet_url, settings.limits, self._transport, token=token, refusal=wallet_refusal)
-        return OffersWallet(transport, settings.limits, Journal(self.local_dir), self.now, token)
+        transport = Transport(urls, settings.limits, self._transport, token=token, error_factory=wallet_error)
+        return OffersWallet(transport, Journal(self.local_dir), self.now, token)
+
+    def _urls(self, name: str) -> tuple[str, ...]:
+        """Return the URLs of an API, or raise an error if there are none."""
+        if self.offline:
+            raise CoverageError(
+                f"{self.name} is offline, so no request is sent. Reconnect without offline=True, or use what is in the store."
+            )
+        urls: tuple[str, ...] = getattr(self.settings, name)
+        if not urls:
+            raise UsageError(
+                f"Profile {self.settings.profile} has no {name}. Add it to ledgerframes.toml, or set LEDGERFRAMES_{name.upper()}."
+            )
+        return urls
 
     @property
     def local_dir(self) -> Path:
-        """Where this network's files lie that must be on this machine: the store's folder, unless that is an object store."""
+        """Directory of the files that must be on this machine."""
         from ledgerframes.settings import local_dir
 
         return self.store.location.local or local_dir() / "local" / self.name
 
     @property
     def request_count(self) -> int:
-        """Requests made so far by this object."""
+        """Number of HTTP requests sent through this network."""
         clients = [self.__dict__[api] for api in ("history", "ledger", "wallet") if api in self.__dict__]
-        return sum(client.transport.requests for client in clients)
+        return sum(client.transport.request_count for client in clients)
 
     def close(self) -> None:
-        """Close the connections; what is asked next opens new ones."""
+        """Close the connections, which the next request opens again."""
         for api in ("history", "ledger", "wallet"):
             if client := self.__dict__.pop(api, None):
                 client.transport.close()
@@ -200,23 +197,24 @@ def connect(
     faults: Faults | None = None,
     **overrides: Any,
 ) -> Network:
-    """Connect to a network; nothing is asked or written yet.
+    """Return a network, without sending or writing anything.
 
     Parameters
     ----------
     profile : str, optional
-        A section of ``ledgerframes.toml``. By default ``LEDGERFRAMES_PROFILE``, or the sandbox: a whole network in this process.
+        Section of ``ledgerframes.toml``. By default ``LEDGERFRAMES_PROFILE``, or the sandbox, a network in this process.
     offline : bool, optional
-        Make no request; only what the store holds is there. By default ``LEDGERFRAMES_OFFLINE``.
+        Send no request, and use only what is in the store. By default ``LEDGERFRAMES_OFFLINE``.
     snapshot : path, optional
-        A frozen catalog to read instead of the live one; it makes the network offline. By default ``LEDGERFRAMES_SNAPSHOT``.
-    transport : BaseTransport, optional
-        Where requests go instead of the network, for tests.
+        Frozen catalog to read instead of the live one, which makes the network offline. By default
+        ``LEDGERFRAMES_SNAPSHOT``.
+    transport : httpx.BaseTransport, optional
+        Replacement of the network, for tests.
     faults : Faults, optional
-        How the sandbox misbehaves.
+        Faults of the sandbox.
     **overrides
-        Any field of the settings, such as ``history_url=``, ``store=`` or ``page_size=``; for the sandbox also ``seed``,
-        ``events`` (count) and ``days``.
+        Any setting, such as ``history_url=``, ``store=`` or ``page_size=``; for the sandbox also ``seed=``, ``events=`` and
+        ``days=``.
 
     Returns
     -------
@@ -225,7 +223,7 @@ def connect(
     Raises
     ------
     UsageError
-        If the profile is not known, a value makes no sense, or there is no such snapshot.
+        If the profile or a setting is unknown, a value is invalid, or the snapshot does not exist.
 
     Examples
     --------
@@ -233,50 +231,59 @@ def connect(
     >>> lf.connect("sandbox", seed=7, events=100_000, days=30).name
     'sandbox-v1-seed7-events100000-days30'
     """
-    # Only now: pydantic makes the models of the settings when it is imported.
+    # Imported here, because pydantic builds the models of the settings at import.
     from ledgerframes.settings import SANDBOX, SandboxShape, load_settings
 
     settings = load_settings(profile, overrides)
-    frozen = snapshot or os.environ.get("LEDGERFRAMES_SNAPSHOT") or None
-    if frozen and not Path(frozen).is_file():
-        raise UsageError(f"There is no frozen catalog {frozen}. Give another snapshot=, or unset LEDGERFRAMES_SNAPSHOT.")
+    frozen = _frozen_catalog(snapshot or os.environ.get("LEDGERFRAMES_SNAPSHOT"))
     without_requests = bool(frozen) or (_flag("LEDGERFRAMES_OFFLINE") if offline is None else offline)
     if settings.profile == SANDBOX and not (settings.history_url or settings.ledger_url or settings.wallet_url):
         return _embedded(settings, overrides, faults, without_requests, frozen)
     if faults or not SandboxShape.model_fields.keys().isdisjoint(overrides):
-        raise UsageError(f"seed, events, days and faults shape the sandbox; profile {settings.profile} is a network of its own.")
-    return Network(settings, transport=transport, offline=without_requests, catalog=Path(frozen) if frozen else None)
+        raise UsageError(
+            f"seed=, events=, days= and faults= are for the sandbox only, and profile {settings.profile} is another."
+        )
+    return Network(settings, transport=transport, offline=without_requests, catalog=frozen)
+
+
+def _frozen_catalog(snapshot: object) -> Path | None:
+    if not snapshot:
+        return None
+    if not isinstance(snapshot, str | Path) or not Path(snapshot).is_file():
+        raise UsageError(
+            f"snapshot= must be the path of a frozen catalog, got {str(snapshot)!r}. Check LEDGERFRAMES_SNAPSHOT, too."
+        )
+    return Path(snapshot)
 
 
 @functools.cache
-def _in_a_worker(recipe: bytes) -> Network:
-    """The network that a task belongs to: one for each process, so that its connections are used again."""
+def _network_in_worker(recipe: bytes) -> Network:
+    """Return the network of a task, one per process so that connections are reused."""
     settings, offline, origin = pickle.loads(recipe)  # noqa: S301  (made by Network.__reduce__, of the caller of this worker)
     return origin() if origin else Network(settings, offline=offline)
 
 
-def _embedded(
-    settings: Settings, overrides: Iterable[str], faults: Faults | None, offline: bool, frozen: str | Path | None
-) -> Network:
-    """The sandbox in this process; imported only here, when asked for."""
-    from ledgerframes.sandbox import Sandbox
+def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | None, offline: bool, frozen: Path | None) -> Network:
+    """Return the sandbox in this process."""
+    from ledgerframes.sandbox import Faults, Sandbox
 
+    if not isinstance(faults, Faults | None):
+        raise UsageError(f"faults= must be ledgerframes.sandbox.Faults(...), got {faults!r}.")
     vocabulary = "canton" if settings.vocabulary.coin == "amulet" else "neutral"
     try:
         box = Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=faults)
     except ValueError as error:
-        raise UsageError(f"The sandbox cannot be made: {error}.") from None
-    # The sandbox needs no gentle pace, unless one is asked for to see it.
-    pace_given = {"requests_per_second"} & set(overrides)
-    pace = settings.limits.requests_per_second if pace_given else 0.0
-    limits = settings.limits.model_copy(update={"requests_per_second": pace})
+        raise UsageError(f"Cannot start the sandbox: {error}.") from None
+    # The sandbox needs no request rate, unless the caller wants to see its effect.
+    rate_override = {"requests_per_second"} & set(overrides)
+    limits = settings.limits if rate_override else settings.limits.model_copy(update={"requests_per_second": 0.0})
     return Network(
         settings.model_copy(update={"network": box.name, **_addresses(box), "limits": limits}),
         transport=in_process(box.app),
         clock=lambda: box.now,
         offline=offline,
-        catalog=Path(frozen) if frozen else None,
-        origin=functools.partial(_embedded, _without_token(settings), pace_given, faults, offline, frozen),
+        catalog=frozen,
+        origin=functools.partial(_embedded, _without_token(settings), rate_override, faults, offline, frozen),
     )
 
 

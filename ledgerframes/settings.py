@@ -1,6 +1,6 @@
-"""Settings: what a network is called, where it answers, and how gently it is asked.
+"""Settings of a network, from keywords, environment, profiles and defaults.
 
-Precedence, in one place (:func:`load_settings`): keyword, environment variable, profile in ``ledgerframes.toml``, default.
+Precedence, in one place (:func:`setting_layers`): keyword, environment variable, profile in ``ledgerframes.toml``, default.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from ledgerframes.errors import UsageError
 
-__all__ = ["Limits", "SandboxShape", "Settings", "Vocabulary", "load_settings", "profiles"]
+__all__ = ["Limits", "SandboxShape", "Settings", "Vocabulary", "load_settings", "profiles", "setting_layers"]
 
 ENVIRONMENT = "LEDGERFRAMES_"
 FILE_NAME = "ledgerframes.toml"
@@ -31,7 +31,7 @@ class Vocabulary(BaseModel):
     Attributes
     ----------
     coin, lang : str
-        Filled in wherever they occur on the wire, such as ``{lang}_value_encoding`` (docs/facts.md#network-words).
+        Used wherever they occur on the wire, such as ``{lang}_value_encoding`` (docs/facts.md#network-words).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -40,9 +40,9 @@ class Vocabulary(BaseModel):
 
     @classmethod
     def preset(cls, name: str) -> Vocabulary:
-        """One of the vocabularies that have a name: ``neutral`` or ``canton``."""
+        """Return the vocabulary ``neutral`` or ``canton``."""
         if name not in PRESETS:
-            raise ValueError(f"vocabulary {name!r} is not known; use {', '.join(PRESETS)}, or a table with coin and lang")
+            raise ValueError(f"unknown vocabulary {name!r}, choose from {', '.join(PRESETS)}, or set a table with coin and lang")
         return PRESETS[name]
 
 
@@ -50,24 +50,24 @@ PRESETS = {"neutral": Vocabulary(), "canton": Vocabulary(coin="amulet", lang="da
 
 
 class Limits(BaseModel):
-    """How gently a network is asked, and how much is done at once.
+    """Limits of HTTP requests, and of what is processed at once.
 
     Attributes
     ----------
     timeout : float
-        Seconds to wait for an answer to begin, or for its next bytes.
+        Seconds to wait for a response to start, or for its next bytes.
     retries : int
-        Tries after the first, on each host.
+        Number of attempts after the first, on each host.
     requests_per_second : float
-        Over all threads; 0 for no limit.
+        Maximum request rate over all threads; 0 for no limit.
     max_concurrency : int
-        Requests under way at once, and ranges read at once.
+        Maximum number of concurrent HTTP requests, and of chunks fetched at once.
     page_size : int
-        Items a page; 1000 at most (docs/facts.md#history-paging).
+        Items per page, at most 1000 (docs/facts.md#history-paging).
     provisional_minutes : float
-        Newer events than this stay provisional: their traffic and activity may still come (docs/facts.md#traffic-arrives-later).
+        Age below which events are provisional, because traffic and activity may follow (docs/facts.md#traffic-arrives-later).
     max_decompression_ratio : float
-        How many times its size a bulk object may expand to; real ones stay below 40 times.
+        Maximum ratio of a bulk object's uncompressed to its compressed size; real objects stay below 40.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -86,11 +86,11 @@ class SandboxShape(BaseModel):
     Attributes
     ----------
     seed : int
-        Same seed, same bytes.
+        Seed of the world; the same seed returns the same bytes.
     events : int
-        Events of the whole world.
+        Number of events in the world.
     days : int
-        Whole days of history before the world's last midnight.
+        Days of history before the world's last midnight.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -100,24 +100,28 @@ class SandboxShape(BaseModel):
 
 
 class Settings(BaseModel):
-    """Everything that :func:`ledgerframes.connect` needs to know about one network.
+    """All settings of one network, as :func:`ledgerframes.connect` uses them.
 
     Attributes
     ----------
     profile : str
-        Name of the profile these settings came from.
+        Name of the profile.
     network : str
-        Name of the network, and of its folder in the store.
-    history_url, ledger_url, wallet_url : tuple of str
-        Hosts of each API, asked in this order: of several operators for the history (docs/facts.md#failover-operators),
-        replicas of one participant
-        for the ledger and the wallet, since offsets mean nothing to another (docs/facts.md#offsets-per-participant).
-    token, token_file, token_env : optional
-        Bearer token of the ledger and the wallet API, or a callable that gives it; or the file or the environment variable that
-        it is read from before each request. One of the three; never shown.
+        Name of the network, and of its directory in the store.
+    history_url : tuple of str
+        Hosts of the history API in the order of failover, usually of several operators (docs/facts.md#failover-operators).
+    ledger_url, wallet_url : tuple of str
+        Hosts of the API in the order of failover, all replicas of one participant (docs/facts.md#offsets-per-participant).
+    token : str or callable, optional
+        Bearer token of the ledger and the wallet API, or a callable that returns it. Never shown.
+    token_file : Path, optional
+        File with the token, read before each request. Set one of token, token_file and token_env.
+    token_env : str, optional
+        Environment variable with the token, read before each request.
     vocabulary : Vocabulary
+        The network's own words for its token and its contract language.
     store : str or Path
-        Root of the Parquet store: a folder, or ``s3://bucket/prefix``, whose keys are read from the AWS environment variables.
+        Root of the Parquet store: a directory, or ``s3://bucket/prefix`` with keys in the AWS environment variables.
     limits : Limits
     sandbox : SandboxShape
         For the sandbox only.
@@ -147,21 +151,21 @@ class Settings(BaseModel):
     def _web_addresses(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
         for url in urls:
             if not re.fullmatch(r"https?://[\w.-]+(:\d{1,5})?(/[^@\s]*)?|https?://\[[0-9a-fA-F:]+\](:\d{1,5})?(/[^@\s]*)?", url):
-                raise ValueError(f"{url.split('@')[-1]!r} is not an http(s) URL without user and password")
+                raise ValueError(f"must be http(s) URLs without user and password, got {url.split('@')[-1]!r}")
         return tuple(url.rstrip("/") for url in urls)
 
     @model_validator(mode="after")
     def _one_token(self) -> Self:
-        given = sorted(name for name in TOKENS if getattr(self, name) is not None)
-        if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} are both given; keep one")
+        sources = sorted(name for name in TOKENS if getattr(self, name) is not None)
+        if len(sources) > 1:
+            raise ValueError(f"{sources[0]}= cannot be combined with {'= or '.join(sources[1:])}=")
         return self
 
     @field_validator("network")
     @classmethod
-    def _folder_name(cls, name: str) -> str:
+    def _directory_name(cls, name: str) -> str:
         if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
-            raise ValueError(f"{name!r} cannot name a folder; use letters, digits, dot, dash and underscore")
+            raise ValueError(f"must be a directory name of letters, digits, dots, dashes and underscores, got {name!r}")
         return name
 
     @field_validator("store")
@@ -169,11 +173,11 @@ class Settings(BaseModel):
     def _store_without_keys(cls, store: str | Path) -> str | Path:
         address, _, options = str(store).partition("?")
         if "://" in address and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]+(/[^@\s:]*)?", address):
-            raise ValueError("an object store is written s3://bucket/prefix; its keys come from AWS_ACCESS_KEY_ID and such")
+            raise ValueError("must be s3://bucket/prefix for an object store, with keys in AWS_ACCESS_KEY_ID")
         if re.match(r"s3:/[^/]", address):
-            raise ValueError("an object store is written s3://bucket/prefix, with two slashes")
+            raise ValueError("must be s3://bucket/prefix for an object store, with two slashes")
         if "://" in address and re.search(r"(^|&)(access_key|secret_key|session_token)=", options):
-            raise ValueError("keys do not belong into the address; they come from AWS_ACCESS_KEY_ID and such")
+            raise ValueError("must not contain keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead")
         return store
 
     @field_validator("vocabulary", mode="before")
@@ -182,35 +186,29 @@ class Settings(BaseModel):
         return Vocabulary.preset(value) if isinstance(value, str) else value
 
 
-# Groups of settings that people write beside the others, without naming the group.
+# Settings in these groups may also be written at the top level of a profile.
 GROUPS: dict[str, type[Limits] | type[SandboxShape]] = {"limits": Limits, "sandbox": SandboxShape}
 
 
 def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
-    """Put settings together: keyword, then environment variable, then profile, then default.
+    """Return the settings of a profile.
 
     Parameters
     ----------
     profile : str, optional
-        Name of a section of ``ledgerframes.toml``; by default ``LEDGERFRAMES_PROFILE``, or the sandbox.
+        Section of ``ledgerframes.toml``, by default ``LEDGERFRAMES_PROFILE`` or the sandbox.
     overrides : mapping, optional
-        Fields of :class:`Settings`, of :class:`Limits` and of :class:`SandboxShape`.
+        Fields of :class:`Settings`, :class:`Limits` and :class:`SandboxShape`.
 
     Raises
     ------
     UsageError
-        If there is no such profile, or a value makes no sense.
+        If the profile or a setting is unknown, or a value is invalid.
     """
-    name = profile or os.environ.get(ENVIRONMENT + "PROFILE") or SANDBOX
-    found = profiles()
-    if name != SANDBOX and name not in found:
-        raise UsageError(
-            f"There is no profile {name!r}. Known: {', '.join(sorted({SANDBOX, *found}))}. "
-            f"Add a section [{name}] with history_url to {FILE_NAME} in this folder or in {user_config_folder()}."
-        )
+    name = profile_name(profile)
     values: dict[str, Any] = {"network": name}
-    for layer in (_flat(found.get(name, {})), _environment(), _flat(dict(overrides or {}))):
-        if not TOKENS.isdisjoint(layer):  # a token of one kind takes the place of any other kind
+    for layer in reversed(setting_layers(name, overrides).values()):
+        if not TOKENS.isdisjoint(layer):  # a token of one kind replaces a token of any other kind
             values = {field: value for field, value in values.items() if field not in TOKENS}
         values.update(layer)
     groups = {
@@ -219,64 +217,92 @@ def load_settings(profile: str | None = None, overrides: Mapping[str, Any] | Non
     try:
         return Settings(profile=name, **groups, **values)  # type: ignore[arg-type]
     except ValidationError as error:
-        raise UsageError(f"Profile {name}: {_in_words(error)}") from None
+        raise UsageError(f"Profile {name}: {_describe(error)}") from None
+
+
+def setting_layers(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+    """Return the settings by their origin without defaults, the highest precedence first.
+
+    Raises
+    ------
+    UsageError
+        If there is no such profile.
+    """
+    known = profiles()
+    if profile != SANDBOX and profile not in known:
+        raise UsageError(
+            f"Unknown profile {profile!r}. Choose from {', '.join(sorted({SANDBOX, *known}))}, or add a section [{profile}] to "
+            f"{FILE_NAME} in this directory or in {user_config_dir()}."
+        )
+    variables = {field: f"{ENVIRONMENT}{field.upper()}" for field in _field_names()}
+    return {
+        "keyword": _flatten(overrides or {}),
+        "environment": {field: os.environ[name] for field, name in variables.items() if os.environ.get(name)},
+        FILE_NAME: _flatten(known.get(profile, {})),
+    }
+
+
+def profile_name(profile: object = None) -> str:
+    """Return the name of a profile, of the profile in the environment, or of the sandbox."""
+    if not isinstance(profile, str | None):
+        raise UsageError(f"profile= must be the name of a profile, got {profile!r}.")
+    return profile or os.environ.get(f"{ENVIRONMENT}PROFILE") or SANDBOX
 
 
 def local_dir() -> Path:
-    """The folder of this user's own data: the store, unless it is elsewhere, and what never leaves this machine."""
+    """Return the directory of this user's data, such as the default store."""
     return Path(platformdirs.user_data_path("ledgerframes"))
 
 
 def profiles() -> dict[str, dict[str, Any]]:
-    """The profiles of ``ledgerframes.toml``; the current folder's file wins over the user's."""
+    """Return the profiles, where the current directory's file replaces the user's sections."""
     merged: dict[str, dict[str, Any]] = {}
-    for folder in (user_config_folder(), Path.cwd()):
-        path = folder / FILE_NAME
+    for directory in (user_config_dir(), Path.cwd()):
+        path = directory / FILE_NAME
         if path.is_file():
-            merged.update(_sections(path))
+            merged.update(_read_sections(path))
     return merged
 
 
-def user_config_folder() -> Path:
-    """The folder of the user's own ``ledgerframes.toml``."""
+def user_config_dir() -> Path:
+    """Return the directory of the user's ``ledgerframes.toml``."""
     return Path(platformdirs.user_config_path("ledgerframes"))
 
 
-def _sections(path: Path) -> dict[str, dict[str, Any]]:
+def _read_sections(path: Path) -> dict[str, dict[str, Any]]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise UsageError(f"{path} cannot be read: {error}. Mend it, or move it away.") from error
-    strays = [name for name, section in content.items() if not isinstance(section, dict)]
-    if strays:
-        raise UsageError(f"{path}: {strays[0]!r} stands outside a section. Put it below a line such as [mainnet].")
+        raise UsageError(f"Cannot read {path}: {error}. Fix the file or move it.") from error
+    for name, section in content.items():
+        if not isinstance(section, dict):
+            raise UsageError(f"{path}: {name!r} must be in a section. Move it below a line such as [mainnet].")
     return content
 
 
-def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the groups beside the rest."""
+def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with the groups' values at the top level."""
     flat = {name: value for name, value in values.items() if value is not None}
     for group in GROUPS:
-        flat = {**flat.pop(group, {}), **flat}
+        members = flat.pop(group, {})
+        if not isinstance(members, Mapping):
+            raise UsageError(f"{group}= must be a table of settings, got {type(members).__name__}.")
+        flat = {**members, **flat}
     return flat
 
 
-def _environment() -> dict[str, Any]:
-    """The settings given by environment variables, such as LEDGERFRAMES_HISTORY_URL."""
-    return {field: os.environ[name] for field in _field_names() if os.environ.get(name := ENVIRONMENT + field.upper())}
-
-
 def _field_names() -> list[str]:
-    """What can be set, by any of the ways."""
+    """Return the names of all settings."""
     return [
         field for model in (Settings, Limits, SandboxShape) for field in model.model_fields if field not in ("profile", *GROUPS)
     ]
 
 
-def _in_words(error: ValidationError) -> str:
-    """What is wrong, without the values: one of them may be a token."""
+def _describe(error: ValidationError) -> str:
+    """Return what is wrong, without the values, because one of them may be a token."""
     first = error.errors(include_input=False, include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
+    name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        return f"{where} is not a setting. Settings: {', '.join(_field_names())}."
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}.".removeprefix(": ")
+        return f"Unknown setting {name!r}. Choose from {', '.join(_field_names())}."
+    reason = first["msg"].removeprefix("Value error, ")
+    return f"{name}= {reason}." if name else f"{reason}."

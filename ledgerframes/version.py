@@ -1,4 +1,4 @@
-"""Which version of this library is at work."""
+"""The version of this package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 
 @functools.cache
 def installed_version() -> str:
-    """The version of the package that is installed, as it says itself."""
-    from importlib.metadata import version  # a tenth of `import ledgerframes`, and who only reads needs none
+    """Return the version of the installed package."""
+    from importlib.metadata import version  # a tenth of the time of `import ledgerframes`
 
     return version("ledgerframes")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ledgerframes as lf
+from ledgerframes import errors
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -21,12 +22,36 @@ MODULES = sorted(
 HEAVY = ("matplotlib", "flask", "nbclient", "nbconvert", "IPython", "jupyterlab", "duckdb", "typer")
 
 
+ERRORS = sorted(
+    name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, lf.LedgerframesError)
+)
+
+
 def test_all_is_complete_and_sorted() -> None:
     # ruff sorts constants first, then classes, then functions.
-    assert lf.__all__ == sorted(lf.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    own = [name for name in lf.__all__ if name not in ERRORS]
+    assert own == sorted(own, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     submodules = {name.rpartition(".")[2] for name in MODULES}
-    names = {name for name in vars(lf) if not name.startswith("_")} - {"logging"}
+    names = {name for name in vars(lf) if not name.startswith("_")} - {"logging", "installed_version"}
     assert names - submodules <= set(lf.__all__) <= names
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_every_error_is_a_public_name(name: str) -> None:
+    assert getattr(lf, name) is getattr(errors, name)
+    assert name in lf.__all__
+    assert name in errors.__all__
+    assert name.endswith("Error")
+
+
+def test_dir_shows_the_public_names_only() -> None:
+    assert set(dir(lf)) == {*lf.__all__, "__version__", "errors"}
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    assert lf.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    with pytest.raises(AttributeError, match="no attribute 'versoin'"):
+        _ = lf.versoin
 
 
 @pytest.mark.parametrize("name", lf.__all__)

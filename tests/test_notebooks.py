@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom, and lies in the repository without results."""
+"""Every notebook runs from top to bottom, and is committed without outputs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from ledgerframes.report import REPORTS, notebooks_folder
-from ledgerframes.report.execute import Surroundings, read, run_cells
+from ledgerframes.report import REPORTS, notebooks_dir
+from ledgerframes.report.execute import NotebookEnvironment, read_notebook, run_cells
 
-NOTEBOOKS = sorted(notebooks_folder().glob("*.ipynb"))
+NOTEBOOKS = sorted(notebooks_dir().glob("*.ipynb"))
 LONGEST_DEF = 5
 WORLD = {"LEDGERFRAMES_EVENTS": "3000", "LEDGERFRAMES_DAYS": "8"}
 
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.st
 
 @pytest.mark.loopback
 def test_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
-    book = read(path)
+    book = read_notebook(path)
     environment = {**os.environ, **WORLD, "IPYTHONDIR": str(tmp_path / "ipython")}
-    run_cells(book, path.name, Surroundings(environment, tmp_path))
+    run_cells(book, path.name, NotebookEnvironment(environment, tmp_path))
     streams = [
         output.text
         for cell in book.cells
@@ -34,7 +34,7 @@ def test_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
     assert not [text for text in streams if "Warning" in text]
 
 
-def test_is_committed_without_results(path: Path) -> None:
+def test_is_committed_without_outputs(path: Path) -> None:
     book = nbformat.read(path, as_version=nbformat.NO_CONVERT)
     nbformat.validate(book)
     assert (book.nbformat, book.nbformat_minor) == (4, 5)
@@ -45,7 +45,7 @@ def test_is_committed_without_results(path: Path) -> None:
 
 
 def test_has_no_long_functions(path: Path) -> None:
-    code = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "code")
+    code = "\n".join(cell.source for cell in read_notebook(path).cells if cell.cell_type == "code")
     long = [
         node.name
         for node in ast.walk(ast.parse(code))
@@ -55,7 +55,7 @@ def test_has_no_long_functions(path: Path) -> None:
 
 
 def test_opens_with_a_title_and_reports_have_their_parameters(path: Path) -> None:
-    book = read(path)
+    book = read_notebook(path)
     assert book.cells[0].source.startswith("# ")
     report = next((report for report in REPORTS.values() if report.notebook == path.name), None)
     if report:

@@ -1,4 +1,4 @@
-"""Every picture draws for no rows, one row and many, says its units, and leaves nothing behind."""
+"""Every picture draws for no rows, one row and many, has its units, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -16,130 +16,121 @@ import pytest
 from matplotlib import pyplot as plt
 
 from ledgerframes import plot
+from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import UsageError
 
 START = pd.Timestamp("2026-11-08", tz="UTC")
 NAMESPACE = "1220" + "ab34" * 16
 SIZES = [0, 1, 200]
+GROUPS = 8
+LATENCIES = {"p50": 400_000, "p90": 900_000, "p95": 1_200_000, "p99": 30_000_001, "max": 30_000_001, "latency": 300_000}
+SHARES = {"low": 0.08, "high": 0.22, "lower": 0.1, "upper": 0.3, "center": 0.2, "known_share": 0.9}
+CATEGORIES = {
+    "kind": ["with views", "without views"],
+    "reject_kind_heuristic": ["contention", "timeout"],
+    "verdict_result": ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"],
+    "size": ["under 2 kB", "50 kB and more"],
+}
 
 
-def periods(rows):
-    starts = pd.Series(pd.date_range(START, periods=rows, freq="h", unit="us"))
-    return {"period_start": starts, "period_end": starts + pd.Timedelta(hours=1)}
+BY_NAME = {
+    "template_name": lambda group: [f"Some.Long.Module.Name:Template{each}" for each in group],
+    "choice": lambda group: "Template_Choose$one$",
+    "parties": lambda group: [f"a::{NAMESPACE}, b::{NAMESPACE}, c-{each}" for each in group],
+    "label": lambda group: ["no views (mediator or root hash)" if each == 0 else f"views: {each}" for each in group],
+    "hour": lambda group: group % 24,
+    "day": lambda group: START + pd.to_timedelta(group, unit="D"),
+    "threshold": lambda group: 2,
+    "party_count": lambda group: 3,
+    "part": lambda group: pd.Categorical(["envelope"] * len(group), categories=["node", "view", "envelope", "activity"]),
+}
+BY_DTYPE = {
+    "str": lambda name, group: [f"party-{each}::{NAMESPACE}{each:02d}" for each in group],
+    "category": lambda name, group: [CATEGORIES[name][each % 2] for each in group],
+    "timedelta64[us]": lambda name, group: np.full(len(group), LATENCIES[name]).view("timedelta64[us]"),
+    "float64": lambda name, group: SHARES.get(name, np.linspace(0.1, 0.5, len(group))),
+    "boolean": lambda name, group: np.arange(len(group)) > 5,
+    "datetime64[us, UTC]": lambda name, group: START + pd.to_timedelta(group, unit="h"),
+}
 
 
-def costs(rows, scale=50_000):
-    return pd.Series([scale * (rows - number) for number in range(rows)], dtype="Int64")
+def values(column, group):
+    """Values of one declared column for rows of these groups."""
+    if column.name in BY_NAME:
+        return BY_NAME[column.name](group)
+    numbers = 9_000 * np.arange(len(group), 0, -1)
+    return BY_DTYPE.get(column.dtype, lambda name, group: numbers)(column.name, group)
 
 
-def parties(rows):
-    return pd.Series([f"party-{number}::{NAMESPACE}{number:02d}" for number in range(rows)], dtype="str")
+def result(name, by=None, *, over_time=False):
+    """A function that makes a result of so many rows, as it is declared."""
 
-
-def over_time(rows):
-    parts = {
-        f"{part}_traffic_cost": costs(rows, scale) for part, scale in (("total", 9000), ("rejected", 1000), ("overhead", 2500))
-    }
-    return pd.DataFrame({**periods(rows), "requests": 3, **parts, "coverage": 0.9}, index=range(rows))
-
-
-def by_participant(rows):
-    shown = {"submitting_participant_uid": parties(rows), "requests": 3, "total_traffic_cost": costs(rows), "coverage": 1.0}
-    return pd.DataFrame(shown, index=range(rows))
-
-
-def by_template(rows):
-    names = pd.Series([f"Some.Long.Module.Name:Template{number}" for number in range(rows)], dtype="str")
-    shown = {"kind": "transaction", "template_name": names, "choice": "Template_Choose$one$", "requests": 3}
-    return pd.DataFrame({**shown, "total_traffic_cost": costs(rows), "coverage": 1.0}, index=range(rows))
-
-
-def by_view(rows):
-    return by_template(rows).rename(columns={"total_traffic_cost": "traffic_cost"}).assign(view_id=range(rows))
-
-
-def overhead(rows):
-    shown = {"kind": ["with views", "without views"], "envelopes": [rows, rows], "traffic_cost": [pd.NA, pd.NA], "coverage": 1.0}
-    frame = pd.DataFrame(shown).astype({"traffic_cost": "Int64"})
-    return frame if rows == 0 else frame.assign(traffic_cost=costs(2))
-
-
-def wasted(rows):
-    shares = np.linspace(0.1, 0.5, rows)
-    limits = {"center": 0.2, "lower": 0.1, "upper": 0.3} if rows > 7 else dict.fromkeys(("center", "lower", "upper"), np.nan)
-    outside = pd.Series(shares > 0.3, dtype="boolean") if rows > 7 else pd.Series([pd.NA] * rows, dtype="boolean")
-    return pd.DataFrame(
-        {**periods(rows), "requests": 3, "share": shares, **limits, "outside": outside, "coverage": 1.0}, index=range(rows)
-    )
-
-
-def anatomy(rows):
-    label = ["no views (mediator or root hash)", *[f"views: {number}" for number in range(1, rows)]][:rows]
-    part = pd.Categorical(["envelope"] * rows, categories=["node", "view", "envelope", "activity"])
-    shown = {"part": part, "position": range(rows), "label": label, "traffic_cost": costs(rows, 100), "coverage": 1.0}
-    return pd.DataFrame(shown, index=range(rows))
-
-
-def outcomes(rows):
-    rates = {"rejection_rate": 0.14, "low": 0.08, "high": 0.22}
-    return pd.DataFrame({"party": parties(rows), "requests": range(rows), **rates, "coverage": 1.0}, index=range(rows))
-
-
-def outcomes_by(name):
     def frame(rows):
-        keys = {"hour": range(rows), "day": pd.date_range(START, periods=rows, freq="D", unit="us")}
-        renamed = outcomes(rows).drop(columns="party")
-        renamed.insert(0, name, keys[name])
-        return renamed
+        figure = FIGURES[name]
+        columns = figure.result_columns(by, has_periods=over_time)
+        group = np.arange(rows) % GROUPS if over_time and by else np.arange(rows)
+        made = pd.DataFrame({column.name: values(column, group) for column in columns}, index=range(rows))
+        if over_time:
+            starts = START + pd.to_timedelta(np.arange(rows) // (GROUPS if by else 1), unit="h")
+            made = made.assign(period_start=starts, period_end=starts + pd.Timedelta(hours=1))
+        if name == "cost.overhead":  # two rows of each
+            made = made.loc[made.index.repeat(2)].reset_index(drop=True).assign(kind=CATEGORIES["kind"] * rows)
+        return made.astype({column.name: column.dtype for column in columns})
 
     return frame
 
 
-def latency(rows):
-    micros = {"p50": 400_000, "p90": 900_000, "p95": 1_200_000, "p99": 30_000_001, "max": 30_000_001}
-    columns = {
-        name: pd.Series([value] * rows, dtype="int64").to_numpy().view("timedelta64[us]") for name, value in micros.items()
-    }
-    return pd.DataFrame({"party": parties(rows), "requests": 5, **columns, "coverage": 0.5}, index=range(rows))
-
-
 def verdicts(rows):
-    starts = periods(rows)["period_start"]
+    starts = START + pd.Series(pd.to_timedelta(np.arange(rows), unit="h"))
     waited = pd.Series((np.arange(rows) * 100_000).view("timedelta64[us]"))
-    results = pd.Categorical(["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"] * rows)[:rows]
+    results = pd.Categorical(CATEGORIES["verdict_result"] * rows)[:rows]
     return pd.DataFrame({"record_time": starts, "finalization_time": starts + waited, "verdict_result": results})
 
 
-def rejections(rows):
-    kinds = pd.Categorical((["contention", "timeout"] * rows)[:rows], categories=["contention", "timeout"])
-    times = periods(rows)["period_start"]
-    return pd.DataFrame({"record_time": times, "submitting_participant_uid": parties(rows), "reject_kind_heuristic": kinds})
+def limited(make, most):
+    return lambda rows: make(min(rows, most))
 
 
-def quorums(rows):
-    members = pd.Series([f"a::{NAMESPACE}, b::{NAMESPACE}, c-{number}" for number in range(rows)], dtype="str")
-    shown = {"parties": members, "threshold": 2, "party_count": 3, "quorums": range(rows, 0, -1), "requests": 5, "coverage": 1.0}
-    return pd.DataFrame(shown, index=range(rows))
-
-
+PLOTS = {name: (getattr(plot, name.replace(".", "_")), name) for name in FIGURES if hasattr(plot, name.replace(".", "_"))}
+TIME, COST, SHARE, LATENCY = "Record time (UTC)", "raffic cost (", "(%)", "Latency (s)"
 PICTURES = {
-    "cost_over_time": (plot.cost_over_time, over_time, "[UTC]", "traffic cost ["),
-    "cost_by_participant": (plot.cost_by_participant, by_participant, "traffic cost [", ""),
-    "cost_by_template": (plot.cost_by_template, by_template, "traffic cost [", ""),
-    "cost_by_view": (plot.cost_by_view, by_view, "traffic cost [", ""),
-    "overhead": (plot.overhead, overhead, "traffic cost [", ""),
-    "wasted": (plot.wasted, wasted, "[UTC]", "[%]"),
-    "anatomy": (plot.anatomy, anatomy, "B]", "envelope"),
-    "outcomes": (plot.outcomes, outcomes, "[%]", ""),
-    "outcomes by hour": (plot.outcomes, lambda rows: outcomes_by("hour")(min(rows, 24)), "[UTC]", "[%]"),
-    "outcomes by day": (plot.outcomes, outcomes_by("day"), "[UTC]", "[%]"),
-    "latency": (plot.latency, latency, "[s]", ""),
-    "latency_distribution": (plot.latency_distribution, verdicts, "[s]", "[%]"),
-    "rejections": (plot.rejections, rejections, "[UTC]", ""),
-    "rejections by participant": (lambda frame, ax=None: plot.rejections(frame, "participant", ax), rejections, "[UTC]", ""),
-    "quorums": (plot.quorums, quorums, "quorums", ""),
+    "spend over time": (plot.cost_spend, result("cost.spend", over_time=True), TIME, COST),
+    "spend by participant": (plot.cost_spend, result("cost.spend", "participant"), COST, ""),
+    "spend by participant over time": (plot.cost_spend, result("cost.spend", "participant", over_time=True), TIME, COST),
+    "spend by view": (plot.cost_spend, result("cost.spend", "view"), COST, ""),
+    "overhead": (plot.cost_overhead, limited(result("cost.overhead"), 1), COST, ""),
+    "overhead over time": (plot.cost_overhead, result("cost.overhead", over_time=True), TIME, COST),
+    "overhead by participant over time": (
+        plot.cost_overhead,
+        result("cost.overhead", "participant", over_time=True),
+        TIME,
+        SHARE,
+    ),
+    "waste over time": (plot.cost_waste, result("cost.waste", over_time=True), TIME, SHARE),
+    "waste by participant": (plot.cost_waste, result("cost.waste", "participant"), SHARE, ""),
+    "waste by participant over time": (plot.cost_waste, result("cost.waste", "participant", over_time=True), TIME, SHARE),
+    "anatomy": (plot.cost_anatomy, result("cost.anatomy"), COST, "Envelope"),
+    "outcomes by party": (plot.verdict_outcomes, result("verdict.outcomes", "party"), SHARE, ""),
+    "outcomes by hour": (plot.verdict_outcomes, limited(result("verdict.outcomes", "hour"), 24), "Hour of day (UTC)", SHARE),
+    "outcomes by day": (plot.verdict_outcomes, result("verdict.outcomes", "day"), TIME, SHARE),
+    "outcomes over time": (plot.verdict_outcomes, result("verdict.outcomes", over_time=True), TIME, SHARE),
+    "outcomes by party over time": (plot.verdict_outcomes, result("verdict.outcomes", "party", over_time=True), TIME, SHARE),
+    "latency by party": (plot.verdict_latency, result("verdict.latency", "party"), LATENCY, ""),
+    "latency over time": (plot.verdict_latency, result("verdict.latency", over_time=True), TIME, LATENCY),
+    "latency by party over time": (plot.verdict_latency, result("verdict.latency", "party", over_time=True), TIME, LATENCY),
+    "latency distribution": (plot.verdict_latency_distribution, verdicts, LATENCY, SHARE),
+    "rejections": (plot.verdict_rejections, result("verdict.rejections"), "Hour of day (UTC)", ""),
+    "rejections by participant": (
+        lambda frame, ax=None: plot.verdict_rejections(frame, "participant", ax),
+        result("verdict.rejections"),
+        "Hour of day (UTC)",
+        "",
+    ),
+    "quorums": (plot.verdict_quorums, result("verdict.quorums"), "Quorums", ""),
+    "quorums over time": (plot.verdict_quorums, result("verdict.quorums", over_time=True), TIME, "Quorums"),
 }
 each_picture = pytest.mark.parametrize("name", PICTURES)
+GROUPINGS = [(name, by, over_time) for name in PLOTS for by in (None, *FIGURES[name].by) for over_time in (False, True)]
 
 
 @pytest.fixture(autouse=True)
@@ -206,29 +197,68 @@ def test_labels_stay_inside_the_figure_and_do_not_overlap(name):
         assert all(getattr(a, high) <= getattr(b, low) + 1 for a, b in pairwise(boxes))
 
 
-def test_missing_costs_are_said_not_drawn_as_zero():
-    frame = over_time(24).assign(total_traffic_cost=pd.Series([pd.NA] * 24, dtype="Int64"))
-    assert "known cost" in plot.cost_over_time(frame).texts[0].get_text()
+@pytest.mark.parametrize(("name", "by", "over_time"), [each for each in GROUPINGS if not each[2] or FIGURES[each[0]].has_periods])
+def test_every_grouping_can_be_drawn(name, by, over_time):
+    figure = mpl.figure.Figure()
+    ax = PLOTS[name][0](result(name, by, over_time=over_time)(24), ax=figure.subplots())
+    assert ax.get_title(loc="left")
+    assert ("per hour" in ax.get_title(loc="left")) == over_time
 
 
-def test_coverage_is_said():
-    ax = plot.cost_over_time(over_time(24))
-    assert "cost known for 90 % of requests" in [text.get_text() for text in ax.texts]
+@pytest.mark.parametrize("name", PLOTS)
+@pytest.mark.parametrize("wrong", ["frames", pd.DataFrame({"party": []}), None])
+def test_other_things_than_results_are_refused(name, wrong):
+    draw, _ = PLOTS[name]
+    with pytest.raises(
+        UsageError, match=rf"Pass the result of lf\.{name}\(frames(, update_id)?\) to lf\.plot\.{draw.__name__}, got"
+    ):
+        draw(wrong)
+
+
+def test_a_result_whose_groups_were_changed_is_refused():
+    frame = result("cost.spend", "template")(3).drop(columns="package_name")
+    with pytest.raises(UsageError, match="got a DataFrame grouped by kind, template_name, choice"):
+        plot.cost_spend(frame)
+
+
+def test_a_distribution_of_something_else_is_refused():
+    with pytest.raises(UsageError, match=r"Pass frames\.verdicts"):
+        plot.verdict_latency_distribution(result("verdict.latency")(3))
+
+
+def test_unknown_costs_are_not_drawn_as_zero():
+    frame = result("cost.spend", over_time=True)(24).assign(total_traffic_cost=pd.Series([pd.NA] * 24, dtype="Int64"))
+    assert "known cost" in plot.cost_spend(frame).texts[0].get_text()
+
+
+def test_the_known_share_is_a_note():
+    ax = plot.cost_spend(result("cost.spend", over_time=True)(24))
+    assert "Cost known for 90% of requests" in [text.get_text() for text in ax.texts]
 
 
 def test_long_tails_are_summed_as_other():
-    ax = plot.cost_by_participant(by_participant(200))
+    frame = result("cost.spend", "participant")(200)
+    ax = plot.cost_spend(frame)
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert len(labels) == 16
     assert labels[-1] == "other (185)"
     assert labels[0] == "party-0::1220ab…00"
-    assert sum(bar.get_width() for bar in ax.patches) == costs(200).sum()
+    assert sum(bar.get_width() for bar in ax.patches) == frame["total_traffic_cost"].sum()
+
+
+def test_stacked_groups_add_up_to_the_cost_of_each_period():
+    frame = result("cost.spend", "participant", over_time=True)(200)
+    ax = plot.cost_spend(frame)
+    stack = [patch.get_data() for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch)]
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names[4] == "other (4)"
+    assert stack[-1].values.tolist() == frame.groupby("period_start")["total_traffic_cost"].sum().tolist()
 
 
 def test_text_of_the_network_is_never_mathematics():
     names = pd.Series([r"$\frac{1}{0}$::" + NAMESPACE, "$x^2$", "bad\x00\n\u202etext", "$"], dtype="str")
-    frame = by_participant(4).assign(submitting_participant_uid=names)
-    ax = plot.cost_by_participant(frame)
+    frame = result("cost.spend", "participant")(4).assign(submitting_participant_uid=names)
+    ax = plot.cost_spend(frame)
     with plt.rc_context({"text.usetex": False}):
         ax.figure.canvas.draw()
     shown = ax.get_yticklabels()
@@ -237,9 +267,21 @@ def test_text_of_the_network_is_never_mathematics():
     assert shown[2].get_text() == "bad???text"
 
 
-def test_rejections_by_something_else_is_refused():
+def test_rejections_by_something_else_are_refused():
     with pytest.raises(UsageError, match="'kind', 'participant'"):
-        plot.rejections(rejections(3), by="party")
+        plot.verdict_rejections(result("verdict.rejections")(3), by="party")
+
+
+@pytest.mark.parametrize(
+    ("every", "words"), [("15min", "15 minutes"), ("1h", "hour"), ("1d", "day"), ("7d", "7 days"), ("1mo", "month")]
+)
+def test_periods_are_named(every, words):
+    starts = {"1mo": "2026-11-01"}.get(every, "2026-11-08")
+    ends = {"1mo": "2026-12-01"}.get(every)
+    start = pd.Timestamp(starts, tz="UTC")
+    end = pd.Timestamp(ends, tz="UTC") if ends else start + pd.Timedelta(every.replace("d", "D"))
+    frame = result("cost.spend", over_time=True)(1).assign(period_start=start, period_end=end)
+    assert plot.cost_spend(frame).get_title(loc="left") == f"Traffic cost, per {words}"
 
 
 def test_importing_needs_no_matplotlib():

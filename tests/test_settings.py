@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import ledgerframes as lf
 from ledgerframes.errors import UsageError
-from ledgerframes.settings import load_settings
+from ledgerframes.settings import load_settings, setting_layers
 
 PROFILE = """
 [local]
@@ -73,7 +74,8 @@ def test_token_is_never_shown() -> None:
         ({"history_url": "https://user:secret@host"}, "history_url"),
         ({"vocabulary": "klingon"}, "vocabulary"),
         ({"network": "../elsewhere"}, "network"),
-        ({"colour": "red"}, "colour"),
+        ({"color": "red"}, "Unknown setting 'color'"),
+        ({"limits": 3}, "limits"),
     ],
 )
 def test_bad_values_name_the_setting_but_not_the_value(overrides: dict[str, object], named: str) -> None:
@@ -83,25 +85,25 @@ def test_bad_values_name_the_setting_but_not_the_value(overrides: dict[str, obje
 
 
 def test_unknown_profile_lists_the_known() -> None:
-    with pytest.raises(UsageError, match=r"no profile 'nowhere'. Known: sandbox"):
+    with pytest.raises(UsageError, match=r"Unknown profile 'nowhere'. Choose from sandbox"):
         lf.connect("nowhere")
 
 
 def test_broken_file_is_named(own_settings: Path) -> None:
     (own_settings / "ledgerframes.toml").write_text("[local\n")
-    with pytest.raises(UsageError, match=r"ledgerframes\.toml cannot be read"):
+    with pytest.raises(UsageError, match=r"Cannot read .*ledgerframes\.toml"):
         load_settings("local")
 
 
 def test_stray_setting_is_named(own_settings: Path) -> None:
     (own_settings / "ledgerframes.toml").write_text('history_url = "http://x"\n')
-    with pytest.raises(UsageError, match="outside a section"):
+    with pytest.raises(UsageError, match="must be in a section"):
         load_settings("local")
 
 
 @pytest.mark.usefixtures("profile")
 def test_sandbox_shape_is_for_the_sandbox_only() -> None:
-    with pytest.raises(UsageError, match="shape the sandbox"):
+    with pytest.raises(UsageError, match="for the sandbox only"):
         lf.connect("local", seed=2)
 
 
@@ -109,3 +111,32 @@ def test_connecting_writes_nothing(own_settings: Path) -> None:
     net = lf.connect(events=400, days=1)
     repr(net)
     assert not (own_settings / "store").exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: lf.connect(3), "profile= must be the name of a profile, got 3"),
+        (lambda: lf.connect(snapshot=3), "snapshot= must be the path of a frozen catalog"),
+        (lambda: lf.connect(snapshot="no-such-file"), "snapshot= must be the path of a frozen catalog"),
+        (lambda: lf.connect(faults=3), "faults= must be"),
+        (lambda: lf.connect(page_size="many"), "page_size="),
+        (lambda: lf.connect(history_url=3), "history_url="),
+        (lambda: lf.connect(events=400, days=1).history.event(3), "update_id= must be text"),
+        (lambda: lf.connect(events=400, days=1).history.events(3), "after= must be a Cursor"),
+        (lambda: lf.connect(events=400, days=1).history.events(page_size="7"), "page_size= must be between"),
+        (lambda: lf.connect(events=400, days=1).history.bulk_checksums("key"), "object_keys= must be a list"),
+        (lambda: lf.connect(events=400, days=1).history.bulk_updates(3, 4), "since="),
+    ],
+)
+def test_a_wrong_type_says_what_to_pass(call: Callable[[], object], named: str) -> None:
+    with pytest.raises(lf.UsageError, match=named):
+        call()
+
+
+def test_each_layer_is_read_once_and_in_order(profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "300")
+    layers = setting_layers("local", {"retries": 2})
+    assert list(layers) == ["keyword", "environment", "ledgerframes.toml"]
+    assert (layers["keyword"], layers["environment"]["page_size"]) == ({"retries": 2}, "300")
+    assert layers["ledgerframes.toml"]["max_concurrency"] == 2

@@ -1,7 +1,7 @@
-"""Which contracts are active on the network at a time: state made from history, pure.
+"""State made from history: the contracts active on the network at a time.
 
-A contract is created once and consumed at most once, and its id is never used again. So it is active at a time if a create
-lies before that time and no consuming exercise does. Migrations whose record times overlap therefore need no order: whichever
+A contract is created once and consumed at most once, and its id is never used again. So it is active at a time if its create
+is before that time and no consuming exercise is. Migrations whose record times overlap therefore need no order: whichever
 migration archived a contract, it is gone.
 """
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from ledgerframes.analysis._figures import require_frames
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
 from ledgerframes.errors import CoverageError, UsageError
@@ -22,171 +23,163 @@ from ledgerframes.extents import record_time_filter
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, Window, instant, iso
 
-__all__ = ["active_contracts_at"]
+__all__ = ["active_at"]
 
-BEGINNING = datetime(1, 1, 1, tzinfo=UTC)  # where the keys of the first bulk objects begin, too
+HISTORY_START = datetime(1, 1, 1, tzinfo=UTC)  # the keys of the first bulk objects start here, too
 CREATES = pc.field("event_type") == "created_event"
 CONSUMES = pc.field("consuming")
-ORDER = list(ACTIVE_CONTRACTS.column_names)
-OF_THE_NODE = [name for name in ORDER if name not in ("snapshot_time", "created_in_update_id")]
+COLUMN_NAMES = list(ACTIVE_CONTRACTS.column_names)
+NODE_COLUMNS = [name for name in COLUMN_NAMES if name not in ("snapshot_time", "created_in_update_id")]
 
 
-def active_contracts_at(frames: Frames, time: Time, base: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Which contracts are active on the network at a time, from the history before it.
+def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the contracts that are active on the network at a time, from the history before it.
 
     Parameters
     ----------
     frames : Frames
-        With ``tree_events``, from the time of `base`, or from the beginning of history (``since="0001-01-01"``), until `time`
+        With ``tree_events``, from the time of `base`, or from the start of history (``since="0001-01-01"``), until `time`
         or later.
     time : str, date or datetime
         Updates with ``record_time < time`` count, UTC. That is the state at midnight in the bulk objects of that midnight.
     base : DataFrame, optional
-        The contracts active at an earlier time, as table ``active_contracts`` or this function gives them. Only history from its
-        ``snapshot_time`` on is needed then: updates with ``snapshot_time <= record_time < time``.
+        The contracts active at an earlier time, as table ``active_contracts`` or as a result of this function. With a base,
+        only the history from its ``snapshot_time`` on is needed: updates with ``snapshot_time <= record_time < time``.
 
     Returns
     -------
     DataFrame
-        One row per active contract, sorted by ``contract_id``, in the columns and dtypes of table ``active_contracts``;
+        One row per active contract in the columns and dtypes of table ``active_contracts``; sorted by ``contract_id``.
         ``snapshot_time`` [UTC, microseconds] is `time`.
 
     Raises
     ------
     CoverageError
-        If the frames do not cover that history, or a part of it is provisional; `missing` names the ranges.
+        If the frames do not cover that history, or a part of it is provisional. The error's ``missing`` names the windows.
     UsageError
-        If the frames have no ``tree_events`` or were narrowed by ``where``, or `base` is not one snapshot from before `time`.
+        If the frames have no ``tree_events`` or were filtered with ``where``, or `base` is not one snapshot from before `time`.
 
     Notes
     -----
     Source: creates and consuming exercises of transaction trees (docs/facts.md#consuming-exercise-archives).
 
-    - Without a base, a contract whose create is not in the history is missing, and its archival changes nothing. A contract that
-      lives on in the next migration keeps its id and is not created again (docs/facts.md#contracts-across-migrations);
-      archived there, it is gone.
-    - Reassignments change nothing, as in the network's own snapshots: a contract on its way, or on another synchronizer, exists.
-      One that came from a synchronizer whose creates are not in the history is only in ``frames.reassignments``.
-    - A live network counts an update at exactly the microsecond of a snapshot as before it. This function, like every range of
-      this library, counts it as after. A base of either kind leads to the same contracts.
-    - A payload is the text that came: that of a bulk object has its members sorted, that of a listing may not.
+    - Without a base, a contract whose create is not in the history is missing, and its archival changes nothing. A contract
+      that lives on in the next migration keeps its id and is not created again (docs/facts.md#contracts-across-migrations).
+      Archived there, it is gone.
+    - Reassignments change nothing, as in the network's own snapshots: a contract in transit, or on another synchronizer,
+      exists. A contract that came from a synchronizer whose creates are not in the history is only in
+      ``frames.reassignments``.
+    - A live network counts an update at exactly the microsecond of a snapshot as before it. This function counts it as after,
+      like every window of this library. A base of either kind leads to the same contracts.
+    - A payload is the original text. In bulk objects its members are sorted, in listings they need not be.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01", until="2026-11-09")
-    >>> noon = lf.active_contracts_at(frames, "2026-11-08T12:00:00Z")
-    >>> midnight = lf.active_contracts_at(frames, "2026-11-09", base=noon)
-    >>> midnight.equals(lf.active_contracts_at(frames, "2026-11-09"))
+    >>> noon = lf.contracts.active_at(frames, "2026-11-08T12:00:00Z")
+    >>> midnight = lf.contracts.active_at(frames, "2026-11-09", base=noon)
+    >>> midnight.equals(lf.contracts.active_at(frames, "2026-11-09"))
     True
     """
+    require_frames(frames, "contracts.active_at")
     until = instant(time)
     if frames.is_filtered:
-        raise UsageError("These frames were narrowed by where: a contract whose archival was left out would seem active.")
+        raise UsageError(
+            "Cannot compute active contracts from frames filtered with where(): archivals may be missing. "
+            "Pass the unfiltered frames."
+        )
     nodes = frames.scan("tree_events")
-    since = BEGINNING if base is None else _time_of(base, until)
-    _require_history(frames, Window(since, until))
+    since = HISTORY_START if base is None else _snapshot_time(base, until)
+    _require_final_history(frames, Window(since, until))
     nodes = nodes.filter(record_time_filter(since, until)).filter(CREATES | CONSUMES)
-    contract_ids, is_archival = _lives(nodes)
+    contract_ids, is_archival = _creates_and_archivals(nodes)
     consumed = contract_ids.filter(is_archival)
-    is_left_out = pc.or_(is_archival, _is_in(contract_ids, consumed))
+    is_excluded = pc.or_(is_archival, _is_in(contract_ids, consumed))
     if base is None:
-        found = _created(nodes, pc.invert(is_left_out))
+        contracts = _read_creates(nodes, pc.invert(is_excluded))
     else:
-        in_base = _ids_of(base)
-        kept = base[~_is_in(in_base, consumed).to_numpy()].drop(columns="snapshot_time")
-        is_left_out = pc.or_(is_left_out, _is_in(contract_ids, in_base))
-        found = pd.concat([kept, _created(nodes, pc.invert(is_left_out))])
-    found = found.sort_values("contract_id", ignore_index=True)
-    return found.assign(snapshot_time=pd.Series(until, found.index, "datetime64[us, UTC]"))[ORDER]
+        base_ids = _ids_of(base)
+        unconsumed = base[~_is_in(base_ids, consumed).to_numpy()].drop(columns="snapshot_time")
+        is_excluded = pc.or_(is_excluded, _is_in(contract_ids, base_ids))
+        contracts = pd.concat([unconsumed, _read_creates(nodes, pc.invert(is_excluded))])
+    contracts = contracts.sort_values("contract_id", ignore_index=True)
+    return contracts.assign(snapshot_time=pd.Series(until, contracts.index, "datetime64[us, UTC]"))[COLUMN_NAMES]
 
 
-# -- what is needed ---------------------------------------------------------------------------------------------------
+# -- required history ---------------------------------------------------------------------------------------------------
 
 
-def _time_of(base: pd.DataFrame, until: datetime) -> datetime:
-    """When a base was taken.
-
-    Raises
-    ------
-    UsageError
-        If it is not one snapshot from before that time.
-    """
+def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
+    """Return the time of a base, or raise a UsageError unless it is one snapshot from before `until`."""
     for column in ACTIVE_CONTRACTS.columns:
         if column.name not in base or str(base[column.name].dtype) != column.pandas_dtype:
             raise UsageError(
-                f"base is not of table active_contracts: it needs a column {column.name} of {column.pandas_dtype}. "
-                'Give those of load_bulk(kind="acs") or of this function; a participant\'s own are another table.'
+                f"base= must be rows of table active_contracts, which has a column {column.name} of {column.pandas_dtype}. "
+                'Pass frames.active_contracts of load_bulk(kind="acs"), or a result of this function.'
             )
     times = base["snapshot_time"].drop_duplicates()
     if len(times) != 1 or times.isna().any():
-        found = ", ".join(map(str, times.head(3))) or "none"
-        raise UsageError(f"base is not one snapshot; its values of snapshot_time: {found}. Give the rows of one, or no base.")
+        values = ", ".join(map(str, times.head(3))) or "none"
+        raise UsageError(f"base= must be one snapshot, got snapshot_time: {values}. Pass the rows of one snapshot.")
     since: datetime = times.iloc[0].to_pydatetime().astimezone(UTC)
     if since >= until:
-        raise UsageError(f"base was taken at {iso(since)}, which does not lie before time ({iso(until)}). Give an earlier one.")
+        raise UsageError(f"base= must be from before time={iso(until)}, got a snapshot of {iso(since)}. Pass an earlier one.")
     return since
 
 
-def _require_history(frames: Frames, needed: Window) -> None:
-    """Every update of that range must be in the frames, for good.
-
-    Raises
-    ------
-    CoverageError
-        If a part of it is not, or may still change.
-    """
-    lacking = needed.minus(_held(frames))
-    if lacking:
-        names = tuple(str(part) for part in lacking)
+def _require_final_history(frames: Frames, needed: Window) -> None:
+    """Raise a CoverageError unless the frames have every update of a window, and none of them can change."""
+    missing = tuple(str(part) for part in needed.minus(_covered_windows(frames)))
+    if missing:
         raise CoverageError(
-            f"The state at {iso(needed.until)} needs the whole history {needed}, and these frames lack {'; '.join(names)}. "
-            f'Load since="{iso(needed.since)}", until="{iso(needed.until)}", or give a base from a later time.',
-            missing=names,
+            f"The state at {iso(needed.until)} needs the whole history {needed}, and these frames lack {', '.join(missing)}. "
+            f'Load since="{iso(needed.since)}" until="{iso(needed.until)}", or pass a base= from a later time.',
+            missing=missing,
         )
-    unsettled = tuple(dict.fromkeys(str(part) for part in _not_final(frames, needed)))
-    if unsettled:
+    provisional = tuple(dict.fromkeys(str(part) for part in _not_final(frames, needed)))
+    if provisional:
         raise CoverageError(
-            f"The state at {iso(needed.until)} is not settled: updates may still come in {'; '.join(unsettled)}. "
-            "Ask for an earlier time, or load again later.",
-            missing=unsettled,
+            f"The state at {iso(needed.until)} is not final: updates can still arrive in {', '.join(provisional)}. "
+            "Choose an earlier time, or load the frames again later.",
+            missing=provisional,
         )
 
 
-def _held(frames: Frames) -> list[Window]:
-    """The range that the frames were loaded for, up to where their source reaches: the newest objects may not be there yet."""
-    covered = frames.coverage
-    if frames.window is None or covered.empty:
+def _covered_windows(frames: Frames) -> list[Window]:
+    """Return the window of the frames up to the end of its coverage: the newest objects may not exist yet."""
+    coverage = frames.coverage
+    if frames.window is None or coverage.empty:
         return []
-    if "bulk_objects" in frames.tables:  # folders lie side by side, so a hole is something that was not read
-        unread = _folders(frames.failed_objects)
-        return [part for window in _windows(covered) for part in window.minus(unread)]
-    return [Window(frames.window.since, covered["until"].max().to_pydatetime())]
+    if "bulk_objects" in frames.tables:  # folders are adjacent, so a hole is an object that was not read
+        unread = _folder_windows(frames.failed_objects)
+        return [part for window in _windows(coverage) for part in window.minus(unread)]
+    return [Window(frames.window.since, coverage["until"].max().to_pydatetime())]
 
 
-def _folders(object_keys: Iterable[str]) -> list[Window]:
-    """The ranges of folders: an object may lie between others that do not show it in what they cover."""
+def _folder_windows(object_keys: Iterable[str]) -> list[Window]:
+    """Return the windows of folders, because an object can be between others whose coverage does not show it."""
     return [Window(key.since, key.until) for key in map(ObjectKey.of_file, object_keys) if key]
 
 
 def _not_final(frames: Frames, needed: Window) -> list[Window]:
-    covered = frames.coverage
-    rows = covered[covered["status"] != "final"]
+    coverage = frames.coverage
+    rows = coverage[coverage["status"] != "final"]
     return [part for window in _windows(rows) if (part := window.intersect(needed))]
 
 
-def _windows(covered: pd.DataFrame) -> list[Window]:
-    edges = zip(covered["since"], covered["until"], strict=True)
-    return [Window(low.to_pydatetime(), high.to_pydatetime()) for low, high in edges]
+def _windows(coverage: pd.DataFrame) -> list[Window]:
+    edges = zip(coverage["since"], coverage["until"], strict=True)
+    return [Window(since.to_pydatetime(), until.to_pydatetime()) for since, until in edges]
 
 
-# -- history ----------------------------------------------------------------------------------------------------------
+# -- history ------------------------------------------------------------------------------------------------------------
 
 
-def _lives(nodes: ds.Dataset) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """For each create and each archival, in the order of the scan: the contract, and whether it is the archival."""
-    # Text as a whole may be longer than 2 GiB.
+def _creates_and_archivals(nodes: ds.Dataset) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return the contract of each create and archival in the order of the scan, and which of them are archivals."""
+    # All ids together can be longer than 2 GiB.
     columns = {"contract_id": pc.field("contract_id").cast(pa.large_string()), "consuming": pc.field("consuming")}
     rows = nodes.to_table(columns=columns)
     return rows["contract_id"], pc.fill_null(rows["consuming"], False)
@@ -197,16 +190,16 @@ def _ids_of(base: pd.DataFrame) -> pa.ChunkedArray:
     return pa.Table.from_pandas(base[["contract_id"]], schema, preserve_index=False)["contract_id"]
 
 
-def _is_in(ids: pa.ChunkedArray, among: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.is_in(ids, value_set=among.combine_chunks())
+def _is_in(ids: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.is_in(ids, value_set=values.combine_chunks())
 
 
-def _created(nodes: ds.Dataset, wanted: pa.ChunkedArray) -> pd.DataFrame:
-    """The rows of contracts that the history creates; payloads are read block by block, and kept where wanted."""
-    columns = {**{name: pc.field(name) for name in OF_THE_NODE}, "created_in_update_id": pc.field("update_id")}
+def _read_creates(nodes: ds.Dataset, mask: pa.ChunkedArray) -> pd.DataFrame:
+    """Return the rows in the mask; payloads are read batch by batch, so that those outside the mask are not kept."""
+    columns = {**{name: pc.field(name) for name in NODE_COLUMNS}, "created_in_update_id": pc.field("update_id")}
     scanner = nodes.scanner(columns=columns)
-    flags, done, blocks = wanted.combine_chunks(), 0, []
-    for block in scanner.to_batches():
-        blocks.append(block.filter(flags.slice(done, block.num_rows)))
-        done += block.num_rows
-    return ACTIVE_CONTRACTS.to_pandas(pa.Table.from_batches(blocks, scanner.projected_schema))
+    flags, row_count, batches = mask.combine_chunks(), 0, []
+    for batch in scanner.to_batches():
+        batches.append(batch.filter(flags.slice(row_count, batch.num_rows)))
+        row_count += batch.num_rows
+    return ACTIVE_CONTRACTS.to_pandas(pa.Table.from_batches(batches, scanner.projected_schema))

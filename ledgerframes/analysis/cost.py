@@ -1,299 +1,353 @@
-"""What traffic costs, and who pays it: ``Frames`` -> tidy DataFrame, pure.
+"""Traffic costs: how much, who pays, and for what.
 
-All costs are bytes, as integers, and missing where they are not known: history older than the traffic summaries has none, and
-missing is not 0. So every result has a ``coverage``: the share of the requests behind a row whose cost is known. A sum with
-a coverage below 1 is a lower bound.
+All costs are bytes, as integers. A cost is missing, never 0, where no traffic summary is known, as in older history. A sum
+with a ``known_share`` below 1 is therefore a lower bound. Percentiles are by nearest rank, so they are costs that occurred.
 
-A request is a verdict, an update whose verdict is missing (old history), or both. Percentiles are by nearest rank, so they are
-costs that occurred.
+A request is a verdict, an update or a traffic summary, whichever of them exist.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._anatomy import ANATOMY, anatomy
-from ledgerframes.analysis._columns import COVERAGE, LABEL, PERIOD, TEXT, ResultColumn, cost, count, shaped, share
-from ledgerframes.analysis._envelopes import BY_VIEW, OVERHEAD, by_view, costs_without_views, overhead
-from ledgerframes.analysis._groups import Groups, by_columns, known, periods, shares
-from ledgerframes.analysis._requests import (
-    first_roots,
-    is_rejected,
-    looked_up,
-    per_party,
-    positions,
-    requests,
+from ledgerframes.analysis._figures import (
+    FLAG,
+    INTEGER,
+    LABEL,
+    Figure,
+    Grouping,
+    ResultColumn,
+    cost,
+    count,
+    known_share,
+    share,
 )
-from ledgerframes.analysis._wasted import WASTED, wasted
+from ledgerframes.analysis._groupings import (
+    CHOICE,
+    HOUR,
+    KIND_AND_TEMPLATE,
+    PARTICIPANT,
+    PARTY,
+    RESULT,
+    TEMPLATE,
+    TEMPLATE_NAME,
+    VIEWS,
+    requests_by,
+)
+from ledgerframes.analysis._groups import Groups, Rates, known, ratio, shares
+from ledgerframes.analysis._requests import is_rejected, positions, require_rejections
+from ledgerframes.analysis._views import has_no_views, overhead_costs, views_by
+from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.frames import Frames
 
-__all__ = [
-    "COLUMNS",
-    "anatomy",
-    "by_participant",
-    "by_party",
-    "by_template",
-    "by_view",
-    "over_time",
-    "overhead",
-    "wasted",
-]
+__all__ = ["anatomy", "overhead", "spend", "waste"]
 
-OVER_TIME = (
-    *PERIOD,
-    count("requests", "Confirmation requests."),
-    count("requests_with_cost", "Those of them whose cost is known."),
-    cost("total_traffic_cost", "Cost of all requests."),
-    cost("rejected_traffic_cost", "The part of it spent on rejected requests."),
-    cost("overhead_traffic_cost", "The part of it spent on envelopes without views: mediator and root-hash messages."),
-    cost("median_traffic_cost", "Cost of the middle request."),
-    COVERAGE,
+SPEND = Figure(
+    "cost.spend",
+    by={
+        "participant": PARTICIPANT,
+        "party": replace(
+            PARTY,
+            extra=(
+                count("single_party_requests", "Requests that the party submitted alone."),
+                cost("single_party_traffic_cost", "Cost of the requests that the party submitted alone."),
+            ),
+        ),
+        "template": KIND_AND_TEMPLATE,
+        "view": Grouping(
+            (
+                TEMPLATE_NAME,
+                CHOICE,
+                ResultColumn("view_id", INTEGER, "Number of the view in its request, from 0."),
+            ),
+            (
+                count("envelopes", "Envelopes whose lowest view is this one.", "envelopes"),
+                ResultColumn("confirmers", INTEGER, "Median number of parties that can confirm the view.", "parties"),
+                ResultColumn("informees", INTEGER, "Median number of parties that see the view.", "parties"),
+            ),
+        ),
+        "result": RESULT,
+    },
+    columns=(
+        count("requests", "Confirmation requests."),
+        count("requests_with_cost", "Requests with a known cost."),
+        count("rejected", "Rejected requests."),
+        cost("total_traffic_cost", "Cost of all requests. By view, cost of the envelopes counted for the view."),
+        cost("rejected_traffic_cost", "Part of the cost that rejected requests caused."),
+        cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),
+        share("Share of the known cost of all requests. By party, the shares can add up to more than 1."),
+        cost("median", "Median cost per request.", "Median traffic cost"),
+        cost("p95", "95th percentile of the cost per request.", "95th percentile of the traffic cost"),
+        cost("max", "Highest cost of a request.", "Highest traffic cost"),
+        known_share("cost"),
+    ),
+    has_periods=True,
 )
-BY_PARTICIPANT = (
-    ResultColumn("submitting_participant_uid", TEXT, "Validator that submitted and pays; missing where no verdict is known."),
-    count("requests", "Confirmation requests."),
-    count("rejected", "Those of them that were rejected."),
-    cost("total_traffic_cost", "Cost of all of them."),
-    share("Share of the cost of all participants."),
-    cost("median_traffic_cost", "Cost of the middle request."),
-    cost("p95_traffic_cost", "Cost that 95 % of the requests do not exceed."),
-    cost("max_traffic_cost", "Cost of the dearest request."),
-    COVERAGE,
+OVERHEAD_KINDS = ("with views", "without views")
+OVERHEAD = Figure(
+    "cost.overhead",
+    by={"participant": PARTICIPANT, "template": TEMPLATE, "view_count": VIEWS},
+    columns=(
+        ResultColumn("kind", LABEL, "with views, or without views: messages to the mediator and root hashes."),
+        count("envelopes", "Envelopes of this kind.", "envelopes"),
+        cost("traffic_cost", "Cost of these envelopes."),
+        share("Share of the cost of the envelopes of both kinds."),
+        known_share("cost"),
+    ),
+    has_periods=True,
 )
-BY_PARTY = (
-    ResultColumn("party", TEXT, "Submitting party; missing where none is known."),
-    count("requests", "Confirmation requests that it submitted, alone or with others."),
-    count("sole_requests", "Those that it submitted alone."),
-    count("rejected", "Those that were rejected."),
-    cost("total_traffic_cost", "Cost of all of them, each counted in full."),
-    cost("sole_traffic_cost", "Cost of those that it submitted alone."),
-    cost("median_traffic_cost", "Cost of the middle request."),
-    COVERAGE,
+WASTE = Figure(
+    "cost.waste",
+    by={"participant": PARTICIPANT, "party": PARTY, "hour": HOUR},
+    columns=(
+        count("requests", "Confirmation requests."),
+        count("rejected", "Rejected requests."),
+        cost("wasted_traffic_cost", "Cost of the rejected requests. 0 if costs are known and nothing was rejected."),
+        cost("total_traffic_cost", "Cost of all requests."),
+        share("Wasted part of the total cost.", title="Share of the cost that was wasted"),
+        share("Median share of all periods of the group. Missing with fewer than 7 periods.", "center"),
+        share("Center minus 3 median absolute deviations, at least 0.", "lower"),
+        share("Center plus 3 median absolute deviations, at most 1.", "upper"),
+        ResultColumn("is_outside", FLAG, "Whether the share is outside the limits. Missing without share or limits."),
+        known_share("cost"),
+    ),
+    has_periods=True,
 )
-BY_TEMPLATE = (
-    ResultColumn("kind", LABEL, "Transaction, reassignment, or not visible (rejected or private)."),
-    ResultColumn("package_name", TEXT, "Package of the root node's template; missing where no tree is visible."),
-    ResultColumn("template_name", TEXT, "Module and entity of the root node's template; missing where no tree is visible."),
-    ResultColumn("choice", TEXT, "Choice that the root node exercises; missing for a create."),
-    count("requests", "Confirmation requests."),
-    cost("median_traffic_cost", "Cost of the middle request."),
-    cost("p95_traffic_cost", "Cost that 95 % of the requests do not exceed."),
-    cost("max_traffic_cost", "Cost of the dearest request."),
-    cost("total_traffic_cost", "Cost of all of them."),
-    share("Share of the cost of all requests."),
-    COVERAGE,
-)
-COLUMNS: dict[str, tuple[ResultColumn, ...]] = {
-    "over_time": OVER_TIME,
-    "by_participant": BY_PARTICIPANT,
-    "by_party": BY_PARTY,
-    "by_template": BY_TEMPLATE,
-    "by_view": BY_VIEW,
-    "overhead": OVERHEAD,
-    "wasted": WASTED,
-    "anatomy": ANATOMY,
-}
-KINDS = ("transaction", "reassignment", "not visible")
+MIN_PERIODS_FOR_LIMITS = 7
+DEVIATIONS = 3
 
 
-def over_time(frames: Frames, every: str = "1h") -> pd.DataFrame:
-    """What traffic cost, period by period.
+@SPEND.document
+def spend(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
+    """Return the traffic cost of all requests, per group and per period.
 
     Parameters
     ----------
     frames : Frames
-        With ``verdicts``, ``updates``, ``traffic`` and ``envelopes``.
-    every : str
-        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"`` or ``"7d"``. Periods begin on full hours, days and Mondays, so
-        the first and the last one may reach beyond the window.
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {None, "participant", "party", "template", "view", "result"}, optional
+        Submitting participant, who pays. Submitting party, where a request of several parties counts in full for each.
+        Kind, and template and choice of the first root node; a rejected request never shows its template. View of each
+        template and choice, where an envelope counts once, for the lowest of its views. Verdict.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours,
+        days, Mondays or months.
 
     Returns
     -------
     DataFrame
-        One row per period of the whole window, those without requests included (their costs are missing), sorted by time:
-        ``period_start`` and ``period_end`` [UTC], ``requests``, ``requests_with_cost``, ``total_traffic_cost`` [bytes],
-        ``rejected_traffic_cost`` [bytes], ``overhead_traffic_cost`` [bytes], ``median_traffic_cost`` [bytes], ``coverage``.
+        One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.
 
     Raises
     ------
     UsageError
-        If `every` is not a period, or cuts the window into more than a million.
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
 
     Notes
     -----
-    Source: the verdicts and traffic summaries of history events. Compare within one network only: costs depend on the
-    number of its validators.
+    Source: verdicts, traffic summaries and tree nodes of history events. Compare within one network only: costs depend on
+    the number of its validators (docs/facts.md#costs-per-network).
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> len(lf.cost.over_time(frames, "1h"))
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> len(lf.cost.spend(day, every="1h"))
     24
-    """
-    rows = requests(frames, ["verdict_result"])
-    cut = periods(frames, rows["record_time"], every)
-    groups = cut.group(rows["record_time"])
-    costs = rows["total_traffic_cost"]
-    envelopes = frames.read("envelopes", ["record_time", "traffic_cost", "view_ids"])
-    (median,) = groups.nearest_rank(costs, [50])
-    return shaped(
-        OVER_TIME,
-        {
-            **groups.keys,
-            "requests": groups.count(),
-            "requests_with_cost": groups.count(known(costs)),
-            "total_traffic_cost": groups.total(costs),
-            "rejected_traffic_cost": groups.part_total(costs, is_rejected(rows)),
-            "overhead_traffic_cost": costs_without_views(cut.group(envelopes["record_time"]), envelopes),
-            "median_traffic_cost": median,
-            "coverage": groups.share_known(known(costs)),
-        },
-    )
-
-
-def by_participant(frames: Frames) -> pd.DataFrame:
-    """Who pays: the cost of traffic per submitting validator.
-
-    Parameters
-    ----------
-    frames : Frames
-        With ``verdicts``, ``updates`` and ``traffic``.
-
-    Returns
-    -------
-    DataFrame
-        One row per validator, and one for requests without a verdict, sorted by cost, dearest first:
-        ``submitting_participant_uid``, ``requests``, ``rejected``, ``total_traffic_cost`` [bytes], ``share``,
-        ``median_traffic_cost`` [bytes], ``p95_traffic_cost`` [bytes], ``max_traffic_cost`` [bytes], ``coverage``.
-
-    Notes
-    -----
-    Source: ``submitting_participant_uid`` of the verdict, ``total_traffic_cost`` of the traffic summary.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> payers = lf.cost.by_participant(frames)
-    >>> bool(payers["total_traffic_cost"].sum() == frames.traffic["total_traffic_cost"].sum())
+    >>> payers = lf.cost.spend(day, by="participant")
+    >>> bool(payers["total_traffic_cost"].sum() == day.traffic["total_traffic_cost"].sum())
     True
     """
-    rows = requests(frames, ["submitting_participant_uid", "verdict_result"])
-    groups = by_columns(rows, ["submitting_participant_uid"])
-    result = shaped(BY_PARTICIPANT, {**groups.keys, **_figures(groups, rows), "rejected": groups.count(is_rejected(rows))})
-    return _dearest_first(result, ["submitting_participant_uid"])
-
-
-def by_party(frames: Frames) -> pd.DataFrame:
-    """The cost of traffic per submitting party.
-
-    A request that several parties submitted counts in full for each of them, so **the sums exceed the cost of all requests**.
-    ``sole_traffic_cost`` holds what a party submitted alone.
-
-    Parameters
-    ----------
-    frames : Frames
-        With ``verdicts``, ``updates`` and ``traffic``.
-
-    Returns
-    -------
-    DataFrame
-        One row per party, and one for requests whose parties are not known, sorted by cost, dearest first: ``party``,
-        ``requests``, ``sole_requests``, ``rejected``, ``total_traffic_cost`` [bytes], ``sole_traffic_cost`` [bytes],
-        ``median_traffic_cost`` [bytes], ``coverage``.
-
-    Notes
-    -----
-    Source: ``submitting_parties`` of the verdict. The validator pays, not the party: see :func:`by_participant`.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> parties = lf.cost.by_party(frames)
-    >>> bool((parties["sole_requests"] <= parties["requests"]).all())
-    True
-    """
-    rows = requests(frames, ["submitting_parties", "verdict_result"])
-    expanded, is_sole = per_party(rows)
-    groups = by_columns(expanded, ["party"])
-    result = shaped(
-        BY_PARTY,
-        {
-            **groups.keys,
-            **_figures(groups, expanded),
-            "sole_requests": groups.count(is_sole),
-            "rejected": groups.count(is_rejected(expanded)),
-            "sole_traffic_cost": groups.part_total(expanded["total_traffic_cost"], is_sole),
-        },
-    )
-    return _dearest_first(result, ["party"])
-
-
-def by_template(frames: Frames) -> pd.DataFrame:
-    """What each kind of transaction costs, by the template and choice of its first root node.
-
-    Parameters
-    ----------
-    frames : Frames
-        With ``verdicts``, ``updates``, ``traffic`` and ``tree_events``.
-
-    Returns
-    -------
-    DataFrame
-        One row per root template and choice; requests without a visible update are one row of their own, and so are
-        reassignments, both without a template name. Sorted by cost, dearest first: ``kind``, ``package_name``,
-        ``template_name``, ``choice``, ``requests``, ``median_traffic_cost`` [bytes], ``p95_traffic_cost`` [bytes],
-        ``max_traffic_cost`` [bytes], ``total_traffic_cost`` [bytes], ``share``, ``coverage``.
-
-    Notes
-    -----
-    Source: tree nodes of depth 0 (the first of several), traffic summaries. A rejected request never shows its template.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> templates = lf.cost.by_template(frames)
-    >>> bool(abs(templates["share"].sum() - 1) < 1e-9)
-    True
-    """
-    rows = requests(frames)
-    updates = frames.read("updates", ["update_id", "kind"])
-    kinds = looked_up(updates["kind"].astype("str"), positions(rows["update_id"], updates["update_id"])).fillna("not visible")
-    rows = rows.assign(kind=pd.Categorical(kinds, categories=KINDS))
-    roots = first_roots(frames, rows["update_id"])
-    rows = pd.concat([rows, roots], axis=1)
-    names = ["kind", "package_name", "template_name", "choice"]
-    groups = by_columns(rows, names)
-    return _dearest_first(shaped(BY_TEMPLATE, {**groups.keys, **_figures(groups, rows)}), names)
-
-
-# -- helpers ----------------------------------------------------------------------------------------------------------
-
-
-def _figures(groups: Groups, rows: pd.DataFrame) -> dict[str, object]:
-    """The figures that every grouping of requests has in common."""
-    costs = rows["total_traffic_cost"]
-    median, p95, largest = groups.nearest_rank(costs, [50, 95, 100])
+    keys = SPEND.check(frames, by).key_names
+    if by == "view":
+        rows, groups = views_by(frames, keys, every, ["verdict_result"])
+        is_known = rows["is_known"].to_numpy(dtype=bool)
+    else:
+        rows, groups = requests_by(frames, keys, every, ["verdict_result"])
+        rows["overhead_traffic_cost"] = overhead_costs(frames, rows)
+        is_known = known(rows["total_traffic_cost"])
+    costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
+    once = ~rows["request"].duplicated() if by == "party" else slice(None)
     total = groups.total(costs)
-    return {
+    median, p95, largest = groups.percentiles(costs, [50, 95, 100])
+    values = {
+        **groups.keys,
         "requests": groups.count(),
-        "median_traffic_cost": median,
-        "p95_traffic_cost": p95,
-        "max_traffic_cost": largest,
+        "requests_with_cost": groups.count(is_known),
+        "rejected": groups.count(rejected),
         "total_traffic_cost": total,
-        "share": shares(total),
-        "coverage": groups.share_known(known(costs)),
+        "rejected_traffic_cost": groups.masked_total(costs, rejected),
+        "overhead_traffic_cost": groups.total(rows["overhead_traffic_cost"]),
+        "share": shares(total, costs[once].sum(min_count=1)),
+        "median": median,
+        "p95": p95,
+        "max": largest,
+        "known_share": groups.known_share(is_known),
     }
+    if by == "party":
+        is_single = rows["is_single_party"].to_numpy(dtype=bool)
+        values["single_party_requests"] = groups.count(is_single)
+        values["single_party_traffic_cost"] = groups.masked_total(costs, is_single)
+    if by == "view":
+        values["envelopes"] = groups.total(rows["envelopes"]).fillna(0)
+        values["confirmers"], values["informees"] = (
+            groups.percentiles(rows[name], [50])[0] for name in ("confirmers", "informees")
+        )
+    return _sort_by_cost(SPEND.build(values, by, every=every), keys, every)
 
 
-def _dearest_first(result: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Sort by cost; names decide between equals, so that the order never depends on the order of the input."""
-    ascending = [False, *[True] * len(names)]
-    return result.sort_values(["total_traffic_cost", *names], ascending=ascending, na_position="last", ignore_index=True)
+@OVERHEAD.document
+def overhead(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
+    """Return the cost of envelopes with views, and of those without.
+
+    Envelopes without views are messages to the mediator and root hashes.
+
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {None, "participant", "template", "view_count"}, optional
+        Submitting participant, template and choice of the first root node, or number of views of the request.
+    every : str, optional
+        Length of a period, such as ``"1h"`` or ``"1d"``.
+
+    Returns
+    -------
+    DataFrame
+        Two rows per period and group; sorted by time and group, envelopes with views first.
+
+    Raises
+    ------
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+
+    Notes
+    -----
+    Source: the envelopes of traffic summaries. An envelope whose views the history service could not match looks as if it
+    carried none, so the overhead is an upper bound (docs/facts.md#envelopes-without-views).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> lf.cost.overhead(day)["kind"].tolist()
+    ['with views', 'without views']
+    """
+    keys = OVERHEAD.check(frames, by).key_names
+    rows, groups = requests_by(frames, keys, every)
+    envelopes = frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"])
+    owners = positions(envelopes["update_id"], rows["update_id"])
+    envelopes, owners = envelopes[owners >= 0].reset_index(drop=True), owners[owners >= 0]
+    kinds = pd.DataFrame({"kind": pd.Categorical(OVERHEAD_KINDS)})
+    pairs = groups.keys.merge(kinds, how="cross") if len(groups.keys.columns) else kinds
+    by_kind = Groups(pairs, groups.codes[owners] * 2 + has_no_views(envelopes))
+    total = by_kind.total(envelopes["traffic_cost"])
+    both = total.groupby(np.arange(len(total)) // 2).transform("sum", min_count=1) if len(total) else total
+    values = {
+        **by_kind.keys,
+        "envelopes": by_kind.count(),
+        "traffic_cost": total,
+        "share": ratio(total, both),
+        "known_share": np.repeat(groups.known_share(known(rows["total_traffic_cost"])), 2),
+    }
+    return OVERHEAD.build(values, by, every=every)
+
+
+@WASTE.document
+def waste(frames: Frames, *, by: str | None = None, every: str | None = "1d", accept_survivorship: bool = False) -> pd.DataFrame:
+    """Return the cost of rejected requests, with the limits of a control chart.
+
+    Some waste is normal, a rise is not. The limits are the median share of all periods ± 3 median absolute deviations.
+
+    Parameters
+    ----------
+    frames : Frames
+        With ``verdicts``, ``updates`` and ``traffic``.
+    by : {None, "participant", "party", "hour"}, optional
+        Submitting participant, submitting party, or hour of the day [UTC]. Each group has its own limits.
+    every : str, optional
+        Length of a period, such as ``"1h"``, ``"1d"`` or ``"7d"``; None for the whole window in one row, without limits.
+    accept_survivorship : bool, optional
+        Continue although no source of the requests shows rejections (default: False).
+
+    Returns
+    -------
+    DataFrame
+        One row per period and group, periods without requests included; sorted by time and group.
+
+    Raises
+    ------
+    CoverageError
+        If all requests are from sources of accepted updates, so that the waste would be 0 by construction.
+    UsageError
+        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+
+    Notes
+    -----
+    Source: verdicts with result rejected, traffic summaries.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> hours = lf.cost.waste(day, every="1h")
+    >>> len(hours), bool((hours["rejected"] <= hours["requests"]).all())
+    (24, True)
+    """
+    keys = WASTE.check(frames, by).key_names
+    rows, groups = requests_by(frames, keys, every, ["verdict_result", "id_source"])
+    require_rejections(rows, accept_survivorship, "waste")
+    costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
+    wasted, total = groups.masked_total(costs, rejected), groups.total(costs)
+    wasted_share = ratio(wasted, total)
+    center, lower, upper = _control_limits(wasted_share, groups, every)
+    is_outside = pd.array((wasted_share < lower) | (wasted_share > upper), dtype="boolean")
+    is_outside[np.isnan(wasted_share) | np.isnan(center)] = pd.NA
+    values = {
+        **groups.keys,
+        "requests": groups.count(),
+        "rejected": groups.count(rejected),
+        "wasted_traffic_cost": wasted,
+        "total_traffic_cost": total,
+        "share": wasted_share,
+        "center": center,
+        "lower": lower,
+        "upper": upper,
+        "is_outside": is_outside,
+        "known_share": groups.known_share(known(costs)),
+    }
+    return WASTE.build(values, by, every=every)
+
+
+# -- helpers ------------------------------------------------------------------------------------------------------------
+
+
+def _sort_by_cost(result: pd.DataFrame, keys: list[str], every: str | None) -> pd.DataFrame:
+    """Sort by period, then by cost; names decide between equals, so that the order does not depend on the input's."""
+    names = [*(["period_start"] if every else []), "total_traffic_cost", *keys]
+    ascending = [name != "total_traffic_cost" for name in names]
+    return result.sort_values(names, ascending=ascending, na_position="last", ignore_index=True)
+
+
+def _control_limits(values: Rates, groups: Groups, every: str | None) -> tuple[Rates, Rates, Rates]:
+    """Return center, lower and upper limit of each row: those of its group, over all periods."""
+    period_count = groups.keys["period_start"].nunique() if every else 1
+    by_group = values.reshape(period_count, -1).T if len(values) else values.reshape(0, 0)
+    limits = np.array([_limits(group) for group in by_group]).reshape(-1, 3)
+    center, lower, upper = np.tile(limits, (period_count, 1)).T if len(values) else np.empty((3, 0))
+    return center, lower, upper
+
+
+def _limits(values: Rates) -> tuple[float, float, float]:
+    present = values[~np.isnan(values)]
+    if len(present) < MIN_PERIODS_FOR_LIMITS:
+        return np.nan, np.nan, np.nan
+    center = float(np.median(present))
+    spread = DEVIATIONS * float(np.median(np.abs(present - center)))
+    return center, max(center - spread, 0.0), min(center + spread, 1.0)

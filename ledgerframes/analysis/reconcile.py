@@ -1,48 +1,65 @@
-"""Do two sources tell the same? What a participant says it paid, against what the history says the request cost."""
+"""Comparisons of two sources: costs that a participant paid, and costs in the history."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._columns import COST, LABEL, TEXT, TIME, ResultColumn, coverage, shaped
+from ledgerframes.analysis._figures import (
+    INTEGER,
+    LABEL,
+    TEXT,
+    TIME,
+    Figure,
+    ResultColumn,
+    cost,
+    known_share,
+    require_frames,
+)
 from ledgerframes.frames import Frames
 
-PAID_TRAFFIC = (
-    ResultColumn("update_id", TEXT, "Update that both sources know."),
-    ResultColumn("offset", "int64", "Its place in the participant's ledger."),
-    ResultColumn("record_time", TIME, "When the synchronizer recorded it.", "UTC"),
-    ResultColumn("paid_traffic_cost", COST, "What the participant says it paid; missing for others' and old requests.", "bytes"),
-    ResultColumn("total_traffic_cost", COST, "What the history says the request cost; missing where it has no summary.", "bytes"),
-    ResultColumn("difference", COST, "Paid less total; missing where one of them is.", "bytes"),
-    ResultColumn("outcome", LABEL, "Whether they are equal, differ, or one or both are missing."),
-    coverage("cost in both sources", "updates of this result"),
+__all__ = ["paid_traffic"]
+
+PAID_TRAFFIC = Figure(
+    "reconcile.paid_traffic",
+    columns=(
+        ResultColumn("update_id", TEXT, "Update that both sources have."),
+        ResultColumn("offset", "int64", "Offset of the update on the participant's ledger."),
+        ResultColumn("record_time", TIME, "Sequencing time.", "UTC"),
+        cost("paid_traffic_cost", "Cost that the participant paid. Missing for others' and for old requests."),
+        cost("total_traffic_cost", "Cost in the history. Missing without a traffic summary."),
+        ResultColumn("difference", INTEGER, "Paid minus total cost. Missing if one of them is missing.", "bytes"),
+        ResultColumn("outcome", LABEL, "equal, different, paid only, total only, or neither."),
+        known_share("cost in both sources", "updates of this result"),
+    ),
 )
-COLUMNS = {"paid_traffic": PAID_TRAFFIC}
 OUTCOMES = ("equal", "different", "paid only", "total only", "neither")
 
-__all__ = ["COLUMNS", "paid_traffic"]
 
-
+@PAID_TRAFFIC.document
 def paid_traffic(ledger: Frames, history: Frames) -> pd.DataFrame:
-    """Compare what a participant says it paid with what the history says the same request cost.
+    """Return the cost that a participant paid next to the cost in the history, per update.
 
     Parameters
     ----------
     ledger : Frames
         From :func:`ledgerframes.load_updates`.
     history : Frames
-        From :func:`ledgerframes.load_events`, over the same time.
+        From :func:`ledgerframes.load_events`, for the same time.
 
     Returns
     -------
     DataFrame
-        One row per update in both, sorted by offset: ``update_id``, ``offset``, ``record_time``, ``paid_traffic_cost``,
-        ``total_traffic_cost``, ``difference``, ``outcome``, ``coverage``.
+        One row per update in both; sorted by offset.
+
+    Raises
+    ------
+    UsageError
+        If `ledger` or `history` are not Frames with these tables.
 
     Notes
     -----
-    Source: docs/facts.md#traffic-fields. Missing is not 0 (docs/facts.md#paid-cost-missing).
+    Source: docs/facts.md#traffic-fields. A missing cost is not 0 (docs/facts.md#paid-cost-missing).
 
     Examples
     --------
@@ -52,14 +69,16 @@ def paid_traffic(ledger: Frames, history: Frames) -> pd.DataFrame:
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'paid only', 'total only', 'neither']
     """
+    require_frames(ledger, PAID_TRAFFIC.name)
+    require_frames(history, PAID_TRAFFIC.name)
     paid = ledger.read("ledger_updates", ["update_id", "offset", "record_time", "paid_traffic_cost"])
     costs = history.read("traffic", ["update_id", "total_traffic_cost"])
-    known = history.read("updates", ["update_id"]).merge(costs, how="outer")
-    both = paid.merge(known.astype({"total_traffic_cost": COST}), on="update_id").sort_values("offset", ignore_index=True)
+    updates = history.read("updates", ["update_id"]).merge(costs, how="outer")
+    both = paid.merge(updates.astype({"total_traffic_cost": INTEGER}), on="update_id").sort_values("offset", ignore_index=True)
     has_paid, has_total = both["paid_traffic_cost"].notna(), both["total_traffic_cost"].notna()
     both["difference"] = both["paid_traffic_cost"] - both["total_traffic_cost"]
     conditions = [has_paid & has_total & (both["difference"] == 0).fillna(False), has_paid & has_total, has_paid, has_total]
     outcome = np.select([condition.to_numpy(dtype=bool) for condition in conditions], OUTCOMES[:4], OUTCOMES[4])
     both["outcome"] = pd.Categorical(outcome, categories=list(OUTCOMES))
-    both["coverage"] = (has_paid & has_total).mean() if len(both) else np.nan
-    return shaped(PAID_TRAFFIC, {str(name): both[name] for name in both})
+    both["known_share"] = (has_paid & has_total).mean() if len(both) else np.nan
+    return PAID_TRAFFIC.build({str(name): both[name] for name in both})

@@ -1,4 +1,4 @@
-"""The coin price as its voters see it: median, spread and who has not voted for long, from the snapshots kept."""
+"""Votes on the coin price: median, spread and age, per stored observation."""
 
 from __future__ import annotations
 
@@ -8,28 +8,34 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._columns import AMOUNT, TIME, ResultColumn, count, coverage, shaped
+from ledgerframes.analysis._figures import AMOUNT, TIME, Figure, ResultColumn, count, known_share
+from ledgerframes.errors import UsageError
+
+__all__ = ["price"]
 
 DAY = pd.Timedelta(days=1)
-
-OVER_TIME = (
-    ResultColumn("observed_at", TIME, "When the snapshot was taken.", "UTC"),
-    count("voters", "Super validators with a vote contract.", "voters"),
-    count("votes", "Of those, how many have named a price.", "votes"),
-    count("stale_votes", "Prices named longer ago than allowed.", "votes"),
-    ResultColumn("median_price", AMOUNT, "Median of the prices; of an even number the mean of the middle two.", "USD per coin"),
-    ResultColumn("lowest_price", AMOUNT, "Lowest price.", "USD per coin"),
-    ResultColumn("highest_price", AMOUNT, "Highest price.", "USD per coin"),
-    ResultColumn("spread", AMOUNT, "Highest less lowest price.", "USD per coin"),
-    coverage("price", "voters of this row"),
+UNIT = "USD per coin"
+PRICE = Figure(
+    "votes.price",
+    columns=(
+        ResultColumn("observed_at", TIME, "Time of the observation.", "UTC"),
+        count("voters", "Super validators with a vote contract.", "voters"),
+        count("votes", "Voters with a price.", "votes"),
+        count("stale_votes", "Prices older than allowed.", "votes"),
+        ResultColumn(
+            "median", AMOUNT, "Median price, the mean of the middle two of an even number. Missing without votes.", UNIT
+        ),
+        ResultColumn("lowest", AMOUNT, "Lowest price. Missing without votes.", UNIT),
+        ResultColumn("highest", AMOUNT, "Highest price. Missing without votes.", UNIT),
+        ResultColumn("spread", AMOUNT, "Highest minus lowest price. Missing without votes.", UNIT),
+        known_share("price", "voters of this row"),
+    ),
 )
-COLUMNS = {"over_time": OVER_TIME}
-
-__all__ = ["COLUMNS", "over_time"]
 
 
-def over_time(votes: pd.DataFrame, stale_days: float = 30.0) -> pd.DataFrame:
-    """Median and spread of the price votes at each snapshot, and how many are stale.
+@PRICE.document
+def price(votes: pd.DataFrame, *, stale_days: float = 30.0) -> pd.DataFrame:
+    """Return median and spread of the price votes at each observation.
 
     This is the network's own conversion rate, never a market price (docs/facts.md#two-prices).
 
@@ -37,54 +43,60 @@ def over_time(votes: pd.DataFrame, stale_days: float = 30.0) -> pd.DataFrame:
     ----------
     votes : DataFrame
         From :func:`ledgerframes.load_price_votes`.
-    stale_days : float
-        Days after which a vote counts as stale.
+    stale_days : float, optional
+        Age in days from which a vote counts as stale (default: 30).
 
     Returns
     -------
     DataFrame
-        One row per snapshot, sorted by time: ``observed_at``, ``voters``, ``votes``, ``stale_votes``, ``median_price``,
-        ``lowest_price``, ``highest_price``, ``spread``, ``coverage``.
+        One row per observation; sorted by time.
+
+    Raises
+    ------
+    UsageError
+        If `votes` is not a table of price votes.
 
     Notes
     -----
-    Source: docs/facts.md#name-rules-and-price-votes; only the latest votes are served, so the history is that of the
-    snapshots kept (docs/facts.md#latest-votes-only).
+    Source: docs/facts.md#name-rules-and-price-votes. The service returns only the latest votes, so the history consists of
+    stored observations (docs/facts.md#latest-votes-only).
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
-    >>> summary = lf.votes.over_time(votes)
-    >>> bool((summary["lowest_price"] <= summary["median_price"]).all())
+    >>> summary = lf.votes.price(votes)
+    >>> bool((summary["lowest"] <= summary["median"]).all())
     True
     """
-    named = votes[votes["price"].notna()]
-    old = named["last_updated_at"] < named["observed_at"] - stale_days * DAY
-    moments = votes.groupby("observed_at", sort=True)
-    prices = named.groupby("observed_at")["price"].apply(list).reindex(moments.size().index)
-    sizes = moments.size()
-    voted = named.groupby("observed_at").size().reindex(sizes.index, fill_value=0)
+    if not isinstance(votes, pd.DataFrame) or not {"observed_at", "last_updated_at", "price"} <= set(votes.columns):
+        raise UsageError(f"Pass the result of lf.load_price_votes(net) to lf.votes.price, got {type(votes).__name__}.")
+    with_price = votes[votes["price"].notna()]
+    is_stale = with_price["last_updated_at"] < with_price["observed_at"] - stale_days * DAY
+    voters = votes.groupby("observed_at", sort=True).size()
+    by_time = with_price.groupby("observed_at")
+    vote_count = by_time.size().reindex(voters.index, fill_value=0)
+    prices = [values if isinstance(values, list) else [] for values in by_time["price"].apply(list).reindex(voters.index)]
     values = {
-        "observed_at": sizes.index,
-        "voters": sizes.to_numpy(),
-        "votes": voted.to_numpy(),
-        "stale_votes": old.groupby(named["observed_at"]).sum().reindex(sizes.index, fill_value=0).to_numpy(),
-        "median_price": _prices([_median(found) if isinstance(found, list) else None for found in prices]),
-        "lowest_price": _prices([min(found) if isinstance(found, list) else None for found in prices]),
-        "highest_price": _prices([max(found) if isinstance(found, list) else None for found in prices]),
-        "spread": _prices([max(found) - min(found) if isinstance(found, list) else None for found in prices]),
-        "coverage": (voted / sizes).to_numpy(),
+        "observed_at": voters.index,
+        "voters": voters.to_numpy(),
+        "votes": vote_count.to_numpy(),
+        "stale_votes": is_stale.groupby(with_price["observed_at"]).sum().reindex(voters.index, fill_value=0).to_numpy(),
+        "median": _amounts([_median(each) if each else None for each in prices]),
+        "lowest": _amounts([min(each, default=None) for each in prices]),
+        "highest": _amounts([max(each, default=None) for each in prices]),
+        "spread": _amounts([max(each) - min(each) if each else None for each in prices]),
+        "known_share": (vote_count / voters).to_numpy(),
     }
-    return shaped(OVER_TIME, values)
+    return PRICE.build(values)
 
 
 def _median(prices: Sequence[Decimal]) -> Decimal:
-    """The median as a decimal; pandas would answer with a float."""
+    """Return the median as a decimal; pandas would return a float."""
     ordered, middle = sorted(prices), len(prices) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def _prices(values: Sequence[Decimal | None]) -> pd.array:  # type: ignore[valid-type]
+def _amounts(values: Sequence[Decimal | None]) -> pd.array:  # type: ignore[valid-type]
     rounded = [None if value is None else value.quantize(Decimal("1e-10")) for value in values]
     return pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(38, 10)))

@@ -1,225 +1,217 @@
-"""The bulk storage of the history API: listings, digests, and downloads that go on where they broke off."""
+"""Operations on the history API's bulk storage, with downloads that resume after failures."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from ledgerframes.api.transport import Transport, host_of, path_segment, pause_before_retry, tries
-from ledgerframes.datasets._decode import decode
+from ledgerframes.api.operation import Client, Request, operation
+from ledgerframes.api.transport import Transport, host_of, retry_delay, retry_policy
 from ledgerframes.datasets.bulk.listing import ActiveContractsListing, Checksums, UpdatesListing
-from ledgerframes.errors import HostUnreachableError, ServiceError, StoreError, TransportError
-from ledgerframes.windows import iso
+from ledgerframes.errors import HostUnreachableError, ServiceError, StoreError, TransportError, UsageError
+from ledgerframes.windows import instant, iso
 
-__all__ = ["BulkReads", "Download"]
+if TYPE_CHECKING:
+    import httpx
 
-LISTING = "POST /v0/history/bulk/updates"
-CONTRACTS = "GET /v0/history/bulk/acs"
-CHECKSUMS = "POST /v0/history/bulk/checksums"
-PIECE = 1 << 20  # bytes read from a connection at once
+__all__ = ["BulkClient", "Download"]
+
+CHUNK_BYTES = 1 << 20  # read from a connection at a time
 PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE = 206, 416
 
 
 @dataclass(frozen=True)
 class Download:
-    """An object that was downloaded: its size, the digest of its bytes as hexadecimal digits, and the host that gave it."""
+    """Size, hexadecimal SHA-256 and host of a downloaded object."""
 
     bytes: int
     sha256: str
     host: str
 
 
-class BulkReads:
-    """The operations on bulk objects (docs/facts.md#bulk-storage). The tag is pre-alpha: not every network offers them."""
+class BulkClient(Client):
+    """Operations on bulk objects, which not every network has (docs/facts.md#bulk-storage)."""
 
-    transport: Transport
+    api = "history"
 
-    def bulk_updates(
-        self, since: datetime, until: datetime, *, page_size: int = 1000, page_token: str | None = None
-    ) -> UpdatesListing:
-        """List the objects whose folder overlaps a range; whole folders are listed.
+    @operation("POST /v0/history/bulk/updates", returns=UpdatesListing, since="0.5.16", read_only=True)
+    def bulk_updates(self, since: datetime, until: datetime, *, page_size: int = 1000, page_token: str | None = None) -> Request:
+        """List the bulk objects of updates, in whole folders that overlap a window.
+
+        Objects are in string order of their keys, so 10 is before 2.
 
         Parameters
         ----------
         since, until : datetime
-            Half-open range of record times.
+            Half-open window of record times.
         page_size : int
             1 to 1000 objects; fewer than one folder has is an error.
         page_token : str, optional
-            From the page before. It comes back also when the range ends in the future and nothing more is there yet.
-
-        Notes
-        -----
-        Source: docs/facts.md#bulk-storage, POST /v0/history/bulk/updates. Objects come in string order of their keys, 10
-        before 2.
+            From the page before. The last page has one, too, if the window ends in the future.
         """
-        request: dict[str, Any] = {"start_record_time": iso(since), "end_record_time": iso(until), "page_size": page_size}
-        if page_token is not None:
-            request["next_page_token"] = page_token
-        return decode(self.transport.post("/v0/history/bulk/updates", request).body, UpdatesListing, LISTING)
+        body = {
+            "start_record_time": _wire_time(since, "since"),
+            "end_record_time": _wire_time(until, "until"),
+            "page_size": page_size,
+        }
+        return Request(body=body if page_token is None else {**body, "next_page_token": page_token})
 
-    def bulk_active_contracts(self, at_or_before: datetime | None = None) -> ActiveContractsListing:
-        """List the objects of the newest snapshot of the active contracts that is not after a time.
+    @operation("GET /v0/history/bulk/acs", returns=ActiveContractsListing, since="0.5.16")
+    def bulk_active_contracts(self, at_or_before: datetime | None = None) -> Request:
+        """List the bulk objects of the newest ACS snapshot, at a time or before it.
 
         Raises
         ------
         NotFoundError
-            If there is none.
-
-        Notes
-        -----
-        Source: docs/facts.md#bulk-storage, GET /v0/history/bulk/acs.
+            If there is no such snapshot.
         """
-        params = {} if at_or_before is None else {"at_or_before_record_time": iso(at_or_before)}
-        return decode(self.transport.get("/v0/history/bulk/acs", params).body, ActiveContractsListing, CONTRACTS)
+        return Request(query={"at_or_before_record_time": at_or_before and _wire_time(at_or_before, "at_or_before")})
 
-    def bulk_checksums(self, object_keys: list[str]) -> list[str]:
-        """The digests of objects in the order given: SHA-256 in base64, of the bytes as they are stored.
+    @operation(
+        "POST /v0/history/bulk/checksums",
+        returns=Checksums,
+        unwrap=lambda response: [checksum.value for checksum in response.checksums],
+        since="0.5.16",
+        read_only=True,
+    )
+    def bulk_checksums(self, object_keys: Sequence[str]) -> Request:
+        """Return the digests of bulk objects in the same order, as SHA-256 in base64.
 
         Raises
         ------
         NotFoundError
-            If one of them does not exist.
-
-        Notes
-        -----
-        Source: docs/facts.md#bulk-storage, POST /v0/history/bulk/checksums.
+            If one of the objects does not exist.
         """
-        answer = self.transport.post("/v0/history/bulk/checksums", {"object_keys": object_keys})
-        return [checksum.value for checksum in decode(answer.body, Checksums, CHECKSUMS).checksums]
+        if isinstance(object_keys, str):
+            raise UsageError(f"object_keys= must be a list of keys, got {object_keys!r}.")
+        return Request(body={"object_keys": list(object_keys)})
 
-    def bulk_object(self, object_key: str) -> bytes:
-        """Download one bulk object into memory, as it is stored: zstd, often more than 128 MiB; see :meth:`bulk_download`.
+    @operation("GET /v0/history/bulk/download/{object_key}", returns=bytes, since="0.5.16", changed="0.5.17")
+    def bulk_object(self, object_key: str) -> Request:
+        """Download a bulk object into memory, as zstd bytes.
+
+        Objects often have more than 128 MiB; :meth:`bulk_download` writes them to a file.
 
         Parameters
         ----------
         object_key : str
-            Such as ``2026-01-29T00:00:00Z~2026-01-30T00:00:00Z/updates_compact_json_0.zstd``; sent as one segment of the path.
+            Such as ``2026-01-29T00:00:00Z~2026-01-30T00:00:00Z/updates_compact_json_0.zstd``.
 
         Raises
         ------
         NotFoundError
-            If there is no such object.
-
-        Notes
-        -----
-        Source: docs/facts.md#bulk-storage, GET /v0/history/bulk/download/{object_key}; docs/facts.md#bulk-storage.
+            If the object does not exist.
         """
-        return self.transport.get(_path(object_key)).body
+        return Request(path={"object_key": object_key})
 
     def bulk_download(self, object_key: str, target: Path) -> Download:
-        """Download one bulk object to a file, piece by piece: what broke off is gone on with, or begun again.
+        """Download a bulk object to a file, resuming after failures if the service supports Range.
 
         Parameters
         ----------
         object_key : str
             As for :meth:`bulk_object`.
         target : Path
-            File to write; it is whole when this returns.
+            File to write, complete when this method returns.
 
         Raises
         ------
         NotFoundError
-            If there is no such object.
+            If the object does not exist.
         TransportError, ServiceError
-            If no host gives all of it.
-
-        Notes
-        -----
-        Source: docs/facts.md#bulk-storage, GET /v0/history/bulk/download/{object_key}. It goes on by Range where a service
-        knows that.
+            If no host sends all of the object.
+        StoreError
+            If the file cannot be written.
         """
-        return self.transport.in_turn(lambda url: _Downloading(self.transport, url, _path(object_key), target).all_of_it())
+        path = self.operations["bulk_object"].fill_path({"object_key": object_key})
+        return self.transport.with_failover(lambda url: _ObjectDownload(self.transport, url, path, target).run())
 
 
-class _Downloading:
-    """One download from one host."""
+class _ObjectDownload:
+    """The download of one object from one host."""
 
     def __init__(self, transport: Transport, url: str, path: str, target: Path) -> None:
         self._transport = transport
         self._url = url
         self._path = path
         self._target = target
-        self._begin_again()
+        self._restart()
 
-    def _begin_again(self) -> None:
-        self._bytes, self._tag, self._digest = 0, "", hashlib.sha256()
+    def _restart(self) -> None:
+        self._bytes, self._etag, self._digest = 0, "", hashlib.sha256()
 
-    def all_of_it(self) -> Download:
-        """Ask until everything is there; a try that brought something on does not count."""
+    def run(self) -> Download:
+        """Fetch until the object is complete, counting only attempts without progress as failures."""
         while True:
             before = self._bytes
             try:
-                for attempt in tries(self._transport.retries + 1, _may_pass):
+                for attempt in retry_policy(self._transport.retries + 1, _retry_delay):
                     with attempt:
-                        self._ask()
+                        self._fetch()
                 return Download(self._bytes, self._digest.hexdigest(), host_of(self._url))
             except TransportError:
                 if self._bytes <= before:
                     raise
 
-    def _ask(self) -> None:
+    def _fetch(self) -> None:
         headers = {"Accept-Encoding": "identity"}
-        if self._bytes and self._tag:
-            headers |= {"Range": f"bytes={self._bytes}-", "If-Range": self._tag}
+        if self._bytes and self._etag:
+            headers |= {"Range": f"bytes={self._bytes}-", "If-Range": self._etag}
         try:
-            self._read(headers)
+            with self._transport.stream(self._url, self._path, headers) as response:
+                self._read(response)
         except ServiceError as error:
-            if _is_other_object(error):
-                self._begin_again()
+            if _has_other_object(error):
+                self._restart()
             raise
 
-    def _read(self, headers: dict[str, str]) -> None:
-        with self._transport.stream(self._url, self._path, headers) as response:
-            if response.status_code != PARTIAL_CONTENT or not self._goes_on(response.headers.get("Content-Range", "")):
-                self._begin_again()
-            self._tag = response.headers.get("ETag", "")
-            promised = response.headers.get("Content-Length", "")
-            came = self._append(response)
-            if promised.isdecimal() and came < int(promised):
-                raise HostUnreachableError(
-                    f"{host_of(self._url)} broke off after {came:,} of {int(promised):,} bytes of GET {self._path}. Try again.",
-                    endpoint=f"GET {self._path}",
-                    host=host_of(self._url),
-                )
+    def _read(self, response: httpx.Response) -> None:
+        content_range = response.headers.get("Content-Range", "")
+        if response.status_code != PARTIAL_CONTENT or not content_range.startswith(f"bytes {self._bytes}-"):
+            self._restart()
+        self._etag = response.headers.get("ETag", "")
+        length = response.headers.get("Content-Length", "")
+        received = self._append(response)
+        if length.isdecimal() and received < int(length):
+            host, endpoint = host_of(self._url), f"GET {self._path}"
+            raise HostUnreachableError(
+                f"{host} closed the connection after {received:,} of {int(length):,} bytes of {endpoint}. Try again.",
+                endpoint=endpoint,
+                host=host,
+            )
 
-    def _goes_on(self, content_range: str) -> bool:
-        return content_range.startswith(f"bytes {self._bytes}-")
-
-    def _append(self, response: Any) -> int:
-        came = 0
+    def _append(self, response: httpx.Response) -> int:
+        start = self._bytes
         with self._target.open("r+b" if self._bytes else "wb") as file:
             file.seek(self._bytes)
-            for piece in response.iter_raw(PIECE):
-                self._write(file, piece)
-                self._digest.update(piece)
-                self._bytes += len(piece)
-                came += len(piece)
-        return came
+            for chunk in response.iter_raw(CHUNK_BYTES):
+                self._write(file, chunk)
+                self._digest.update(chunk)
+                self._bytes += len(chunk)
+        return self._bytes - start
 
-    def _write(self, file: BinaryIO, piece: bytes) -> None:
+    def _write(self, file: BinaryIO, chunk: bytes) -> None:
         try:
-            file.write(piece)
+            file.write(chunk)
             file.flush()
-        except OSError as error:  # the disk's fault, not the connection's
+        except OSError as error:  # otherwise the transport would report a failed connection
             raise StoreError(
-                f"The download cannot be written to {self._target} ({error}). Make room there.", path=str(self._target)
+                f"Cannot write the download to {self._target}: {error}. Free disk space.", path=str(self._target)
             ) from error
 
 
-def _may_pass(error: Exception) -> bool | float:
-    return pause_before_retry(error) or _is_other_object(error)
+def _retry_delay(error: Exception) -> bool | float:
+    return retry_delay(error) or _has_other_object(error)
 
 
-def _is_other_object(error: Exception) -> bool:
-    """Whether the part asked for does not exist: the object is another than the one that broke off."""
+def _has_other_object(error: Exception) -> bool:
+    """Return whether the object changed since the earlier attempt, so that its rest does not exist."""
     return isinstance(error, ServiceError) and error.status == RANGE_NOT_SATISFIABLE
 
 
-def _path(object_key: str) -> str:
-    segment = path_segment(object_key, f"{object_key!r} is not the key of a bulk object.")
-    # Servers write ~ as %7E in the URLs that they list, though no one need.
-    return f"/v0/history/bulk/download/{segment.replace('~', '%7E')}"
+def _wire_time(time: datetime, name: str) -> str:
+    return iso(instant(time, name))

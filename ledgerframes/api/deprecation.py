@@ -1,4 +1,4 @@
-"""Warnings about what is deprecated, shown at the line of whoever called this library."""
+"""Deprecation warnings, shown at the line of the code that calls this package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["warn_deprecated"]
 
 
 def warn_deprecated(message: str) -> None:
-    """Warn at the first caller outside this library: how far up that is depends on the way the call took."""
+    """Warn at the innermost caller outside this package."""
     depth, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "ledgerframes":
         depth, frame = depth + 1, frame.f_back

@@ -1,4 +1,4 @@
-"""The history API: one method per operation."""
+"""The client of the history API, with a method per operation."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ledgerframes.api.bulk import BulkReads
-from ledgerframes.api.transport import Answer, Transport, path_segment
+from ledgerframes.api.bulk import BulkClient
+from ledgerframes.api.operation import HealthClient, Request, operation
+from ledgerframes.api.transport import Response, Transport
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.events.wire import Event, EventsPage, Update, UpdatesPage
-from ledgerframes.datasets.reference.wire import Contract, NameRules, NameRulesAnswer
+from ledgerframes.datasets.reference.wire import Contract, NameRulesAnswer
 from ledgerframes.errors import DecodeError, UsageError
 
 if TYPE_CHECKING:
@@ -27,208 +28,188 @@ MAX_PAGE_SIZE = 1000
 
 @dataclass(frozen=True)
 class Cursor:
-    """A place in the order of the history: everything strictly after it comes next (docs/facts.md#history-paging)."""
+    """A position in the history, after which a page starts (docs/facts.md#history-paging)."""
 
     migration_id: int
     record_time: datetime
 
     def as_json(self) -> dict[str, Any]:
-        """The cursor as the listing operations take it."""
+        """Return the cursor as the list operations expect it."""
         return {"after_migration_id": self.migration_id, "after_record_time": wire_time(self.record_time)}
 
 
 def wire_time(time: datetime) -> str:
-    """An instant as the history API writes record times: always six digits of a second."""
+    """Return a time as the history API writes record times, with six digits of a second."""
     return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
-class History(BulkReads):
-    """Client of the history API.
-
-    Every method asks the service; loaders are what remembers. Answers are decoded structs with the wire's field names.
+class History(HealthClient, BulkClient):
+    """Client of the history API, which sends a request at every call and caches nothing.
 
     Parameters
     ----------
     transport : Transport
     vocabulary : Vocabulary
-        The network's own words.
+        The network's own words, which occur in paths and members (docs/facts.md#network-words).
+
+    Notes
+    -----
+    Operations: docs/facts.md#history-operations.
     """
 
+    api = "history"
+
     def __init__(self, transport: Transport, vocabulary: Vocabulary) -> None:
-        self.transport = transport
+        super().__init__(transport)
         self._encoding_name = f"{vocabulary.lang}_value_encoding"
         self._coin = vocabulary.coin
 
+    # -- events -------------------------------------------------------------------------------------------------------
+
     def event(self, update_id: str, *, value_encoding: ValueEncoding = "compact_json") -> Event:
-        """Look one event up by its update id.
+        """Look up one event by its update id.
 
         Parameters
         ----------
         update_id : str
-            Any text; it is sent as one segment of the path.
         value_encoding : {"compact_json", "protobuf_json"}
-            How payloads are written.
+            Encoding of payloads.
 
         Returns
         -------
         Event
-            With update, verdict, traffic summary and activity records, each None where the service has none.
+            With update, verdict, traffic summary and activity records, each None if the service has none.
 
         Raises
         ------
         NotFoundError
             If the service does not know the id.
-
-        Notes
-        -----
-        Source: docs/facts.md#event-items, GET /v0/events/{update_id}.
         """
-        return self.decode_event(self.event_answer(update_id, value_encoding=value_encoding))
+        return self.decode_event(self.event_response(update_id, value_encoding=value_encoding))
 
-    def event_answer(self, update_id: str, *, value_encoding: ValueEncoding = "compact_json") -> Answer:
-        """Fetch one event as the bytes that came, for :meth:`decode_event`; see :meth:`event`."""
-        return self.transport.get(f"/v0/events/{_segment(update_id)}", {self._encoding_name: _known_encoding(value_encoding)})
+    @operation("GET /v0/events/{update_id}", name="event", returns=Response, changed="0.5.15, 0.5.17, 0.6.0, 0.6.10")
+    def event_response(self, update_id: str, *, value_encoding: ValueEncoding = "compact_json") -> Request:
+        """Fetch one event without decoding it, for :meth:`decode_event`."""
+        return Request(path={"update_id": update_id}, query=self._encoding(value_encoding))
 
     @staticmethod
-    def decode_event(answer: Answer) -> Event:
-        """The event in an answer of :meth:`event_answer`."""
-        return decode(answer.body, Event, "GET /v0/events/{update_id}")
-
-    def events_page(
-        self, after: Cursor | None = None, *, page_size: int = MAX_PAGE_SIZE, value_encoding: ValueEncoding = "compact_json"
-    ) -> Answer:
-        """Fetch a page of the event listing as the bytes that came, for :meth:`decode_events`.
-
-        Parameters
-        ----------
-        after : Cursor, optional
-            Where to go on; the beginning of the history by default.
-        page_size : int
-            1 to 1000 events.
-        value_encoding : {"compact_json", "protobuf_json"}
-
-        Notes
-        -----
-        Source: docs/facts.md#history-paging, POST /v0/events.
-        """
-        return self.transport.post("/v0/events", self._page_request(after, page_size, value_encoding))
-
-    @staticmethod
-    def decode_events(answer: Answer) -> list[Event]:
-        """The events of a page, in order of (migration_id, record_time)."""
-        return decode(answer.body, EventsPage, "POST /v0/events").events
+    def decode_event(response: Response) -> Event:
+        """Return the event of a response of :meth:`event_response`."""
+        return response.decode(Event)
 
     def events(
         self, after: Cursor | None = None, *, page_size: int = MAX_PAGE_SIZE, value_encoding: ValueEncoding = "compact_json"
     ) -> list[Event]:
-        """List events after a place in the history; see :meth:`events_page`."""
+        """List events after a position in the history.
+
+        Parameters
+        ----------
+        after : Cursor, optional
+            By default the start of the history.
+        page_size : int
+            1 to 1000 events.
+        value_encoding : {"compact_json", "protobuf_json"}
+        """
         return self.decode_events(self.events_page(after, page_size=page_size, value_encoding=value_encoding))
 
-    def update(self, update_id: str, *, value_encoding: ValueEncoding = "compact_json") -> Update:
-        """Look one update up by id.
+    @operation("POST /v0/events", name="events", returns=Response, since="0.4.21", read_only=True)
+    def events_page(
+        self, after: Cursor | None = None, *, page_size: int = MAX_PAGE_SIZE, value_encoding: ValueEncoding = "compact_json"
+    ) -> Request:
+        """Fetch a page of :meth:`events` without decoding it, for :meth:`decode_events`."""
+        return self._page_request(after, page_size, value_encoding)
+
+    @staticmethod
+    def decode_events(response: Response) -> list[Event]:
+        """Return the events of a page, in order of (migration_id, record_time)."""
+        return response.decode(EventsPage).events
+
+    # -- updates ------------------------------------------------------------------------------------------------------
+
+    @operation("GET /v2/updates/{update_id}", returns=Update, since="0.4.2")
+    def update(self, update_id: str, *, value_encoding: ValueEncoding = "compact_json") -> Request:
+        """Look up one update by its id.
 
         Raises
         ------
         NotFoundError
             If the id is unknown, or belongs to a request that was rejected or is private (docs/facts.md#updates-not-visible).
-
-        Notes
-        -----
-        Source: docs/facts.md#history-operations, GET /v2/updates/{update_id}.
         """
-        path = f"/v2/updates/{_segment(update_id)}"
-        answer = self.transport.get(path, {self._encoding_name: _known_encoding(value_encoding)})
-        return decode(answer.body, Update, f"GET {path}")
+        return Request(path={"update_id": update_id}, query=self._encoding(value_encoding))
 
+    @operation("POST /v2/updates", returns=UpdatesPage, unwrap=lambda page: page.transactions, since="0.4.2", read_only=True)
     def updates(
         self, after: Cursor | None = None, *, page_size: int = MAX_PAGE_SIZE, value_encoding: ValueEncoding = "compact_json"
-    ) -> list[Update]:
-        """List updates after a place in the history.
+    ) -> Request:
+        """List updates after a position in the history.
 
-        Notes
-        -----
-        Source: docs/facts.md#history-paging, POST /v2/updates. Rejected and private requests have no update.
+        Rejected and private requests have no update (docs/facts.md#updates-not-visible). Parameters are those of
+        :meth:`events`.
         """
-        answer = self.transport.post("/v2/updates", self._page_request(after, page_size, value_encoding))
-        return decode(answer.body, UpdatesPage, "POST /v2/updates").transactions
+        return self._page_request(after, page_size, value_encoding)
 
-    def update_v1(self, update_id: str, *, lossless: bool = False) -> Update:
-        """Look one update up in the deprecated form, which has an offset; :meth:`update` is its successor.
+    @operation("GET /v0/updates/{update_id}", returns=Update, changed="0.5.17, 0.6.0", deprecated="update")
+    def update_v1(self, update_id: str, *, lossless: bool = False) -> Request:
+        """Look up one update in the deprecated form, which has an offset.
 
         Parameters
         ----------
         update_id : str
         lossless : bool
-            Ask for the verbose payload encoding, the same as ``protobuf_json``.
-
-        Notes
-        -----
-        Source: docs/facts.md#history-operations, GET /v0/updates/{update_id}, deprecated in 0.5.10. Event ids begin with
-        ``#`` there (docs/facts.md#event-id-prefix).
+            Request the verbose payload encoding, the same as ``protobuf_json``. Event ids start with ``#`` in this form
+            (docs/facts.md#event-id-prefix).
         """
-        path = f"/v0/updates/{_segment(update_id)}"
-        return decode(self.transport.get(path, {"lossless": str(lossless).lower()}).body, Update, f"GET {path}")
+        return Request(path={"update_id": update_id}, query={"lossless": lossless})
 
-    def name_rules(self, cached_contract_id: str | None = None, cached_domain_id: str | None = None) -> NameRules:
-        """Read the rules of the name service.
+    # -- reference data -----------------------------------------------------------------------------------------------
+
+    @operation("POST /v0/ans-rules", returns=NameRulesAnswer, unwrap=lambda response: response.ans_rules_update, read_only=True)
+    def name_rules(self, cached_contract_id: str | None = None, cached_domain_id: str | None = None) -> Request:
+        """Return the rules of the name service.
 
         Parameters
         ----------
         cached_contract_id, cached_domain_id : str, optional
-            Contract and domain id of the rules that the caller holds already.
+            Contract and domain id of the rules that the caller already has.
 
         Returns
         -------
         NameRules
-            With the contract, or without one: then the cached contract is still the current one and must be kept.
-
-        Notes
-        -----
-        Source: POST /v0/ans-rules; docs/facts.md#name-rules-and-price-votes (both ids are plain text, and the body is
-        ``{}`` at least).
+            Without a contract if the cached one is current (docs/facts.md#name-rules-and-price-votes).
         """
         cached = {"cached_ans_rules_contract_id": cached_contract_id, "cached_ans_rules_domain_id": cached_domain_id}
-        answer = self.transport.post("/v0/ans-rules", {name: value for name, value in cached.items() if value is not None})
-        return decode(answer.body, NameRulesAnswer, "POST /v0/ans-rules").ans_rules_update
+        # The service requires a body, if only an empty object (docs/facts.md#body-required).
+        return Request(body={name: value for name, value in cached.items() if value is not None})
 
     def price_votes(self) -> list[Contract]:
-        """List the latest votes on the price of coin: one contract per voter, which each vote replaces.
-
-        Notes
-        -----
-        Source: docs/facts.md#name-rules-and-price-votes, GET /v0/coin-price/votes; the path and the answer's key have the
-        network's own word (docs/facts.md#network-words).
-        """
-        path, key = f"/v0/{self._coin}-price/votes", f"{self._coin}_price_votes"
-        members = decode(self.transport.get(path).body, dict[str, msgspec.Raw], f"GET {path}")
+        """List the latest votes on the coin price, one contract per voter."""
+        response = self._price_votes()
+        key = f"{self._coin}_price_votes"
+        members = response.decode(dict[str, msgspec.Raw])
         if key not in members:
             raise DecodeError(
-                f"GET {path} answered without {key}; it has {', '.join(members) or 'nothing'}. Check the profile's vocabulary.",
-                endpoint=f"GET {path}",
+                f"Unexpected response from {response.endpoint}: {key} is missing, got {', '.join(members) or 'no members'}. "
+                "Check vocabulary= of the profile.",
+                endpoint=response.endpoint,
                 json_path=f"$.{key}",
             )
-        return decode(members[key], list[Contract], f"GET {path}")
+        return decode(members[key], list[Contract], response.endpoint)
 
-    def ready(self) -> dict[str, int]:
-        """The status each host answers ``/readyz`` with: 200 when ready, 503 when not."""
-        return {url: self.transport.probe(url, "/readyz") for url in self.transport.urls}
+    @operation("GET /v0/{coin}-price/votes", name="price_votes", returns=Response)
+    def _price_votes(self) -> Request:
+        return Request(path={"coin": self._coin})
 
-    def live(self) -> dict[str, int]:
-        """The status each host answers ``/livez`` with."""
-        return {url: self.transport.probe(url, "/livez") for url in self.transport.urls}
+    # -- requests -----------------------------------------------------------------------------------------------------
 
-    def _page_request(self, after: Cursor | None, page_size: int, value_encoding: ValueEncoding) -> dict[str, Any]:
-        if not 1 <= page_size <= MAX_PAGE_SIZE:
-            raise UsageError(f"page_size={page_size} must lie between 1 and {MAX_PAGE_SIZE}.")
-        request: dict[str, Any] = {"page_size": page_size, self._encoding_name: _known_encoding(value_encoding)}
-        return request if after is None else {"after": after.as_json(), **request}
+    def _page_request(self, after: Cursor | None, page_size: int, value_encoding: ValueEncoding) -> Request:
+        if not isinstance(page_size, int) or not 1 <= page_size <= MAX_PAGE_SIZE:
+            raise UsageError(f"page_size= must be between 1 and {MAX_PAGE_SIZE}, got {page_size!r}.")
+        if not isinstance(after, Cursor | None):
+            raise UsageError(f"after= must be a Cursor(migration_id, record_time), got {after!r}.")
+        position = {} if after is None else {"after": after.as_json()}
+        return Request(body={**position, "page_size": page_size, **self._encoding(value_encoding)})
 
-
-def _segment(update_id: str) -> str:
-    return path_segment(update_id, f"{update_id!r} is not an update id.")
-
-
-def _known_encoding(value_encoding: str) -> str:
-    if value_encoding not in ("compact_json", "protobuf_json"):
-        raise UsageError(f"value_encoding={value_encoding!r} is not known. Use compact_json or protobuf_json.")
-    return value_encoding
+    def _encoding(self, value_encoding: str) -> dict[str, str]:
+        if value_encoding not in ("compact_json", "protobuf_json"):
+            raise UsageError(f"Unknown value_encoding {value_encoding!r}. Choose from compact_json or protobuf_json.")
+        return {self._encoding_name: value_encoding}

@@ -1,19 +1,19 @@
-"""Requests of the ledger API looked at before they are sent: what is misspelt there is ignored there.
+"""Checks of ledger requests, because the ledger ignores misspelt members.
 
 See docs/facts.md#misspelt-filters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.errors import UsageError
 
-__all__ = ["checked_filter", "checked_offset", "checked_page_request", "checked_page_size", "checked_text"]
+__all__ = ["require_filter", "require_offset", "require_page_request", "require_page_size", "require_text", "require_texts"]
 
-# What a request may hold: an object's members, a list of one kind, a map (EACH) of one kind, or anything (None).
+# The members of a request: of an object, of each item of a list, of each value of a map (EACH), or anything (None).
 EACH = "*"
 BLOB = {"includeCreatedEventBlob": None}
 IDENTIFIER_FILTER = {
@@ -29,84 +29,81 @@ UPDATE_FORMAT: dict[str, Any] = {
     "includeReassignments": EVENT_FORMAT,
     "includeTopologyEvents": {"includeParticipantAuthorizationEvents": {"parties": None}},
 }
-PAGE_REQUEST = {
-    "updateFormat": None,
-    "beginOffsetExclusive": None,
-    "endOffsetInclusive": None,
-    "maxPageSize": None,
-    "descendingOrder": None,
-    "pageToken": None,
-}
+PAGE_MEMBERS = ("updateFormat", "beginOffsetExclusive", "endOffsetInclusive", "maxPageSize", "descendingOrder", "pageToken")
 INT32, INT64 = 2**31, 2**63
 
 
-def checked_page_request(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A request for a page of updates, without what is None.
+def require_page_request(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request for a page of updates, without its members that are None.
 
     Raises
     ------
     UsageError
-        If a member is unknown, the filter is missing, or the offsets or the page size make no sense.
+        If a member is unknown, the filter is missing, or the offsets or the page size are invalid.
     """
-    given = {name: value for name, value in request.items() if value is not None}
-    _known(given, PAGE_REQUEST, "the request")
-    checked_filter(given.get("updateFormat"), "updateFormat")
-    begin = checked_offset(given.get("beginOffsetExclusive", 0), "beginOffsetExclusive")
-    if "endOffsetInclusive" in given:
-        end = checked_offset(given["endOffsetInclusive"], "endOffsetInclusive", least=1)
-        if end < begin:
-            raise UsageError(f"endOffsetInclusive={end} lies before beginOffsetExclusive={begin}.")
-    checked_page_size(given.get("maxPageSize"), "maxPageSize")
-    return given
+    if not isinstance(request, Mapping):
+        raise UsageError(f"request= must be a mapping with updateFormat, got {request!r}.")
+    members = {name: value for name, value in request.items() if value is not None}
+    _require_members(members, dict.fromkeys(PAGE_MEMBERS), "the request")
+    require_filter(members.get("updateFormat"), "updateFormat")
+    start = require_offset(members.get("beginOffsetExclusive", 0), "beginOffsetExclusive")
+    if "endOffsetInclusive" in members:
+        end = require_offset(members["endOffsetInclusive"], "endOffsetInclusive", minimum=1)
+        if end < start:
+            raise UsageError(f"endOffsetInclusive= must be at least beginOffsetExclusive={start}, got {end}.")
+    require_page_size(members.get("maxPageSize"), "maxPageSize")
+    return members
 
 
-def checked_offset(value: object, name: str, *, least: int = 0) -> int:
-    """An offset, if it is one."""
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < INT64:
-        raise UsageError(f"{name}={value!r} is not an offset. Offsets are whole numbers from {least}.")
+def require_offset(value: object, name: str, *, minimum: int = 0) -> int:
+    """Return an offset, or raise UsageError."""
+    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value < INT64:
+        raise UsageError(f"{name}= must be a whole number from {minimum}, got {value!r}.")
     return value
 
 
-def checked_page_size(value: object, name: str) -> None:
-    """A page size, or None."""
+def require_page_size(value: object, name: str) -> None:
+    """Raise UsageError unless a value is a page size or None."""
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < INT32):
-        raise UsageError(f"{name}={value!r} is not a page size. Page sizes are whole numbers from 1.")
+        raise UsageError(f"{name}= must be a whole number from 1, got {value!r}.")
 
 
-def checked_text(value: object, name: str) -> str:
-    """A text that is not empty."""
+def require_text(value: object, name: str) -> str:
+    """Return text that is not blank, or raise UsageError."""
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{name}={value!r} is empty or not text.")
+        raise UsageError(f"{name}= must be text that is not blank, got {value!r}.")
     return value
 
 
-def checked_filter(value: object, name: str) -> Any:
-    """An UpdateFormat or an EventFormat, or its JSON with no member that the ledger does not know.
+def require_texts(values: object, name: str) -> list[str]:
+    """Return one text or several as a list, or raise UsageError."""
+    texts = [values] if isinstance(values, str) else list(values) if isinstance(values, Iterable) else [values]
+    return [require_text(text, name) for text in texts]
 
-    Raises
-    ------
-    UsageError
-        If there is none, or a member is unknown.
-    """
+
+def require_filter(value: object, name: str) -> Any:
+    """Return a filter or its JSON, or raise UsageError if a member is unknown."""
     if isinstance(value, UpdateFormat | EventFormat):
         return value
     if not isinstance(value, Mapping):
-        raise UsageError(f"The request has no {name}. Make one with update_format(...) or event_format(...).")
-    _known(value, UPDATE_FORMAT if name == "updateFormat" else EVENT_FORMAT, name)
+        maker = "update_format(...)" if name == "updateFormat" else "event_format(...)"
+        raise UsageError(f"{name}= must be the result of {maker} or its JSON, got {value!r}.")
+    _require_members(value, UPDATE_FORMAT if name == "updateFormat" else EVENT_FORMAT, name)
     return value
 
 
-def _known(given: Any, shape: Any, where: str) -> None:
-    """What is misspelt in a request is an error here; what has another shape is left to the ledger, which names it."""
-    if isinstance(shape, list) and isinstance(given, list):
-        for index, item in enumerate(given):
-            _known(item, shape[0], f"{where}[{index}]")
-    elif isinstance(shape, dict) and isinstance(given, Mapping):
+def _require_members(content: Any, shape: Any, path: str) -> None:
+    """Raise UsageError for an unknown member, and leave wrong types to the ledger."""
+    if isinstance(shape, list) and isinstance(content, list):
+        for index, item in enumerate(content):
+            _require_members(item, shape[0], f"{path}[{index}]")
+    elif isinstance(shape, dict) and isinstance(content, Mapping):
         each = shape.get(EACH)
-        strays = [] if each else sorted(str(name) for name in given.keys() - shape.keys())
-        if strays:
+        unknown = [] if each else sorted(str(name) for name in content.keys() - shape.keys())
+        if unknown:
             raise UsageError(
-                f"{where} has no member {', '.join(strays)}: the ledger would ignore it. Known: {', '.join(sorted(shape))}."
+                f"Unknown member {', '.join(unknown)} of {path}, which the ledger would ignore. "
+                f"Choose from {', '.join(sorted(shape))}."
             )
-        for name, value in given.items():
-            _known(value, each or shape[name], f"{where}.{name}")
+        for name, value in content.items():
+            _require_members(value, each or shape[name], f"{path}.{name}")

@@ -1,9 +1,8 @@
-"""Bearer tokens: where they come from. They are never shown, logged, or part of an error.
+"""Bearer tokens, read before each request and never shown, logged or part of an error.
 
-The ledger API names a second scheme beside the bearer token, `apiKeyAuth`. It is the same JWT in the header
-``Sec-WebSocket-Protocol`` (``jwt.token.<JWT>``), for browsers, whose WebSockets cannot send another header
-(docs/facts.md#authentication). Plain
-HTTP operations do not read it, and everything here is plain HTTP; so the bearer scheme is the one that is used.
+The ledger API has another scheme, ``apiKeyAuth``, with the same JWT in the header
+``Sec-WebSocket-Protocol``, for the WebSockets of browsers (docs/facts.md#authentication). Plain HTTP operations do not
+read that header, so the bearer scheme is used.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.settings import Settings
 
-__all__ = ["TokenSource", "hide_tokens", "token_expiry", "token_source"]
+__all__ = ["TokenSource", "hide_tokens", "token_expiry", "token_source", "token_subject"]
 
 TokenSource = Callable[[], str | None]
 
-# Anything else would break the header, and the HTTP library's complaint would show the token.
+# Other characters would break the header, and the HTTP library's error would show the token.
 SENDABLE = re.compile(r"[\x21-\x7e]+")
 JWT = re.compile(r"eyJ[\w-]+\.[\w-]+(\.[\w-]*)?")
-LONGEST = 64 * 1024
+MAX_LENGTH = 64 * 1024
 
 
 def token_source(settings: Settings) -> TokenSource:
-    """Where the token of a profile comes from: asked before each request, so that a renewed token is used at once.
+    """Return a function that reads a profile's token.
 
     Parameters
     ----------
@@ -44,77 +43,87 @@ def token_source(settings: Settings) -> TokenSource:
     Returns
     -------
     callable
-        Gives the token of the moment, or None if the profile has none. It raises UsageError, naming the setting, if the token
-        is empty, cannot be read, or cannot be sent.
+        Returns the current token, or None if the profile has none. It raises UsageError, naming the setting, if the
+        token is empty, cannot be read, or cannot be sent.
     """
     token = settings.token
     if settings.token_file is not None:
         path = settings.token_file.expanduser()
-        return lambda: _checked(_file_content(path), f"token_file {path}")
+        return lambda: _bare_token(_read_file(path), f"token_file {path}")
     if settings.token_env is not None:
         name = settings.token_env
-        return lambda: _checked(os.environ.get(name), f"token_env: the environment variable {name}")
+        return lambda: _bare_token(os.environ.get(name), f"token_env: environment variable {name}")
     if token is None:
         return _no_token
     if callable(token):
-        return lambda: _checked(_called(token), "token: the callable's answer")
-    return lambda: _checked(token.get_secret_value(), "token")
+        return lambda: _bare_token(_call(token), "token: the result of the callable")
+    return lambda: _bare_token(token.get_secret_value(), "token")
 
 
 def token_expiry(token: str | None) -> datetime | None:
-    """When a token says that it expires, if it is a JWT; its signature is not looked at.
-
-    Returns
-    -------
-    datetime or None
-        In UTC.
-    """
-    parts = (token or "").split(".")
-    if len(parts) != 3:
-        return None
+    """Return the expiry of a JWT in UTC without checking its signature, or None."""
     try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        return datetime.fromtimestamp(float(claims["exp"]), UTC)
-    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, OSError):
+        return datetime.fromtimestamp(float(_claims(token)["exp"]), UTC)
+    except (ValueError, KeyError, TypeError, OverflowError, OSError):
         return None
+
+
+def token_subject(token: str | None) -> str | None:
+    """Return the subject of a JWT, the user of the wallet (docs/facts.md#authentication)."""
+    subject = _claims(token).get("sub")
+    return subject if isinstance(subject, str) else None
 
 
 def hide_tokens(text: str) -> str:
-    """The text with everything that looks like a JWT taken out: services quote what they were sent."""
+    """Return the text with every JWT replaced, because services quote what they were sent."""
     return JWT.sub("[token]", text)
+
+
+def _claims(token: str | None) -> dict[str, Any]:
+    parts = (token or "").split(".")
+    if len(parts) != 3:
+        return {}
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (binascii.Error, ValueError):
+        return {}
+    return claims if isinstance(claims, dict) else {}
 
 
 def _no_token() -> None:
     return None
 
 
-def _file_content(path: Path) -> str:
+def _read_file(path: Path) -> str:
     try:
         with path.open(encoding="utf-8") as file:
-            return file.read(LONGEST)
+            return file.read(MAX_LENGTH)
     except UnicodeDecodeError:
-        raise UsageError(f"token_file {path} does not hold text. Write the token alone into it.") from None
+        raise UsageError(f"Cannot read token_file {path}: not a text file. Write only the token into it.") from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise UsageError(f"token_file {path} cannot be read: {reason}. Check the path and its permissions.") from error
+        raise UsageError(f"Cannot read token_file {path}: {reason}. Check the path and its permissions.") from error
 
 
-def _called(token: Callable[[], str | None]) -> object:
+def _call(token: Callable[[], str | None]) -> object:
     try:
         return token()
     except Exception as error:
-        # Its text may hold the secret it was made from.
-        raise UsageError(f"token: the callable failed with {type(error).__name__}. Call it alone to see why.") from None
+        # The error is not shown: its text may contain the secret.
+        raise UsageError(f"token: the callable failed with {type(error).__name__}. Call it directly to see why.") from None
 
 
-def _checked(token: object, named: str) -> str:
+def _bare_token(token: object, source: str) -> str:
     if token is None:
-        raise UsageError(f"{named} is not set. Set it, or take the setting out of the profile.")
+        raise UsageError(f"{source} is not set. Set it, or remove the setting from the profile.")
     if not isinstance(token, str):
-        raise UsageError(f"{named} is {type(token).__name__}, not text. Give the token as text.")
+        raise UsageError(f"{source} must be text, got {type(token).__name__}.")
     bare = re.sub(r"^[Bb]earer\s+", "", token.strip())
     if not bare:
-        raise UsageError(f"{named} is empty. Write the token there, or take the setting out of the profile.")
+        raise UsageError(f"{source} is empty. Set it to the token, or remove the setting from the profile.")
     if not SENDABLE.fullmatch(bare):
-        raise UsageError(f"{named} holds blanks, line ends or letters that no token has. Write the token alone there.")
+        raise UsageError(
+            f"{source} contains characters that are not allowed in a token. Set it to the token only, without spaces or "
+            "line breaks."
+        )
     return bare

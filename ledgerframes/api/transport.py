@@ -1,4 +1,4 @@
-"""The one transport: time-outs, retries, a gentle pace, several hosts, and errors that say what to do next."""
+"""HTTP requests with timeouts, retries, a request rate and failover to the next host."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
-from ledgerframes.api.refusals import service_error
+from ledgerframes.api.status_errors import service_error
+from ledgerframes.datasets._decode import decode
 from ledgerframes.errors import (
     HostUnreachableError,
-    LedgerframesError,
     PermissionDeniedError,
     RequestTimeoutError,
     ServiceError,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx
-    from httpx import BaseTransport
+    from httpx import BaseTransport as BaseTransport
 
     from ledgerframes.settings import Limits
 
@@ -40,59 +40,82 @@ logger = logging.getLogger("ledgerframes")
 
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
-FIRST_PAUSE = 0.4  # seconds; doubles at each try, as the clients of the public network do (docs/facts.md#rate-limits)
-LONGEST_PAUSE = 30.0
+FIRST_DELAY = 0.4  # seconds; doubles at each attempt, as in the clients of the public network (docs/facts.md#rate-limits)
+MAX_DELAY = 30.0
 
-Refusal = Callable[[int, bytes, Mapping[str, str], str, str], ServiceError]
+ErrorFactory = Callable[[int, bytes, Mapping[str, str], str, str], ServiceError]
 
 
 def in_process(app: Any) -> BaseTransport:
-    """A transport that calls a WSGI app instead of the network."""
-    import httpx  # here and below only when it is needed: it takes as long to import as half of pandas
+    """Return a transport that calls a WSGI app instead of the network."""
+    import httpx  # here and below only when needed, because the import is half as slow as that of pandas
 
     return httpx.WSGITransport(app=app)
 
 
 @dataclass(frozen=True)
-class Answer:
-    """A successful answer: its body, and the host that gave it."""
+class Response:
+    """A successful response.
+
+    Attributes
+    ----------
+    body : bytes
+    host : str
+        Host that sent the response.
+    endpoint : str
+        HTTP method and path of the operation.
+    """
 
     body: bytes
     host: str
+    endpoint: str = ""
+
+    def decode(self, kind: type[T]) -> T:
+        """Return the body as a struct.
+
+        Raises
+        ------
+        DecodeError
+            If the body is not what the API promises.
+        """
+        return decode(self.body, kind, self.endpoint)
 
 
 @dataclass(frozen=True)
-class Probe:
-    """What one host answered, good or bad: its status, its body, and the time it says it has."""
+class HostStatus:
+    """The response of one host to one request, with a good or a bad status."""
 
     status: int
     body: bytes
     date: str
 
 
-class _Came(NamedTuple):
-    """What came: a response, read to its end."""
-
+class _RawResponse(NamedTuple):
     status: int
     body: bytes
     headers: Mapping[str, str]
 
 
 class Transport:
-    """Sends requests to the hosts of one API.
+    """Sends HTTP requests to the hosts of one API.
 
     Parameters
     ----------
     urls : tuple of str
         Base URLs, tried in this order.
     limits : Limits
-        Time-out, retries, pace and concurrency.
+        Timeout, retries, request rate and concurrency.
     transport : httpx.BaseTransport, optional
-        Where requests go instead of the network: the sandbox in the process, or a test.
+        Replacement of the network: the embedded sandbox, or a test.
     token : callable, optional
-        Gives the bearer token of the moment, or None; asked before each request.
-    refusal : callable
-        Turns a bad status into an error: (status, body, headers, endpoint, host) → ServiceError.
+        Returns the current bearer token, or None; called before each request.
+    error_factory : callable
+        Makes the error for a bad status: (status, body, headers, endpoint, host) → ServiceError.
+
+    Attributes
+    ----------
+    request_count : int
+        Number of HTTP requests sent.
     """
 
     def __init__(
@@ -102,160 +125,169 @@ class Transport:
         transport: BaseTransport | None = None,
         *,
         token: Callable[[], str | None] | None = None,
-        refusal: Refusal = service_error,
+        error_factory: ErrorFactory = service_error,
     ) -> None:
         self.urls = urls
         self._limits = limits
         self._token = token
-        self._refusal = refusal
-        self._pace = Pace(limits.requests_per_second)
-        self._places = threading.BoundedSemaphore(limits.max_concurrency)
+        self._error_factory = error_factory
+        self._rate_limiter = RateLimiter(limits.requests_per_second)
+        self._slots = threading.BoundedSemaphore(limits.max_concurrency)
         self._client = _client(limits, transport)
-        self.requests = 0
+        self.request_count = 0
 
     @property
     def retries(self) -> int:
-        """Tries after the first, on each host."""
+        """Number of attempts after the first, on each host."""
         return self._limits.retries
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def get(self, path: str, params: Mapping[str, Any] | None = None) -> Answer:
-        """GET a path below the base URL, with retries."""
-        return self._send("GET", path, params=params)
-
-    def post(self, path: str, body: Mapping[str, Any]) -> Answer:
-        """POST a JSON body that only reads, with retries."""
-        return self._send("POST", path, json=body)
-
-    def write(self, method: str, path: str, **content: Any) -> Answer:
-        """Send what may have an effect: once, to the first host; an error leaves open whether it was done.
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | list[str]] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
+        retry: bool = True,
+        endpoint: str = "",
+    ) -> Response:
+        """Send a request and return the response.
 
         Parameters
         ----------
         method, path : str
-        **content
-            ``json=``, ``content=`` (bytes) and ``params=``.
+        query : mapping, optional
+        body : mapping or bytes, optional
+            A mapping is sent as JSON, bytes as they are.
+        retry : bool
+            Repeat after a transient failure, then try the next host. Without it, the request is sent once to the
+            first host, and its outcome is unknown after an error.
+        endpoint : str
+            HTTP method and path of the operation, for errors; by default those of the request.
+
+        Raises
+        ------
+        TransportError
+            If no host sends a complete response.
+        ServiceError
+            If the status is not success.
         """
-        return self._answer(self.urls[0], method, path, content)
+        content: dict[str, Any] = {"params": query} if query else {}
+        if body is not None:
+            content["content" if isinstance(body, bytes) else "json"] = body
+
+        def send(url: str) -> Response:
+            raw = self._send_once(url, method, path, content)
+            if raw.status // 100 != 2:
+                raise self._status_error(raw.status, raw.body, raw.headers, f"{method} {path}", url)
+            return Response(raw.body, host_of(url), endpoint or f"{method} {path}")
+
+        if not retry:
+            return send(self.urls[0])
+        return self.with_failover(lambda url: self._with_retries(lambda: send(url)))
 
     @contextmanager
     def stream(self, url: str, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
-        """Ask one host once for a body that is too large to hold; the caller reads it in pieces, and asks again if it breaks off.
+        """Send one GET to one host and yield the response, whose body the caller reads in chunks.
 
         Raises
         ------
         RequestTimeoutError, HostUnreachableError, UsageError
-            Also for what happens while the body is read.
+            Also while the body is read.
         ServiceError
             If the status is not success.
         """
-        with self._asked(url, "GET", path, headers=headers) as response:
+        with self._open(url, "GET", path, headers=headers) as response:
             if not response.is_success:
-                said = self._without_token(response.read())
-                raise self._refusal(response.status_code, said, response.headers, f"GET {path}", host_of(url))
+                raise self._status_error(response.status_code, response.read(), response.headers, f"GET {path}", url)
             yield response
 
-    def probe(self, url: str, path: str) -> int:
-        """The status that one host answers a GET with, asked once."""
-        return self.look(url, path).status
+    def status(self, url: str, path: str) -> HostStatus:
+        """Send one GET to one host, and return the response with a good or a bad status."""
+        raw = self._send_once(url, "GET", path, {})
+        return HostStatus(raw.status, raw.body, raw.headers.get("Date", ""))
 
-    def look(self, url: str, path: str) -> Probe:
-        """What one host answers a GET with, asked once, whatever the status."""
-        came = self._once(url, "GET", path, {})
-        return Probe(came.status, came.body, came.headers.get("Date", ""))
-
-    def in_turn(self, ask: Callable[[str], T]) -> T:
-        """Ask the hosts in turn, by their URLs; the next one only when the one before gave no usable answer."""
-        failure: LedgerframesError | None = None
-        for url in self.urls:
+    def with_failover(self, call: Callable[[str], T]) -> T:
+        """Call a function with the URL of each host in turn, until one returns."""
+        for url, next_url in zip(self.urls, (*self.urls[1:], ""), strict=True):
             try:
-                return ask(url)
+                return call(url)
             except (TransportError, ServiceError) as error:
+                # Only the host of another operator may permit what this one does not (docs/facts.md#authentication).
                 if isinstance(error, ServiceError) and not (error.retryable or isinstance(error, PermissionDeniedError)):
-                    raise  # only another operator may permit what this one does not (docs/facts.md#authentication)
-                logger.warning("%s; %s", error, "trying the next host" if url != self.urls[-1] else "no host is left")
-                failure = error
-        assert failure is not None
-        raise failure
+                    raise
+                kind, following = type(error).__name__, host_of(next_url) or "none"
+                logger.warning(
+                    "host_failed host=%s operation=%s error=%s next_host=%s", host_of(url), error.endpoint, kind, following
+                )
+                if not next_url:
+                    raise
+        raise UsageError("The API has no host. Set its URL in the profile.")
 
-    def _send(self, method: str, path: str, **content: Any) -> Answer:
-        return self.in_turn(lambda url: self._with_retries(url, method, path, content))
-
-    def _with_retries(self, url: str, method: str, path: str, content: dict[str, Any]) -> Answer:
-        for attempt in tries(self._limits.retries + 1, pause_before_retry):
+    def _with_retries(self, send: Callable[[], T]) -> T:
+        for attempt in retry_policy(self._limits.retries + 1, retry_delay):
             with attempt:
-                return self._answer(url, method, path, content)
+                return send()
         raise AssertionError("retry_context returns or raises")
 
-    def _answer(self, url: str, method: str, path: str, content: dict[str, Any]) -> Answer:
-        came = self._once(url, method, path, content)
-        if came.status // 100 != 2:
-            said = self._without_token(came.body)
-            raise self._refusal(came.status, said, came.headers, f"{method} {path}", host_of(url))
-        return Answer(came.body, host_of(url))
-
-    def _once(self, url: str, method: str, path: str, content: dict[str, Any]) -> _Came:
-        with self._asked(url, method, path, **content) as response:
-            return _Came(response.status_code, _body(response), response.headers)
+    def _send_once(self, url: str, method: str, path: str, content: dict[str, Any]) -> _RawResponse:
+        with self._open(url, method, path, **content) as response:
+            return _RawResponse(response.status_code, _body(response), response.headers)
 
     @contextmanager
-    def _asked(
+    def _open(
         self, url: str, method: str, path: str, headers: Mapping[str, str] = MappingProxyType({}), **content: Any
     ) -> Iterator[httpx.Response]:
-        """Ask one host once; the caller reads the body."""
-        with self._places, self._failures_named(f"{method} {path}", host_of(url)):
-            self._pace.wait()
-            self.requests += 1
-            sent = {**self._authorization(), **headers}
-            with self._client.stream(method, url + path, headers=sent, **content) as response:
+        """Send one request, whose response body the caller reads."""
+        with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
+            self._rate_limiter.acquire()
+            self.request_count += 1
+            token = self._token() if self._token else None
+            authorization = {"Authorization": f"Bearer {token}"} if token else {}
+            with self._client.stream(method, url + path, headers={**authorization, **headers}, **content) as response:
                 yield response
 
     @contextmanager
-    def _failures_named(self, endpoint: str, host: str) -> Iterator[None]:
-        """Failures of the connection as errors of this library."""
+    def _connection_errors(self, endpoint: str, host: str) -> Iterator[None]:
+        """Raise failures of the connection as errors of this package."""
         import httpx
 
         try:
             yield
         except httpx.TimeoutException as error:
             raise RequestTimeoutError(
-                f"{host} did not answer {endpoint} within {self._limits.timeout:g} s. "
-                "Raise timeout, lower page_size, or try later.",
+                f"{host} did not respond to {endpoint} within {self._limits.timeout:g} s. Raise timeout= or lower page_size=.",
                 endpoint=endpoint,
                 host=host,
             ) from error
         except (httpx.HTTPError, OSError) as error:
             raise HostUnreachableError(
-                f"{host} gave no whole answer to {endpoint} ({_in_one_line(error)}). "
-                "Check the URL and the connection, or name a second host.",
+                f"{host} did not complete {endpoint}: {_one_line(error)}. Check the URL and the network, or add a second host.",
                 endpoint=endpoint,
                 host=host,
             ) from error
 
-    def _without_token(self, body: bytes) -> bytes:
-        """What a service says, less the token it may quote."""
-        token = self._token() if self._token else None
-        return body.replace(token.encode(), b"[token]") if token else body
-
-    def _authorization(self) -> dict[str, str]:
-        token = self._token() if self._token else None
-        return {"Authorization": f"Bearer {token}"} if token else {}
+    def _status_error(self, status: int, body: bytes, headers: Mapping[str, str], endpoint: str, url: str) -> ServiceError:
+        token = self._token() if self._token else None  # services quote the token they refuse
+        body = body.replace(token.encode(), b"[token]") if token else body
+        return self._error_factory(status, body, headers, endpoint, host_of(url))
 
 
 def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
-    """The connections; certificates and proxies are those that the environment names.
+    """Return the HTTP client, with the certificates and proxies of the environment.
 
     Raises
     ------
     UsageError
-        If it names some that cannot be used.
+        If the environment names certificates or a proxy that cannot be used.
     """
     import httpx
 
-    verify = True if transport else _trusted(*map(os.environ.get, CERTIFICATES))
+    verify = True if transport else _ssl_context(*map(os.environ.get, CERTIFICATES))
     try:
         return httpx.Client(
             transport=transport,
@@ -266,103 +298,94 @@ def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
             follow_redirects=False,
         )
     except (ValueError, httpx.InvalidURL):
-        # Nothing of what httpx says: it quotes parts of the address, which may be the password.
-        raise UsageError(f"A proxy that this environment names has no usable address. Look at {', '.join(PROXIES)}.") from None
+        # The message of httpx is omitted, because it quotes parts of the address, which may be the password.
+        raise UsageError(f"Cannot use the proxy of this environment: invalid address. Check {', '.join(PROXIES)}.") from None
     except ImportError as error:
-        raise UsageError(
-            f"The proxy that this environment names needs another package: {_in_one_line(error)} Look at {', '.join(PROXIES)}."
-        ) from None
+        raise UsageError(f"Cannot use the proxy of this environment: {_one_line(error)} Check {', '.join(PROXIES)}.") from None
 
 
 @functools.cache
-def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """The certificates to trust, read once for what the environment says: reading takes longer than a request."""
+def _ssl_context(file: str | None, directory: str | None) -> ssl.SSLContext:
+    """Return the environment's certificates, cached because loading is slower than a request."""
     import httpx
 
     try:
-        if folder and not file and not any(map(os.path.isdir, folder.split(os.pathsep))):
-            raise NotADirectoryError(f"{folder} is no folder")  # OpenSSL would trust nobody, and say so at each request
+        if directory and not file and not any(map(os.path.isdir, directory.split(os.pathsep))):
+            raise NotADirectoryError(f"{directory} is not a directory")  # OpenSSL would trust nobody and fail at each request
         return httpx.create_ssl_context()
     except OSError as error:
         raise UsageError(
-            f"The certificates that this environment names cannot be read ({_in_one_line(error)}). "
-            f"Look at {' and '.join(CERTIFICATES)}."
+            f"Cannot read the certificates of this environment: {_one_line(error)}. Check {' and '.join(CERTIFICATES)}."
         ) from error
 
 
-def tries(most: int, on: Callable[[Exception], bool | float]) -> Iterable[AbstractContextManager[object]]:
-    """So many tries at most, with pauses that double and vary: the one policy of all that is asked again.
+def retry_policy(attempts: int, on: Callable[[Exception], bool | float]) -> Iterable[AbstractContextManager[object]]:
+    """Return the attempts of a request, with delays that double and vary between them.
 
     Parameters
     ----------
-    most : int
+    attempts : int
+        Maximum number of attempts.
     on : callable
-        Whether an error may pass, or after how many seconds.
+        Returns whether an error is retried, or after how many seconds.
     """
     import stamina  # not with every import of the library
 
     return stamina.retry_context(
-        on=on, attempts=most, timeout=None, wait_initial=FIRST_PAUSE, wait_max=LONGEST_PAUSE, wait_jitter=FIRST_PAUSE
+        on=on, attempts=attempts, timeout=None, wait_initial=FIRST_DELAY, wait_max=MAX_DELAY, wait_jitter=FIRST_DELAY
     )
 
 
-class Pace:
-    """Lets callers pass at most so many times a second, over all threads."""
+def retry_delay(error: Exception) -> bool | float:
+    """Return whether an error is retried, or after how many seconds if the service sets them."""
+    if isinstance(error, ServiceError):
+        return min(error.retry_after, MAX_DELAY) if error.retryable and error.retry_after is not None else error.retryable
+    return isinstance(error, TransportError)
+
+
+class RateLimiter:
+    """Spaces calls of all threads evenly.
+
+    Parameters
+    ----------
+    per_second : float
+        Calls per second; 0 for no limit.
+    """
 
     def __init__(self, per_second: float) -> None:
-        self._gap = 1 / per_second if per_second else 0.0
+        self._interval = 1 / per_second if per_second else 0.0
         self._next = 0.0
         self._lock = threading.Lock()
 
-    def wait(self) -> None:
-        """Return when it is this caller's turn."""
+    def acquire(self) -> None:
+        """Wait until the next call is allowed."""
         with self._lock:
             now = time.monotonic()
-            turn = max(now, self._next)
-            self._next = turn + self._gap
-        if turn > now:
-            time.sleep(turn - now)
+            start = max(now, self._next)
+            self._next = start + self._interval
+        if start > now:
+            time.sleep(start - now)
 
 
 def host_of(url: str) -> str:
-    """The host of a URL, with its port: all of it that may be shown."""
+    """Return the host and port of a URL, the only parts that may be shown."""
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def _body(response: httpx.Response) -> bytes:
-    """All bytes of the body; that it is as long as it promised is checked here, because not every transport does."""
-    encoded = "Content-Encoding" in response.headers
+    """Return the complete body, whose length not every transport checks."""
+    is_encoded = "Content-Encoding" in response.headers
     if response.is_stream_consumed:
         body = response.content
-    else:  # read() takes half as long again, and keeps the body in a cycle
-        body = b"".join(response.iter_bytes() if encoded else response.iter_raw())
-    promised = response.headers.get("Content-Length", "")
-    if not encoded and promised.isdecimal() and len(body) < int(promised):
+    else:  # read() is slower by half, and keeps the body in a reference cycle
+        body = b"".join(response.iter_bytes() if is_encoded else response.iter_raw())
+    length = response.headers.get("Content-Length", "")
+    if not is_encoded and length.isdecimal() and len(body) < int(length):
         import httpx
 
-        raise httpx.RemoteProtocolError(f"{len(body)} of {promised} bytes came", request=response.request)
+        raise httpx.RemoteProtocolError(f"received {len(body)} of {length} bytes", request=response.request)
     return body
 
 
-def pause_before_retry(error: Exception) -> bool | float:
-    """Whether to try again, or after how many seconds if the service says so."""
-    if isinstance(error, ServiceError):
-        return min(error.retry_after, LONGEST_PAUSE) if error.retryable and error.retry_after is not None else error.retryable
-    return isinstance(error, TransportError)
-
-
-def _in_one_line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join((str(error) or type(error).__name__).split())[:200]
-
-
-def path_segment(text: str, refusal: str) -> str:
-    """Text as one segment of a path, whatever it holds.
-
-    Raises
-    ------
-    UsageError
-        With the refusal, if no path can have it.
-    """
-    if not text or text in (".", ".."):
-        raise UsageError(refusal)
-    return quote(text, safe="")

@@ -1,10 +1,10 @@
-"""Filters as people write them, and as the ledger API takes them."""
+"""Filters of the ledger API, with defaults and checks."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -20,19 +20,19 @@ SHAPES = {"acs_delta": "TRANSACTION_SHAPE_ACS_DELTA", "ledger_effects": "TRANSAC
 PACKAGE_ID = re.compile(r"[0-9a-f]{64}")
 PACKAGE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 DOTTED_NAME = re.compile(r"[A-Za-z_$][\w$']*(\.[A-Za-z_$][\w$']*)*", re.ASCII)
-PARTY = re.compile(r"[A-Za-z0-9:_\- ]{1,255}")  # the letters that a party id may have
+PARTY = re.compile(r"[A-Za-z0-9:_\- ]{1,255}")  # the characters that a party id may have
 
 
 @dataclass(frozen=True)
 class EventFormat:
-    """Which events to include and how to render them; made by :func:`event_format`.
+    """A filter of contracts and their events, returned by :func:`event_format`.
 
     Attributes
     ----------
     parties : tuple of str or None
         None for every party on the participant.
     templates, interfaces : tuple of str
-        As they are sent; none of both for all templates.
+        As on the wire; both empty for all templates.
     blobs, views, verbose : bool
     """
 
@@ -44,7 +44,7 @@ class EventFormat:
     verbose: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """The filter as the ledger API takes it (docs/facts.md#filters)."""
+        """Return the filter as the ledger API expects it (docs/facts.md#filters)."""
         filters = {"cumulative": self._cumulative()}
         if self.parties is None:
             return {"filtersByParty": {}, "filtersForAnyParty": filters, "verbose": self.verbose}
@@ -64,12 +64,12 @@ class EventFormat:
         return json.dumps(self.as_json(), indent=2)
 
     def __repr__(self) -> str:
-        return _in_words(self)
+        return _short_repr(self)
 
 
 @dataclass(frozen=True, repr=False)
 class UpdateFormat:
-    """Which updates to include and how to render them; made by :func:`update_format`, printed as the JSON that is sent.
+    """A filter of updates, returned by :func:`update_format` and printed as its JSON.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class UpdateFormat:
     shape : {"acs_delta", "ledger_effects"}
     reassignments : bool
     topology : tuple of str or None
-        Parties whose authorizations are shown; empty for those of all parties, None for no topology.
+        Parties whose authorizations are included; empty for all parties, None for no topology.
     """
 
     events: EventFormat = EventFormat()
@@ -86,7 +86,7 @@ class UpdateFormat:
     topology: tuple[str, ...] | None = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The filter as the ledger API takes it (docs/facts.md#filters)."""
+        """Return the filter as the ledger API expects it (docs/facts.md#filters)."""
         events = self.events.as_json()
         content: dict[str, Any] = {"includeTransactions": {"transactionShape": SHAPES[self.shape], "eventFormat": events}}
         if self.reassignments:
@@ -99,7 +99,7 @@ class UpdateFormat:
         return json.dumps(self.as_json(), indent=2)
 
     def __repr__(self) -> str:
-        return _in_words(self)
+        return _short_repr(self)
 
 
 def event_format(
@@ -111,30 +111,26 @@ def event_format(
     views: bool = True,
     verbose: bool = True,
 ) -> EventFormat:
-    """A filter for contracts and their events.
+    """Return a filter of contracts and their events (docs/facts.md#filters).
 
     Parameters
     ----------
     parties : sequence of str or "any", optional
-        Whose contracts; None or ``"any"`` for every party on the participant, which needs the right CanReadAsAnyParty.
+        Parties whose contracts are included; None or ``"any"`` for every party on the participant, which needs the
+        right CanReadAsAnyParty.
     templates, interfaces : sequence of str
-        ``package-name:Module:Entity``, with or without ``#`` before it; all templates if there are neither.
+        ``package-name:Module:Entity``, with or without a leading ``#``; by default all templates.
     blobs : bool
-        Include the created-event blob, several KB a contract.
+        Include the created-event blob, several KB per contract.
     views : bool
-        Include the views of the interfaces named.
+        Include the views of the interfaces.
     verbose : bool
         Include the labels of record fields.
 
     Raises
     ------
     UsageError
-        If a name is malformed or a party empty: the ledger would ignore it or refuse it less clearly
-        (docs/facts.md#misspelt-filters).
-
-    Notes
-    -----
-    Source: docs/facts.md#filters.
+        If a name is malformed or a party empty, which the ledger may ignore (docs/facts.md#misspelt-filters).
     """
     return EventFormat(
         parties=_party_names(parties),
@@ -158,7 +154,7 @@ def update_format(
     topology: bool | Sequence[str] = True,
     verbose: bool = True,
 ) -> UpdateFormat:
-    """A filter for updates; print it to see what is sent.
+    """Return a filter of updates, which prints as its JSON (docs/facts.md#filters).
 
     Parameters
     ----------
@@ -170,16 +166,12 @@ def update_format(
         Include assignments and unassignments.
     topology : bool or sequence of str or "any"
         Include changes of party authorizations: True for the parties of the filter, ``"any"`` for all parties (which needs
-        the right CanReadAsAnyParty, docs/facts.md#topology-rights), or the parties named.
+        the right CanReadAsAnyParty, docs/facts.md#topology-rights), or these parties.
 
     Raises
     ------
     UsageError
         If the shape is unknown, a name malformed or a party empty.
-
-    Notes
-    -----
-    Source: docs/facts.md#filters.
 
     Examples
     --------
@@ -188,7 +180,7 @@ def update_format(
     UpdateFormat(parties=['alice::1220aa'], templates=['#splice-amulet:Splice.Amulet:Amulet'], shape='ledger_effects')
     """
     if shape not in SHAPES:
-        raise UsageError(f"shape={shape!r} is not known. Use {' or '.join(SHAPES)}.")
+        raise UsageError(f"Unknown shape {shape!r}. Choose from {', '.join(SHAPES)}.")
     events = event_format(parties, templates, interfaces, blobs=blobs, views=views, verbose=verbose)
     return UpdateFormat(events, shape, reassignments, _topology_parties(topology, events.parties))
 
@@ -204,32 +196,39 @@ def _topology_parties(topology: bool | Sequence[str], parties: tuple[str, ...] |
 def _party_names(parties: Sequence[str] | None, name: str = "parties") -> tuple[str, ...] | None:
     if parties is None or parties == ANY:
         return None
-    names = [parties] if isinstance(parties, str) else list(parties)
+    names = _as_list(parties, name)
     if not names:
-        raise UsageError(f"{name} is empty, so nothing would be found. Name parties, or leave it out for every party.")
+        raise UsageError(f"{name}= must not be empty. Omit {name}= to include every party.")
     for party in names:
         if not isinstance(party, str) or not party.strip() or not PARTY.fullmatch(party):
-            raise UsageError(f"{name}: {party!r} is not a party id. Write it as the participant does, such as alice::1220…")
+            raise UsageError(f"{name}= must be party ids such as alice::1220…, got {party!r}.")
     return tuple(dict.fromkeys(names))
 
 
 def _type_names(names: Sequence[str], name: str) -> tuple[str, ...]:
-    listed = [names] if isinstance(names, str) else names
-    return tuple(dict.fromkeys([_type_name(text, name) for text in listed]))
+    return tuple(dict.fromkeys([_type_name(text, name) for text in _as_list(names, name)]))
+
+
+def _as_list(names: Sequence[str], name: str) -> list[str]:
+    if isinstance(names, str):
+        return [names]
+    if not isinstance(names, Iterable):
+        raise UsageError(f"{name}= must be text or a list of texts, got {names!r}.")
+    return list(names)
 
 
 def _type_name(text: str, name: str) -> str:
-    """A template or interface name as it is sent: by package name, with ``#``."""
+    """Return a template or interface name as on the wire, with a leading ``#``."""
     package, _, rest = text.removeprefix("#").partition(":") if isinstance(text, str) else ("", "", "")
     module, _, entity = rest.partition(":")
     if not (PACKAGE_NAME.fullmatch(package) and DOTTED_NAME.fullmatch(module) and DOTTED_NAME.fullmatch(entity)):
         raise UsageError(
-            f"{name}: {text!r} is not a name. Write package-name:Module:Entity, such as splice-amulet:Splice.Amulet:Amulet."
+            f"{name}= must be names such as splice-amulet:Splice.Amulet:Amulet (package-name:Module:Entity), got {text!r}."
         )
     if PACKAGE_ID.fullmatch(package) and not text.startswith("#"):
         warn_deprecated(
-            f"{name}: {text} names a package by its id, which the ledger API deprecates in filters and which misses upgraded "
-            "contracts: use package-name:Module:Entity."
+            f"{name}= {text} filters by package id, which is deprecated and misses upgraded contracts. "
+            "Use package-name:Module:Entity."
         )
         return text
     return f"#{package}:{module}:{entity}"
@@ -239,17 +238,17 @@ def _one_filter(kind: str, content: dict[str, Any]) -> dict[str, Any]:
     return {"identifierFilter": {kind: {"value": content}}}
 
 
-def _in_words(filter_: EventFormat | UpdateFormat) -> str:
-    """What differs from the default, parties always."""
-    shown: list[str] = []
+def _short_repr(filter_: EventFormat | UpdateFormat) -> str:
+    """Return the parties, and the fields that differ from their defaults."""
+    parts: list[str] = []
     for part, default in _parts(filter_):
         for field in fields(part):
             value = getattr(part, field.name)
             if field.name == "parties":
-                shown.append(f"parties={ANY!r}" if value is None else f"parties={list(value)!r}")
+                parts.append(f"parties={ANY!r}" if value is None else f"parties={list(value)!r}")
             elif value != getattr(default, field.name) and field.name != "events":
-                shown.append(f"{field.name}={list(value) if isinstance(value, tuple) else value!r}")
-    return f"{type(filter_).__name__}({', '.join(shown)})"
+                parts.append(f"{field.name}={list(value) if isinstance(value, tuple) else value!r}")
+    return f"{type(filter_).__name__}({', '.join(parts)})"
 
 
 def _parts(filter_: EventFormat | UpdateFormat) -> list[tuple[EventFormat | UpdateFormat, EventFormat | UpdateFormat]]:

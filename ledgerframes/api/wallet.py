@@ -1,126 +1,128 @@
-"""The wallet API: one method per operation, each sent as it is; making offers exactly once is `ledgerframes.wallet`."""
+"""The client of the wallet API, with a method per operation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from ledgerframes.api.refusals import service_error
+from ledgerframes.api.operation import Client, Request, operation
+from ledgerframes.api.status_errors import service_error
 from ledgerframes.api.tokens import hide_tokens
-from ledgerframes.api.transport import LONGEST_PAUSE, Transport, path_segment, tries
-from ledgerframes.datasets._decode import decode
+from ledgerframes.api.transport import retry_delay, retry_policy
 from ledgerframes.datasets.offers.wire import (
     AcceptedOffer,
     AcceptedOffersList,
     Balance,
     CreatedOffer,
-    OfferContract,
     OffersList,
     OfferStatus,
 )
-from ledgerframes.errors import ServiceError, TransportError
+from ledgerframes.errors import ServiceError
 
-if TYPE_CHECKING:
-    from ledgerframes.settings import Limits
-
-__all__ = ["Wallet", "retryable", "wallet_refusal"]
-
-OFFERS = "/v0/wallet/transfer-offers"
-ACCEPTED = "/v0/wallet/accepted-transfer-offers"
+__all__ = ["Wallet", "wallet_error"]
 
 
-class Wallet:
-    """Client of one wallet: that of the user who is the subject of the token.
+class Wallet(Client):
+    """Client of the wallet of one user, the subject of the token.
+
+    Operations with an effect are sent once, to the first host. After a TransportError or InternalServerError their
+    outcome is unknown.
 
     Parameters
     ----------
     transport : Transport
-        With the token; writes go to its first host only.
-    limits : Limits
-        How often what only reads is tried again.
+        With the token.
 
     Notes
     -----
-    Source: docs/facts.md#wallet-api.
+    Operations: docs/facts.md#wallet-api.
     """
 
-    def __init__(self, transport: Transport, limits: Limits) -> None:
-        self.transport = transport
-        self.limits = limits
+    api = "wallet"
 
-    # -- reading ----------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------------
 
     def offer_status(self, tracking_id: str) -> OfferStatus:
-        """Ask how the offer with a tracking id fares.
+        """Return the status of a transfer offer.
 
         Parameters
         ----------
         tracking_id : str
-            Any text; it is sent as one segment of the path.
 
         Raises
         ------
         NotFoundError
-            If the wallet does not know the offer, or not yet: it may say so right after the creation
+            If the wallet does not know the offer. Right after its creation, it may not know it yet
             (docs/facts.md#offer-status-lag).
-
-        Notes
-        -----
-        Source: docs/facts.md#wallet-api, POST …/{tracking_id}/status without a body. It only reads, so it is tried again on
-        what may pass;
-        it asks the host that offers are sent to, because another one may lag behind.
         """
-        for attempt in tries(self.limits.retries + 1, retryable):
+        for attempt in retry_policy(self.transport.retries + 1, retry_delay):
             with attempt:
                 return self.offer_status_once(tracking_id)
         raise AssertionError("retry_context returns or raises")
 
-    def offer_status_once(self, tracking_id: str) -> OfferStatus:
-        """Ask how an offer fares, in one request; see :meth:`offer_status`."""
-        endpoint = f"{OFFERS}/{_segment(tracking_id, 'tracking_id')}/status"
-        return decode(self.transport.write("POST", endpoint).body, OfferStatus, f"POST {endpoint}")
+    @operation("POST /v0/wallet/transfer-offers/{tracking_id}/status", name="offer_status", returns=OfferStatus, read_only=True)
+    def offer_status_once(self, tracking_id: str) -> Request:
+        """Return the status of a transfer offer, as :meth:`offer_status`, with a single request."""
+        # Offers are sent to the first host, and another one may lag behind, so there is no failover.
+        return Request(path={"tracking_id": tracking_id}, retry=False)
 
-    def offers(self) -> list[OfferContract]:
-        """List the open transfer offers, both sent and received (docs/facts.md#wallet-api)."""
-        return decode(self.transport.get(OFFERS).body, OffersList, f"GET {OFFERS}").offers
+    @operation("GET /v0/wallet/transfer-offers", returns=OffersList, unwrap=lambda listing: listing.offers)
+    def offers(self) -> Request:
+        """List the open transfer offers, both sent and received."""
+        return Request()
 
-    def accepted_offers(self) -> list[OfferContract]:
-        """List the offers that were accepted and whose transfer has not been made yet (docs/facts.md#wallet-api)."""
-        return decode(self.transport.get(ACCEPTED).body, AcceptedOffersList, f"GET {ACCEPTED}").accepted_offers
+    @operation(
+        "GET /v0/wallet/accepted-transfer-offers",
+        returns=AcceptedOffersList,
+        unwrap=lambda listing: listing.accepted_offers,
+    )
+    def accepted_offers(self) -> Request:
+        """List the accepted offers whose transfer is not complete."""
+        return Request()
 
-    def balance(self) -> Balance:
-        """What the wallet holds, in coin, as of the round named (docs/facts.md#wallet-api, GET /v0/wallet/balance)."""
-        endpoint = "/v0/wallet/balance"
-        return decode(self.transport.get(endpoint).body, Balance, f"GET {endpoint}")
+    @operation("GET /v0/wallet/balance", returns=Balance)
+    def balance(self) -> Request:
+        """Return the balance of the wallet in coin, as of a round."""
+        return Request()
 
-    # -- writing: each sent once, never repeated --------------------------------------------------------------------
+    # -- writing ------------------------------------------------------------------------------------------------------
 
-    def accept(self, contract_id: str) -> str:
-        """Accept an offer received; the contract id of the accepted offer comes back.
+    @operation(
+        "POST /v0/wallet/transfer-offers/{contract_id}/accept",
+        returns=AcceptedOffer,
+        unwrap=lambda accepted: accepted.accepted_offer_contract_id,
+    )
+    def accept(self, contract_id: str) -> Request:
+        """Accept a received offer, and return the contract id of the accepted offer."""
+        return Request(path={"contract_id": contract_id})
 
-        Sent once. After a TransportError or an Internal it is not known whether it was done: look at :meth:`accepted_offers`.
-        """
-        endpoint = _offer(contract_id, "accept")
-        return decode(self.transport.write("POST", endpoint).body, AcceptedOffer, f"POST {endpoint}").accepted_offer_contract_id
+    @operation("POST /v0/wallet/transfer-offers/{contract_id}/reject", returns=None)
+    def reject(self, contract_id: str) -> Request:
+        """Reject a received offer."""
+        return Request(path={"contract_id": contract_id})
 
-    def reject(self, contract_id: str) -> None:
-        """Reject an offer received. Sent once; look at :meth:`offers` when it fails on the way."""
-        self.transport.write("POST", _offer(contract_id, "reject"))
+    @operation("POST /v0/wallet/transfer-offers/{contract_id}/withdraw", returns=None)
+    def withdraw(self, contract_id: str) -> Request:
+        """Withdraw a sent offer."""
+        return Request(path={"contract_id": contract_id})
 
-    def withdraw(self, contract_id: str) -> None:
-        """Withdraw an offer made. Sent once; look at :meth:`offers` when it fails on the way."""
-        self.transport.write("POST", _offer(contract_id, "withdraw"))
+    @operation(
+        "POST /v0/wallet/transfer-offers",
+        name="offer_transfer",
+        returns=CreatedOffer,
+        unwrap=lambda created: created.offer_contract_id,
+    )
+    def create_offer(
+        self, *, receiver_party_id: str, amount: str, description: str, expires_at: int, tracking_id: str
+    ) -> Request:
+        """Offer a party a transfer of coin, once and unchecked, and return the contract id.
 
-    def create_offer(self, *, receiver_party_id: str, amount: str, description: str, expires_at: int, tracking_id: str) -> str:
-        """POST one transfer offer, once and unguarded; the offer's contract id comes back.
-
-        Nothing is checked or remembered here, so use ``offer_transfer`` instead.
+        Call ``offer_transfer`` instead, which records the offer and resolves an unknown outcome.
 
         Parameters
         ----------
         receiver_party_id, description, tracking_id : str
         amount : str
-            Amount of coin, as it shall stand on the wire.
+            Amount of coin, as on the wire.
         expires_at : int
             Microseconds since 1970.
 
@@ -129,39 +131,21 @@ class Wallet:
         BusyError
             429: an offer with this tracking id is being processed, or there are too many requests.
         ConflictError
-            409: an offer with this tracking id has been made.
+            409: an offer with this tracking id exists.
         TransportError, InternalServerError, ServiceUnavailableError, DecodeError
-            It is not known whether the offer was made.
-
-        Notes
-        -----
-        Source: docs/facts.md#transfer-offers, POST /v0/wallet/transfer-offers.
+            If it is unknown whether the offer was made (docs/facts.md#transfer-offers).
         """
-        body = {
-            "receiver_party_id": receiver_party_id,
-            "amount": amount,
-            "description": description,
-            "expires_at": expires_at,
-            "tracking_id": tracking_id,
-        }
-        return decode(self.transport.write("POST", OFFERS, json=body).body, CreatedOffer, f"POST {OFFERS}").offer_contract_id
+        return Request(
+            body={
+                "receiver_party_id": receiver_party_id,
+                "amount": amount,
+                "description": description,
+                "expires_at": expires_at,
+                "tracking_id": tracking_id,
+            }
+        )
 
 
-def wallet_refusal(status: int, body: bytes, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
-    """The error for a bad status of the wallet, without the token that it may have been quoted."""
+def wallet_error(status: int, body: bytes, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
+    """Return the error for a bad status of the wallet, without tokens in its text."""
     return service_error(status, hide_tokens(body.decode("utf-8", "replace")).encode(), headers, endpoint, host)
-
-
-def retryable(error: Exception) -> bool | float:
-    """Whether the same request may succeed a little later, or after how many seconds if the service says so."""
-    if isinstance(error, ServiceError) and error.retryable:
-        return True if error.retry_after is None else min(error.retry_after, LONGEST_PAUSE)
-    return isinstance(error, TransportError)
-
-
-def _offer(contract_id: str, action: str) -> str:
-    return f"{OFFERS}/{_segment(contract_id, 'contract_id')}/{action}"
-
-
-def _segment(text: str, argument: str) -> str:
-    return path_segment(text, f"{argument}={text!r} names no offer.")

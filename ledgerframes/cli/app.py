@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail({"error": "UsageError", "message": _usage_message(error), "exit_code": USAGE}, as_json)
     except LedgerframesError as error:
         _print_traceback()
-        for name, reason in getattr(error, "failed", ()):
+        for name, reason in getattr(error, "failures", {}).items():
             output.write_error(f"{output.escape_control(name)}: {reason}")
         return _fail(error_document(error), as_json)
     except Exception as error:

@@ -76,5 +76,6 @@ def missing_extra_error(error: ModuleNotFoundError) -> UsageError | None:
 
 def error_document(error: LedgerframesError) -> dict[str, Any]:
     """Return an error as JSON shows it, with the attributes that have a value."""
-    attributes = {name: value for name, value in vars(error).items() if not name.startswith("_") and value not in ("", None, ())}
+    empty: tuple[object, ...] = ("", None, (), {})
+    attributes = {name: value for name, value in vars(error).items() if not name.startswith("_") and value not in empty}
     return {"error": type(error).__name__, "message": str(error), "exit_code": exit_code(error), **attributes}

@@ -54,9 +54,9 @@ def shipped_notebooks() -> Path:
     UsageError
         If this installation has none.
     """
-    from ledgerframes.report import notebooks_folder
+    from ledgerframes.report import notebooks_dir
 
-    directory = notebooks_folder()
+    directory = notebooks_dir()
     if not any(directory.glob("*.ipynb")):
         raise UsageError("This installation has no notebooks. Run the command from a clone of the repository.")
     return directory

@@ -78,10 +78,10 @@ def run(
     document = {
         "report": result.report,
         "key": result.key,
-        "directory": result.folder,
-        "page_path": result.index,
+        "directory": result.directory,
+        "page_path": result.page_path,
         "latest": result.latest,
-        "reused": result.already,
+        "reused": result.reused,
         "run": result.run,
     }
     context.print_result(document, _format_page_path if context.quiet else _format_run)

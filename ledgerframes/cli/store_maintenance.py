@@ -124,11 +124,11 @@ def verify(
     if not (failures and context.as_json):  # otherwise the error is the one document
         context.print_summary(document, _format_verification)
     if failures:
-        reasons = tuple((each["extent"], _reason(each)) for each in failures)
+        reasons = {f"{each['dataset']} {each['extent']}": _reason(each) for each in failures}
         raise IntegrityError(
-            f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is {reasons[0][1]}. "
+            f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is {next(iter(reasons.values()))}. "
             "Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
-            failed=reasons if context.as_json or context.quiet else (),  # the table above has them, too
+            failures=reasons if context.as_json or context.quiet else {},  # the table above has them, too
         )
 
 
@@ -142,7 +142,7 @@ def _refuse(context: CommandContext, damage: list[Finding]) -> None:
         f"{output.pluralize(len(damage), 'damaged file')} in the store, the first is {first.path} ({first.problem}). "
         "Run `ledgerframes store verify --repair` to fetch the rows again.",
         path=first.path,
-        failed=tuple((file.path, file.problem) for file in damage) if context.as_json else (),
+        failures={file.path: file.problem for file in damage} if context.as_json else {},
     )
 
 

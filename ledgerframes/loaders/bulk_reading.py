@@ -199,7 +199,7 @@ class BulkReading:
                 f"{len(failed)} of the bulk objects could not be read; the others are in the store. "
                 f"The first: {next(iter(failed.values()))} With partial=True (--partial) there are frames without them.",
                 path=next(iter(failed)),
-                failed=tuple(failed.items()),
+                failures=failed,
             )
         tables = tuple(table.name for table in self.dataset.tables)
         return Frames(self.net.store.snapshot_of(segments), tables, window=window, failed=failed)

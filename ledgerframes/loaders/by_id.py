@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pandas as pd
 
-from ledgerframes.api.transport import Answer
+from ledgerframes.api.transport import Response
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, head
 from ledgerframes.datasets.registry import EVENTS_BY_ID
@@ -108,7 +108,7 @@ Found = tuple[Event, str]  # an event, and the host that answered
 
 def _look_up(net: Network, update_id: str) -> Found | None:
     try:
-        answer: Answer = net.history.event_answer(update_id)
+        answer: Response = net.history.event_response(update_id)
     except NotFoundError as error:
         if UNKNOWN_ROUTE in error.detail:
             raise

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.api.transport import Answer
+from ledgerframes.api.transport import Response
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import UpdatesPage, decode_page
@@ -305,7 +305,7 @@ def _joined(known: OffsetRange, page: UpdatesPage, span: OffsetRange, descending
 
 def _chain(
     net: Network, view: LedgerView, span: OffsetRange, page_size: int, descending: bool
-) -> Iterator[tuple[Answer, UpdatesPage]]:
+) -> Iterator[tuple[Response, UpdatesPage]]:
     """The pages of one span: the first without a token, each further one with the last and otherwise the same request."""
     request: dict[str, Any] = {
         "updateFormat": view.update_format.as_json(),

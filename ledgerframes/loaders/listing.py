@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ledgerframes.api.history import Cursor, History
-from ledgerframes.api.transport import Answer
+from ledgerframes.api.transport import Response
 from ledgerframes.datasets._arrays import times
 from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets.events.wire import Event, head
@@ -143,7 +143,7 @@ class _Known(NamedTuple):
     reached: int
 
 
-def _next_page(answer: Answer, known: _Known, span: MigrationWindow, size: int) -> tuple[Page, _Known | None]:
+def _next_page(answer: Response, known: _Known, span: MigrationWindow, size: int) -> tuple[Page, _Known | None]:
     """The page that came, and how far the listing was read if there is more.
 
     Two events may share a record time, and a page may end between them. So what has the last time of a page is left to the next
@@ -168,7 +168,7 @@ def _next_page(answer: Answer, known: _Known, span: MigrationWindow, size: int) 
     return _page(came, answer, last_time + 1, last=True), None
 
 
-def _page(found: list[Listed], answer: Answer, reached: int, *, last: bool = False, ended: bool = False) -> Page:
+def _page(found: list[Listed], answer: Response, reached: int, *, last: bool = False, ended: bool = False) -> Page:
     return Page([one.event for one in found], answer.host, reached, last, ended)
 
 

@@ -1,4 +1,4 @@
-"""operations(): every operation of the three APIs as a frame."""
+"""The operations of the three APIs as a frame."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ LISTED = Table(
     row_description="operation: a method and a path of one API",
     family="operations",
     columns=(
-        Column("name", TEXT, "What net.ledger, net.wallet or net.history calls it.", "ledgerframes"),
-        Column("api", CHOICE, "Which API has it.", ORDER, values=("ledger", "wallet", "history")),
+        Column("name", TEXT, "Name of the method of net.ledger, net.wallet or net.history.", "ledgerframes"),
+        Column("api", CHOICE, "API of the operation.", ORDER, values=("ledger", "wallet", "history")),
         Column("method", CHOICE, "HTTP method.", ORDER, values=("GET", "POST", "PATCH", "DELETE")),
-        Column("path", TEXT, "Path below the API's base URL, with the neutral words.", ORDER),
-        Column("since", TEXT, "First version of the API that has it.", FACTS, nullable=True),
-        Column("changed", TEXT, "Versions of the API that changed it.", FACTS, nullable=True),
-        Column("deprecated", TEXT, "What takes its place, if it is deprecated.", FACTS, nullable=True),
-        Column("purpose", TEXT, "What it does.", ORDER),
-        Column("safe", FLAG, "Whether it only reads, so that it may be sent again.", FACTS),
+        Column("path", TEXT, "Path below the API's base URL, with {coin} for the network's own word.", ORDER),
+        Column("since", TEXT, "First version of the API with the operation. Missing if unknown.", FACTS, nullable=True),
+        Column("changed", TEXT, "Versions of the API that changed the operation. Missing if unknown.", FACTS, nullable=True),
+        Column("deprecated", TEXT, "Successor. Missing if the operation is not deprecated.", FACTS, nullable=True),
+        Column("purpose", TEXT, "Purpose, in one sentence.", ORDER),
+        Column("read_only", FLAG, "Whether the operation has no effect, so that it may be sent again.", FACTS),
     ),
     key=("api", "name"),
     sort=("api",),
@@ -33,13 +33,12 @@ LISTED = Table(
 
 
 def operations() -> pd.DataFrame:
-    """Every operation of the ledger, the wallet and the history API.
+    """Return every operation of the ledger, the wallet and the history API.
 
     Returns
     -------
     DataFrame
-        One row per operation, in the order of the APIs; where nobody says since when, what changed or that it is deprecated, the
-        value is missing.
+        One row per operation, in the order of the APIs.
 
     Examples
     --------
@@ -49,7 +48,7 @@ def operations() -> pd.DataFrame:
     """
     return LISTED.from_rows(
         [
-            (o.name, o.api, o.method, o.path, o.since or None, o.changed or None, o.deprecated or None, o.purpose, o.safe)
+            (o.name, o.api, o.method, o.path, o.since or None, o.changed or None, o.deprecated or None, o.purpose, o.read_only)
             for o in OPERATIONS
         ]
     )

@@ -1,33 +1,15 @@
-"""Plots: tidy DataFrame -> matplotlib Axes.
+"""Plots of results, each named after its figure: ``plot.cost_spend`` draws what ``cost.spend`` returns.
 
-Each function draws what the analysis of the same name returns, on `ax` or on new axes, and returns the axes; none of them calls
-``show()``. matplotlib is imported when something is drawn, not before. Our style holds only for our own drawing.
+A plot draws on `ax` or on new axes, and returns the axes; none of them calls ``show()``. matplotlib is imported when something
+is drawn. The style applies only to these plots.
 """
 
 from __future__ import annotations
 
-from ledgerframes.plot._costs import (
-    anatomy,
-    cost_by_participant,
-    cost_by_template,
-    cost_by_view,
-    cost_over_time,
-    overhead,
-    wasted,
-)
-from ledgerframes.plot._verdicts import latency, latency_distribution, outcomes, quorums, rejections
+from ledgerframes.plot import _cost, _verdict
+from ledgerframes.plot._cost import *  # noqa: F403
+from ledgerframes.plot._verdict import *  # noqa: F403
 
-__all__ = [
-    "anatomy",
-    "cost_by_participant",
-    "cost_by_template",
-    "cost_by_view",
-    "cost_over_time",
-    "latency",
-    "latency_distribution",
-    "outcomes",
-    "overhead",
-    "quorums",
-    "rejections",
-    "wasted",
-]
+__all__: list[str] = []
+__all__ += _cost.__all__
+__all__ += _verdict.__all__

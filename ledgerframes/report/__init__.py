@@ -1,12 +1,12 @@
-"""Reports: parameters -> frozen data -> executed notebook -> self-contained HTML -> published.
+"""Reports: parameters, frozen inputs, an executed notebook, and a self-contained HTML page that is published.
 
-:func:`run_report` is the whole line; each step is a file of its own here. :func:`publish` and :func:`finding` are for notebooks.
+:func:`run_report` runs all steps, each of them a module here. :func:`show_table` and :func:`show_text` are for notebooks.
 """
 
 from __future__ import annotations
 
-from ledgerframes.report.catalogue import REPORTS, Report, notebooks_folder
+from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
 from ledgerframes.report.run import ReportResult, run_report
-from ledgerframes.report.tables import finding, publish
+from ledgerframes.report.tables import show_table, show_text
 
-__all__ = ["REPORTS", "Report", "ReportResult", "finding", "notebooks_folder", "publish", "run_report"]
+__all__ = ["REPORTS", "Report", "ReportResult", "notebooks_dir", "run_report", "show_table", "show_text"]

@@ -1,4 +1,4 @@
-"""How much of a window the data cover, how fresh they are, and whether that is enough."""
+"""Coverage and age of the data of a window, and the requirements of a report."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ledgerframes.windows import Window, iso
 
 @dataclass(frozen=True)
 class Coverage:
-    """What is known about one window.
+    """Coverage of one window.
 
     Attributes
     ----------
     final, provisional, missing : float
-        Shares of the window's time, together 1. Time counts as final where every migration that can have rows in it is.
+        Shares of the window's time, together 1. Time is final where it is final in every migration that can have rows in it.
     rows, provisional_rows : int
-        Rows of all tables inside the window, and those of them that may still change.
+        Rows of all tables in the window, and those of them that can change.
     requests, requests_with_cost : int
-        Confirmation requests, and those of them whose traffic is known.
-    reached : datetime or None
-        The later of the newest row and the end of the final range; None if there is neither.
+        Confirmation requests, and those of them with a known cost.
+    data_until : datetime or None
+        The later of the newest row and the end of the final window, None without either.
     sources : tuple of str
-        Hosts that answered.
+        Hosts that the rows came from.
     """
 
     final: float
@@ -42,30 +42,35 @@ class Coverage:
     provisional_rows: int
     requests: int
     requests_with_cost: int
-    reached: datetime | None
+    data_until: datetime | None
     sources: tuple[str, ...]
 
     @property
-    def cost_known(self) -> float | None:
-        """Share of the requests whose traffic is known; None without requests."""
+    def known_cost_share(self) -> float | None:
+        """Share of the requests with a known cost, None without requests."""
         return self.requests_with_cost / self.requests if self.requests else None
 
     def as_dict(self) -> dict[str, object]:
-        """The same as JSON can hold it."""
-        reached = iso(self.reached) if self.reached else None
-        return {**self.__dict__, "cost_known": self.cost_known, "reached": reached, "sources": list(self.sources)}
+        """Return the attributes as JSON values."""
+        data_until = iso(self.data_until) if self.data_until else None
+        return {
+            **self.__dict__,
+            "known_cost_share": self.known_cost_share,
+            "data_until": data_until,
+            "sources": list(self.sources),
+        }
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """What the data must be good for.
+    """Requirements on the data of a report.
 
     Attributes
     ----------
     min_coverage : float or None
-        Least share, 0 to 1, of the window that must be final; for reports on costs also of the requests whose traffic is known.
+        Minimum share, 0 to 1, of the window that is final, and for reports on costs of the requests with a known cost.
     max_age : timedelta or None
-        Greatest age of the data against ``net.now()``.
+        Maximum age of the data, relative to ``net.now()``.
     """
 
     min_coverage: float | None
@@ -73,78 +78,73 @@ class Requirements:
 
     def __post_init__(self) -> None:
         if self.min_coverage is not None and not 0 <= self.min_coverage <= 1:
-            raise UsageError(f"min_coverage={self.min_coverage} is not a share. Write it as a number from 0 to 1, such as 0.99.")
+            raise UsageError(f"min_coverage= must be a number from 0 to 1, such as 0.99, got {self.min_coverage!r}.")
         if self.max_age is not None and self.max_age <= timedelta(0):
-            raise UsageError(f"max_age={self.max_age} is not an age. Give a time above 0, such as one day.")
+            raise UsageError(f"max_age= must be longer than 0, such as one day, got {self.max_age!r}.")
 
     def check(self, coverage: Coverage, needs_cost: bool, now: datetime) -> None:
-        """Refuse data that are not good enough.
-
-        Raises
-        ------
-        CoverageError
-            Saying what is lacking, and what would do.
-        """
+        """Raise a CoverageError unless the data meet the requirements."""
         if self.min_coverage is not None:
             if not coverage.requests:
                 raise CoverageError(
-                    "The window holds no request at all, so there is nothing to report. "
-                    "Choose another window, or ask whether the network stands still."
+                    "No confirmation requests in this window. "
+                    "Choose another window or check the network with `ledgerframes doctor`."
                 )
-            _require_share("of the window is final", coverage.final, self.min_coverage, "Run again when the range has settled")
-            if needs_cost and coverage.cost_known is not None:
-                share = "of the requests have known traffic"
-                _require_share(share, coverage.cost_known, self.min_coverage, "Choose a later window")
+            advice = "Run the report again later, or lower min_coverage="
+            _require_share("of the window is final", coverage.final, self.min_coverage, advice)
+            if needs_cost and coverage.known_cost_share is not None:
+                advice = "Choose a later window, or lower min_coverage="
+                _require_share("of the requests have a known cost", coverage.known_cost_share, self.min_coverage, advice)
         if self.max_age is not None:
-            _require_age(coverage.reached, now, self.max_age)
+            _require_age(coverage.data_until, now, self.max_age)
 
 
-def measure(net: Network, frames: Frames, asked: Window) -> Coverage:
-    """Measure what is stored for a window.
+def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
+    """Measure the coverage of a window.
 
     Parameters
     ----------
     net : Network
-        The frozen network.
+        The network with the frozen catalog.
     frames : Frames
         Loaded from it for the window.
-    asked : Window
+    window : Window
 
     Returns
     -------
     Coverage
     """
-    segments = net.store.segments(EVENTS, asked)
+    segments = net.store.segments(EVENTS, window)
     migrations = net.store.migrations()
-    unsettled = plan_missing(asked, migrations, [segment.extent for segment in segments if segment.final])
-    missing = plan_missing(asked, migrations, [segment.extent for segment in segments])
-    final, known = _share_outside(asked, unsettled), _share_outside(asked, missing)
-    requests = cost.over_time(frames, "1d")
+    not_final = plan_missing(window, migrations, [segment.extent for segment in segments if segment.final])
+    missing = plan_missing(window, migrations, [segment.extent for segment in segments])
+    final, in_store = _share_outside(window, not_final), _share_outside(window, missing)
+    requests = cost.spend(frames)
     return Coverage(
         final=final,
-        provisional=known - final,
-        missing=1 - known,
+        provisional=in_store - final,
+        missing=1 - in_store,
         rows=sum(frames.count_rows(table) for table in frames.tables),
-        provisional_rows=_provisional_rows(frames, segments),
+        provisional_rows=_count_provisional_rows(frames, segments),
         requests=int(requests["requests"].sum()),
         requests_with_cost=int(requests["requests_with_cost"].sum()),
-        reached=_reached(frames, segments, min(asked.until, net.now())),
+        data_until=_data_until(frames, segments, min(window.until, net.now())),
         sources=tuple(sorted({segment.source for segment in segments})),
     )
 
 
-def _share_outside(asked: Window, spans: list[MigrationWindow]) -> float:
-    """The share of a window's time that none of the spans touches; migrations overlap, so times are joined."""
-    outside = asked.minus([span.window for span in spans])
-    return sum((part.until - part.since for part in outside), timedelta()) / (asked.until - asked.since)
+def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
+    """Return the share of a window's time outside all extents, whose migrations can overlap in time."""
+    outside = window.minus([extent.window for extent in extents])
+    return sum((part.until - part.since for part in outside), timedelta()) / (window.until - window.since)
 
 
-def _provisional_rows(frames: Frames, segments: list[Segment]) -> int:
-    parts = [segment.extent.filter() for segment in segments if not segment.final]
-    return sum(frames.scan(table).filter(part).count_rows() for part in parts for table in frames.tables)
+def _count_provisional_rows(frames: Frames, segments: list[Segment]) -> int:
+    filters = [segment.extent.filter() for segment in segments if not segment.final]
+    return sum(frames.scan(table).filter(each).count_rows() for each in filters for table in frames.tables)
 
 
-def _reached(frames: Frames, segments: list[Segment], latest: datetime) -> datetime | None:
+def _data_until(frames: Frames, segments: list[Segment], latest: datetime) -> datetime | None:
     times = [segment.extent.window.until for segment in segments if segment.final and isinstance(segment.extent, MigrationWindow)]
     for table in ("verdicts", "updates"):
         newest = pc.max(frames.scan(table).to_table(columns=["record_time"])["record_time"]).as_py()
@@ -152,43 +152,44 @@ def _reached(frames: Frames, segments: list[Segment], latest: datetime) -> datet
     return min(max(times), latest) if times else None
 
 
-def _require_share(what: str, found: float, wanted: float, advice: str) -> None:
-    if found < wanted:
-        asked = f"min_coverage asks for {percent(wanted)}"
-        raise CoverageError(f"Only {percent(found)} {what}, and {asked}. {advice}, or lower min_coverage.")
+def _require_share(subject: str, share: float, min_coverage: float, advice: str) -> None:
+    if share < min_coverage:
+        required = f"min_coverage= requires {format_percent(min_coverage)}"
+        raise CoverageError(f"Only {format_percent(share)} {subject}, but {required}. {advice}.")
 
 
-def _require_age(reached: datetime | None, now: datetime, wanted: timedelta) -> None:
-    if reached is None:
-        raise CoverageError(f"There are no data in this window, and max_age asks for some not older than {words(wanted)}.")
-    age = now - reached
-    if age > wanted:
+def _require_age(data_until: datetime | None, now: datetime, max_age: timedelta) -> None:
+    if data_until is None:
         raise CoverageError(
-            f"The data reach to {reached:%Y-%m-%d %H:%M} UTC and are {words(age)} old; max_age allows {words(wanted)}. "
-            "Choose a later window, or raise max_age."
+            f"No data in this window, but max_age= requires data newer than {format_duration(max_age)}. "
+            "Choose a later window or raise max_age=."
+        )
+    age = now - data_until
+    if age > max_age:
+        raise CoverageError(
+            f"The data end at {data_until:%Y-%m-%d %H:%M} UTC and are {format_duration(age)} old, but max_age= is "
+            f"{format_duration(max_age)}. Choose a later window or raise max_age=."
         )
 
 
-def percent(share: float) -> str:
-    """A share as percent; never rounded to 0 or 100 where it is neither.
+def format_percent(share: float) -> str:
+    """Return a share as percent, never rounded to 0 or 100 if it is neither.
 
-    >>> percent(0.99999), percent(1), percent(0.5)
-    ('99.9 %', '100 %', '50.0 %')
+    >>> format_percent(0.99999), format_percent(1), format_percent(0.5)
+    ('99.9%', '100%', '50.0%')
     """
-    if share in (0, 1):
-        return f"{share:.0%}".replace("%", " %")
-    return f"{min(max(share * 100, 0.1), 99.9):.1f} %"
+    return f"{share:.0%}" if share in (0, 1) else f"{min(max(share * 100, 0.1), 99.9):.1f}%"
 
 
-def words(age: timedelta) -> str:
-    """A length of time as people say it.
+def format_duration(duration: timedelta) -> str:
+    """Return a duration as text.
 
-    >>> words(timedelta(hours=49)), words(timedelta(minutes=5))
+    >>> format_duration(timedelta(hours=49)), format_duration(timedelta(minutes=5))
     ('2.0 days', '5 minutes')
     """
-    minutes = age.total_seconds() / 60
+    minutes = duration.total_seconds() / 60
     if minutes < 2:
-        return f"{age.total_seconds():.0f} seconds"
+        return f"{duration.total_seconds():.0f} seconds"
     if minutes < 90:
         return f"{minutes:.0f} minutes"
     return f"{minutes / 60:.0f} hours" if minutes < 2880 else f"{minutes / 1440:.1f} days"

@@ -1,4 +1,4 @@
-"""Running a notebook: from top to bottom, offline, on frozen data, in a Python process of its own."""
+"""Notebook execution: from top to bottom, offline, on frozen inputs, in a separate Python process."""
 
 from __future__ import annotations
 
@@ -19,70 +19,72 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 PREFIX = "LEDGERFRAMES_"
-INJECTED = "injected-parameters"
-CELL_SECONDS = 900
-LONGEST_MESSAGE = 400
+INJECTED_TAG = "injected-parameters"
+CELL_TIMEOUT_SECONDS = 900
+MAX_MESSAGE = 400
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
-# Pictures at twice the resolution stay sharp on paper.
-SHARP_PICTURES = '%config InlineBackend.figure_formats = ["retina"]'
+# Plots at twice the resolution stay sharp on paper.
+SHARP_PLOTS = '%config InlineBackend.figure_formats = ["retina"]'
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a notebook's process is given.
+class NotebookEnvironment:
+    """Environment of a notebook's process.
 
     Attributes
     ----------
-    environment : dict of str to str
-    folder : Path
-        Where it runs.
+    variables : dict of str to str
+        All environment variables.
+    working_dir : Path
+        Files that the notebook leaves there are deleted.
     """
 
-    environment: dict[str, str]
-    folder: Path
+    variables: dict[str, str]
+    working_dir: Path
 
 
-def surroundings(net: Network, catalog: Path, tables: Path, folder: Path) -> Surroundings:
-    """The environment in which ``lf.connect()`` is exactly the frozen data, and nothing else.
+def notebook_environment(net: Network, catalog: Path, tables_dir: Path, working_dir: Path) -> NotebookEnvironment:
+    """Return an environment in which ``lf.connect()`` is exactly the frozen network.
 
     Parameters
     ----------
     net : Network
     catalog : Path
-        The copied catalog.
-    tables : Path
-        Where published tables go.
-    folder : Path
-        Where the notebook runs; what it leaves there is thrown away.
+        The frozen catalog.
+    tables_dir : Path
+        Directory for the files of tables.
+    working_dir : Path
+        Working directory of the notebook.
 
     Notes
     -----
-    No profile is read and no token passed on. The network's name, store and catalog are all that is needed offline, so
-    the profile is the one that always exists; an address of its own makes it a network as it stands, not an embedded sandbox.
+    No profile is read and no token is passed on. Offline, the network's name, store and catalog are all that is needed. The
+    profile is the one that always exists; with a URL it is a network as configured, not an embedded sandbox.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX) and name != net.settings.token_env}
-    given = {
+    token_variable = net.settings.token_env
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX) and name != token_variable}
+    settings = {
         "PROFILE": "sandbox",
         "NETWORK": net.name,
         "HISTORY_URL": " ".join(net.settings.history_url) or "https://offline.invalid",
         "STORE": net.store.root.uri,
         "SNAPSHOT": str(catalog.absolute()),
     }
-    own = {TABLES_VARIABLE: str(tables.absolute()), "IPYTHONDIR": str((folder / "ipython").absolute())}
-    return Surroundings({**kept, **{PREFIX + name: value for name, value in given.items()}, **own}, folder)
+    paths = {TABLES_VARIABLE: str(tables_dir.absolute()), "IPYTHONDIR": str((working_dir / "ipython").absolute())}
+    return NotebookEnvironment({**inherited, **{PREFIX + name: value for name, value in settings.items()}, **paths}, working_dir)
 
 
-def execute(notebook: Path, parameters: Mapping[str, Any], around: Surroundings) -> NotebookNode:
+def execute(notebook: Path, parameters: Mapping[str, Any], environment: NotebookEnvironment) -> NotebookNode:
     """Run a notebook with parameters.
 
     Parameters
     ----------
     notebook : Path
-        Has one cell tagged ``parameters``; the values given replace those set there.
+        Has one cell tagged ``parameters``, whose values are replaced.
     parameters : mapping
         Texts, numbers and None.
-    around : Surroundings
+    environment : NotebookEnvironment
 
     Returns
     -------
@@ -92,84 +94,84 @@ def execute(notebook: Path, parameters: Mapping[str, Any], around: Surroundings)
     Raises
     ------
     ReportError
-        If a cell fails, takes more than 15 minutes, or the process dies.
+        If a cell fails, takes more than 15 minutes, or the process ends.
     UsageError
         If the packages that run notebooks are not installed.
     """
-    book = read(notebook)
+    book = read_notebook(notebook)
     _inject(book, notebook.name, parameters)
-    run_cells(book, notebook.name, around)
+    run_cells(book, notebook.name, environment)
     return book
 
 
-def read(notebook: Path) -> NotebookNode:
-    """The notebook in a file."""
+def read_notebook(path: Path) -> NotebookNode:
+    """Return the notebook in a file."""
     try:
         import nbformat
     except ImportError as error:
-        raise _not_installed() from error
-    book: NotebookNode = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
+        raise _not_installed_error() from error
+    book: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     return book
 
 
-def run_cells(book: NotebookNode, name: str, around: Surroundings) -> None:
-    """Run the cells of a notebook in order, and keep their outputs in it.
+def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment) -> None:
+    """Run the cells of a notebook in order, and store their outputs in it.
 
     Raises
     ------
     ReportError
-        If a cell fails, takes more than 15 minutes, or the process dies; with the number of the code cell.
+        If a cell fails, takes more than 15 minutes, or the process ends. The message has the number of the code cell.
     """
     try:
         from nbclient import NotebookClient
         from nbclient.exceptions import CellControlSignal, DeadKernelError
     except ImportError as error:
-        raise _not_installed() from error
-    with tempfile.TemporaryDirectory(prefix="lf-") as short:
-        client = NotebookClient(book, kernel_name="python3", timeout=CELL_SECONDS)
-        _own_kernel(client, Path(short))
+        raise _not_installed_error() from error
+    with tempfile.TemporaryDirectory(prefix="lf-") as socket_dir:
+        client = NotebookClient(book, kernel_name="python3", timeout=CELL_TIMEOUT_SECONDS)
+        _use_current_python(client, Path(socket_dir))
         try:
-            client.execute(env=around.environment, cwd=str(around.folder))
+            client.execute(env=environment.variables, cwd=str(environment.working_dir))
         except CellControlSignal as error:
-            raise ReportError(_what_failed(book, name, error)) from None
+            raise ReportError(_failure_text(book, name, error)) from None
         except DeadKernelError:
-            reason = "perhaps for lack of memory. Try a shorter window"
-            raise ReportError(f"The process running {name} died, {reason}.") from None
+            advice = "It can have run out of memory: choose a shorter window."
+            raise ReportError(f"The Python process of {name} ended unexpectedly. {advice}") from None
 
 
-def _not_installed() -> UsageError:
-    return UsageError("Reports need more packages. Install them with: pip install 'ledgerframes[report]'.")
+def _not_installed_error() -> UsageError:
+    return UsageError("Reports require more packages. Install them with: pip install 'ledgerframes[report]'.")
 
 
-def _own_kernel(client: NotebookClient, folder: Path) -> None:
-    """Let the client start this very Python, whatever kernels are registered; its sockets are files in a folder of its own."""
+def _use_current_python(client: NotebookClient, socket_dir: Path) -> None:
+    """Let the client start this Python, whatever kernels are registered, with sockets in a directory of its own."""
     from jupyter_client.kernelspec import KernelSpecManager
 
-    # The client ends only kernels whose manager it has made itself, so it makes this one.
+    # The client ends only kernels whose manager it created, so the client creates this one.
     manager = client.create_kernel_manager()
     manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[])
-    manager.connection_file = str(folder / "kernel.json")
+    manager.connection_file = str(socket_dir / "kernel.json")
     manager.transport = "ipc" if os.name == "posix" else "tcp"
 
 
 def _inject(book: NotebookNode, name: str, parameters: Mapping[str, Any]) -> None:
-    """Put a cell with the values behind the one tagged ``parameters``."""
+    """Insert a cell with the values after the one tagged ``parameters``."""
     from nbformat.v4 import new_code_cell
 
-    tagged = [number for number, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", ())]
-    if len(tagged) != 1:
-        raise ReportError(f"{name} has {len(tagged)} cells tagged parameters; a report needs one.")
+    indexes = [index for index, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", ())]
+    if len(indexes) != 1:
+        raise ReportError(f"{name} has {len(indexes)} cells tagged parameters, but a report needs exactly one.")
     lines = [f"{parameter} = {value!r}" for parameter, value in parameters.items()]
     cell = new_code_cell(  # type: ignore[no-untyped-call]
-        "\n".join([*lines, SHARP_PICTURES]), metadata={"tags": [INJECTED]}
+        "\n".join([*lines, SHARP_PLOTS]), metadata={"tags": [INJECTED_TAG]}
     )
-    book.cells.insert(tagged[0] + 1, cell)
+    book.cells.insert(indexes[0] + 1, cell)
 
 
-def _what_failed(book: NotebookNode, name: str, error: Exception) -> str:
-    """Which cell failed and why, in one line: its number counts code cells, the injected one left out."""
-    own = [cell for cell in book.cells if INJECTED not in cell.metadata.get("tags", ())]
-    for number, cell in enumerate((cell for cell in own if cell.cell_type == "code"), start=1):
+def _failure_text(book: NotebookNode, name: str, error: Exception) -> str:
+    """Return the failed cell and its error in one line; cells are numbered without the injected one."""
+    original = [cell for cell in book.cells if INJECTED_TAG not in cell.metadata.get("tags", ())]
+    for number, cell in enumerate((cell for cell in original if cell.cell_type == "code"), start=1):
         for output in cell.outputs:
             if output.output_type == "error":
                 return f"Code cell {number} of {name} failed: {output.ename}: {_one_line(output.evalue)}"
@@ -178,4 +180,4 @@ def _what_failed(book: NotebookNode, name: str, error: Exception) -> str:
 
 def _one_line(text: str) -> str:
     plain = " ".join(ANSI.sub("", text).split())
-    return plain if len(plain) <= LONGEST_MESSAGE else plain[:LONGEST_MESSAGE] + " …"
+    return plain if len(plain) <= MAX_MESSAGE else plain[:MAX_MESSAGE] + " …"

@@ -1,4 +1,4 @@
-"""Freezing the data of a run: from here on everything reads a copied catalog, and segments never change."""
+"""Frozen inputs of a run: a copied catalog, whose segments never change."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
-from ledgerframes.report.coverage import Coverage, measure
+from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.store import StoreSnapshot
 from ledgerframes.windows import Window, iso
 
 
 @dataclass(frozen=True)
-class Frozen:
-    """The data of one run.
+class FrozenInputs:
+    """Inputs of one run.
 
     Attributes
     ----------
     catalog : Path
         The copied catalog.
     snapshot : StoreSnapshot
-        The segments that answer for the window.
+        The segments of the window.
     coverage : Coverage
     """
 
@@ -30,8 +30,8 @@ class Frozen:
     snapshot: StoreSnapshot
     coverage: Coverage
 
-    def inputs(self) -> list[dict[str, object]]:
-        """Every segment read, with the digests of its files: enough to prove later what a report was made from."""
+    def segments(self) -> list[dict[str, object]]:
+        """Return every segment with the digests of its files, enough to prove the origin of a report later."""
         return [
             {
                 "extent": str(segment.extent),
@@ -44,22 +44,22 @@ class Frozen:
         ]
 
 
-def freeze(net: Network, asked: Window, catalog: Path) -> Frozen:
-    """Copy the catalog, and look at the data through the copy.
+def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
+    """Copy the catalog, and measure the coverage of the window through the copy.
 
     Parameters
     ----------
     net : Network
-    asked : Window
+    window : Window
     catalog : Path
-        Where the copy goes.
+        Path of the copy.
 
     Raises
     ------
     CoverageError
-        If the store lacks a part of the window.
+        If a part of the window is not in the store.
     """
     net.store.freeze(catalog)
-    frozen = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
-    frames = load_events(frozen, since=iso(asked.since), until=iso(asked.until))
-    return Frozen(catalog, frozen.store.snapshot(EVENTS, asked), measure(frozen, frames, asked))
+    offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
+    frames = load_events(offline, since=iso(window.since), until=iso(window.until))
+    return FrozenInputs(catalog, offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window))

@@ -16,44 +16,45 @@ from typing import Any
 
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
-from ledgerframes.report.catalogue import Report, file_digest, find_report
 from ledgerframes.report.coverage import Requirements
-from ledgerframes.report.execute import execute, surroundings
-from ledgerframes.report.freeze import Frozen, freeze
-from ledgerframes.report.page import look_digest, render
-from ledgerframes.report.publish import PAGE, RUN, Shelf
-from ledgerframes.windows import Time, Window, iso, window
+from ledgerframes.report.execute import execute, notebook_environment
+from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
+from ledgerframes.report.page import render, template_digest
+from ledgerframes.report.publish import PAGE, RUN, ReportDir
+from ledgerframes.report.registry import Report, file_digest, find_report
+from ledgerframes.windows import Time, Window, iso
+from ledgerframes.windows import window as parse_window
 
 PACKAGES = ("ledgerframes", "pandas", "pyarrow", "matplotlib")
 
 
 @dataclass(frozen=True)
 class ReportResult:
-    """What a run has made, or found made already.
+    """A published report.
 
     Attributes
     ----------
     report : str
     key : str
-        Names the report's content: same key, same data, parameters and versions.
-    folder : Path
-        Holds the page, ``run.json`` and ``tables/``.
-    index : Path
+        Identifies the content: same key, same data, parameters and versions.
+    directory : Path
+        Contains the page, ``run.json`` and ``tables/``.
+    page_path : Path
         The page.
     latest : Path
-        The link that shows this report now.
-    already : bool
-        Whether it was there before, so that nothing was done.
+        The link that now points to this report.
+    reused : bool
+        Whether the report was published before, so that nothing was run.
     run : dict
-        What ``run.json`` holds.
+        The content of ``run.json``.
     """
 
     report: str
     key: str
-    folder: Path
-    index: Path
+    directory: Path
+    page_path: Path
     latest: Path
-    already: bool
+    reused: bool
     run: dict[str, Any]
 
 
@@ -70,7 +71,7 @@ def run_report(
     max_age: timedelta | None = None,
     progress: bool | None = None,
 ) -> ReportResult:
-    """Make a report: bring the data up to date, freeze them, run the notebook on them, publish the page.
+    """Load the data of a window, freeze them, run a report's notebook on them, and publish the page.
 
     Parameters
     ----------
@@ -78,21 +79,20 @@ def run_report(
         One of :data:`REPORTS`.
     net : Network
     out : Path
-        Folder of all reports; see :mod:`ledgerframes.report.publish` for what is in it.
+        Directory of all reports (see :mod:`ledgerframes.report.publish` for its content).
     since, until : str, date or datetime, optional
-        Half-open range of record times, UTC.
+        Half-open window of record times, UTC.
     during : str, optional
-        A date word instead, such as ``last-week``, read against ``net.now()``.
+        A date word instead, such as ``last-week``, relative to ``net.now()``.
     parameters : mapping, optional
-        The report's own parameters, as values or as texts.
+        Parameters of the report, as values or as text.
     min_coverage : float, optional
-        Least share, 0 to 1, of the window's time that is final, and for reports on costs also of the requests whose traffic
-        is known. Less is a CoverageError.
+        Minimum share, 0 to 1, of the window that is final, and for reports on costs of the requests with a known cost.
     max_age : timedelta, optional
-        Greatest age of the data: ``net.now()`` less the later of the newest row and the end of the final range, both inside
-        the window. More is a CoverageError.
+        Maximum age of the data: ``net.now()`` minus the later of the newest row and the end of the final window, both inside
+        the window.
     progress : bool, optional
-        Show a progress bar while data are loaded; by default in terminals and notebooks.
+        Whether to show a progress bar while data are loaded (default: in terminals and notebooks).
 
     Returns
     -------
@@ -101,117 +101,118 @@ def run_report(
     Raises
     ------
     UsageError
-        If there is no such report or parameter, or a value makes no sense; before anything is asked or written.
+        If the report or a parameter is unknown, or a value is invalid. Nothing is fetched or written then.
     CoverageError
-        If the data are not good enough.
+        If the data do not meet `min_coverage` or `max_age`.
     ServiceError, TransportError, DecodeError
         If the service fails.
     ReportError
         If the notebook fails.
     """
     report = find_report(name)
-    checked = report.checked(parameters or {})
-    asked = window(net.now(), since, until, during)
+    values = report.parse_parameters(parameters or {})
+    window = parse_window(net.now(), since, until, during)
     requirements = Requirements(min_coverage, max_age)
-    shelf = Shelf(Path(out), name)
-    shelf.prepare()
+    report_dir = ReportDir(Path(out), name)
+    report_dir.prepare()
     try:
-        return _Run(report, net, asked, checked, requirements, shelf, progress).go()
+        return _Run(report, net, window, values, requirements, report_dir, progress).run()
     except Exception as error:
-        shelf.note_failure(error)
+        report_dir.write_failure_note(error)
         raise
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A run whose arguments have been checked."""
+    """A run with valid arguments."""
 
     report: Report
     net: Network
-    asked: Window
+    window: Window
     parameters: dict[str, Any]
     requirements: Requirements
-    shelf: Shelf
+    report_dir: ReportDir
     progress: bool | None
 
-    def go(self) -> ReportResult:
-        clock, requests = _Clock(), self.net.request_count
-        with self.shelf.aside() as aside:
-            with clock.step("load"):
-                load_events(self.net, since=self.asked.since, until=self.asked.until, progress=self.progress)
-            with clock.step("freeze"):
-                frozen = freeze(self.net, self.asked, aside / "catalog.sqlite")
-            self.requirements.check(frozen.coverage, self.report.needs_cost, self.net.now())
-            facts = self._facts(frozen)
+    def run(self) -> ReportResult:
+        timer, requests = _Timer(), self.net.request_count
+        with self.report_dir.staging_dir() as staging_dir:
+            with timer.step("load"):
+                load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
+            with timer.step("freeze"):
+                inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite")
+            self.requirements.check(inputs.coverage, self.report.needs_cost, self.net.now())
+            facts = self._facts(inputs)
             key = self._key(facts)
-            if self.shelf.is_complete(key):
-                self.shelf.show(key)
-                return self._result(key, self.shelf.read_run(key), already=True)
-            run = {**facts, "key": key, "requests_made": self.net.request_count - requests}
-            self._make(aside / "report", frozen, run, clock)
-            self.shelf.publish(aside / "report", key)
-        return self._result(key, run, already=False)
+            if self.report_dir.is_complete(key):
+                self.report_dir.set_latest(key)
+                return self._result(key, self.report_dir.read_run(key), reused=True)
+            run = {**facts, "key": key, "request_count": self.net.request_count - requests}
+            self._write(staging_dir / "report", inputs, run, timer)
+            self.report_dir.publish(staging_dir / "report", key)
+        return self._result(key, run, reused=False)
 
-    def _make(self, folder: Path, frozen: Frozen, run: dict[str, Any], clock: _Clock) -> None:
-        """Fill the folder that is going to be published; `run` gets what is only known afterwards."""
-        folder.mkdir()
-        scratch = folder.parent / "scratch"
-        scratch.mkdir()
-        window = {"during": None, "since": iso(self.asked.since), "until": iso(self.asked.until)}
-        with clock.step("notebook"):
-            around = surroundings(self.net, frozen.catalog, folder / "tables", scratch)
-            book = execute(self.report.path, {**window, **self.parameters}, around)
-        run["tables"] = sorted(path.stem for path in (folder / "tables").glob("*.parquet"))
-        run["made_at"] = iso(datetime.now(UTC).replace(microsecond=0))
-        with clock.step("page"):
-            (folder / PAGE).write_text(render(book, run), encoding="utf-8")
-        run["seconds"] = clock.seconds
-        (folder / RUN).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    def _write(self, directory: Path, inputs: FrozenInputs, run: dict[str, Any], timer: _Timer) -> None:
+        """Write the files that are published, and add to `run` what is known only afterwards."""
+        directory.mkdir()
+        working_dir = directory.parent / "working"
+        working_dir.mkdir()
+        window = {"during": None, "since": iso(self.window.since), "until": iso(self.window.until)}
+        with timer.step("notebook"):
+            environment = notebook_environment(self.net, inputs.catalog, directory / "tables", working_dir)
+            book = execute(self.report.path, {**window, **self.parameters}, environment)
+        run["tables"] = sorted(path.stem for path in (directory / "tables").glob("*.parquet"))
+        run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
+        with timer.step("page"):
+            (directory / PAGE).write_text(render(book, run), encoding="utf-8")
+        run["seconds"] = timer.seconds
+        (directory / RUN).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
-    def _facts(self, frozen: Frozen) -> dict[str, Any]:
-        """What is known of a run before its notebook runs."""
+    def _facts(self, inputs: FrozenInputs) -> dict[str, Any]:
+        """Return the content of ``run.json`` that is known before the notebook runs."""
+        max_age = self.requirements.max_age
         return {
             "report": self.report.name,
             "network": self.net.name,
-            "window": {"since": iso(self.asked.since), "until": iso(self.asked.until)},
+            "window": {"since": iso(self.window.since), "until": iso(self.window.until)},
             "parameters": self.parameters,
             "requirements": {
                 "min_coverage": self.requirements.min_coverage,
-                "max_age_seconds": self.requirements.max_age.total_seconds() if self.requirements.max_age else None,
+                "max_age_seconds": max_age.total_seconds() if max_age else None,
             },
-            "coverage": frozen.coverage.as_dict(),
+            "coverage": inputs.coverage.as_dict(),
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {
-                "snapshot": frozen.snapshot.digest,
+                "snapshot": inputs.snapshot.digest,
                 "notebook": file_digest(self.report.path),
-                "page": look_digest(),
-                "segments": frozen.inputs(),
+                "page": template_digest(),
+                "segments": inputs.segments(),
             },
         }
 
     def _key(self, facts: dict[str, Any]) -> str:
-        """Names the content: the window to be read, and a digest of everything that decides what the page says."""
-        deciding = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage")}
-        deciding |= {name: facts["inputs"][name] for name in ("snapshot", "notebook", "page")}
-        deciding["version"] = facts["versions"]["ledgerframes"]
-        digest = hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
-        since, until = (f"{time:%Y%m%dT%H%M%SZ}" for time in (self.asked.since, self.asked.until))
+        """Return a readable window and a digest of everything that decides the content of the page."""
+        content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage")}
+        content |= {name: facts["inputs"][name] for name in ("snapshot", "notebook", "page")}
+        content["version"] = facts["versions"]["ledgerframes"]
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        since, until = (f"{time:%Y%m%dT%H%M%SZ}" for time in (self.window.since, self.window.until))
         return f"{since}_{until}_{digest[:12]}"
 
-    def _result(self, key: str, run: dict[str, Any], *, already: bool) -> ReportResult:
-        folder = self.shelf.folder / key
-        return ReportResult(self.report.name, key, folder, folder / PAGE, self.shelf.latest, already, run)
+    def _result(self, key: str, run: dict[str, Any], *, reused: bool) -> ReportResult:
+        directory = self.report_dir.path / key
+        return ReportResult(self.report.name, key, directory, directory / PAGE, self.report_dir.latest, reused, run)
 
 
-class _Clock:
-    """How long each step took."""
+class _Timer:
+    """Duration of each step in seconds."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Measure one step, in seconds."""
-        begun = time.monotonic()
+        """Measure one step."""
+        start = time.monotonic()
         yield
-        self.seconds[name] = round(time.monotonic() - begun, 3)
+        self.seconds[name] = round(time.monotonic() - start, 3)

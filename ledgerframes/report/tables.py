@@ -1,6 +1,6 @@
-"""For notebooks: showing a table or a sentence, and, when run as a report, writing the table to files as well.
+"""Tables and texts in notebooks; in a report, tables are also written to files.
 
-Names and texts come from a network and are not trusted: everything is escaped here, never left to the caller.
+Names and texts come from a network and are not trusted: everything is escaped here.
 """
 
 from __future__ import annotations
@@ -16,93 +16,85 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ledgerframes.analysis import cost, verdict
+from ledgerframes.analysis import FIGURES, SHARE
 from ledgerframes.errors import UsageError
 
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
-LONGEST_TEXT = 56
-SHORT_TEXT = 20
+MAX_TEXT = 56
+MAX_UNBROKEN_TEXT = 20
 MISSING = "–"
-SHARE = "share of 1"
 UNITS = {
-    column.name: column.unit
-    for columns in (
-        *cost.COLUMNS.values(),
-        *verdict.COLUMNS.values(),
-        *verdict.OUTCOMES_BY.values(),
-        *verdict.LATENCY_BY.values(),
-    )
-    for column in columns
+    (column.name, column.dtype): column.unit
+    for figure in FIGURES.values()
+    for by in (None, *figure.by)
+    for column in figure.result_columns(by, has_periods=True)
 }
-# Counts say by their name what they count.
-UNITS_SHOWN = ("bytes", "UTC")
+# The name of a count tells its unit.
+UNITS_IN_HEAD = ("bytes", "UTC")
 
 
-def publish(name: str, frame: pd.DataFrame, rows: int = 15, *, shown: pd.DataFrame | None = None) -> ShownTable:
-    """Show a table; in a report, also write all of it as ``tables/NAME.csv`` and ``tables/NAME.parquet``.
+def show_table(name: str, frame: pd.DataFrame, *, max_rows: int = 15, display: pd.DataFrame | None = None) -> TableOutput:
+    """Show a table; in a report, also write all of it to ``tables/NAME.csv`` and ``tables/NAME.parquet``.
 
     Parameters
     ----------
     name : str
-        Name of the files: small letters, digits and underscores.
+        Name of the files: lowercase letters, digits and underscores.
     frame : DataFrame
-    rows : int
-        The most rows to show.
-    shown : DataFrame, optional
-        Show this instead: other rows, another order, or fewer columns of the same table.
+        All rows, for the files.
+    max_rows : int, optional
+        Maximum number of rows to show (default: 15).
+    display : DataFrame, optional
+        Rows to show instead: other rows, another order, or fewer columns of the same table.
 
     Returns
     -------
-    ShownTable
-        Shows itself when it is the last value of a cell.
+    TableOutput
+        Shows itself as the last value of a cell.
 
     Raises
     ------
     UsageError
-        If the name cannot name a file.
+        If `name` is not a valid file name.
 
     Notes
     -----
-    The Parquet file has the frame's own types. In the CSV, durations are seconds, in columns with ``_seconds`` added to the name.
+    The Parquet file has the dtypes of the frame. In the CSV, durations are seconds, in columns whose names end in ``_seconds``.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> publish("parties", pd.DataFrame({"party": ["alice"], "requests": [1200]}))
+    >>> show_table("parties", pd.DataFrame({"party": ["alice"], "requests": [1200]}))
        party  requests
     0  alice      1200
     """
     if not FILE_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot name a table's files. Use small letters, digits and underscores.")
-    folder = os.environ.get(TABLES_VARIABLE)
-    if folder:
-        _write(Path(folder), name, frame)
-    return ShownTable(name, frame if shown is None else shown, rows, len(frame), filed=bool(folder))
+        raise UsageError(f"name= must consist of lowercase letters, digits and underscores, got {name!r}.")
+    tables_dir = os.environ.get(TABLES_VARIABLE)
+    if tables_dir:
+        _write_files(Path(tables_dir), name, frame)
+    return TableOutput(name, frame if display is None else display, max_rows, len(frame), has_files=bool(tables_dir))
 
 
-def finding(text: str) -> ShownText:
-    """Show a sentence made from computed values; whatever is in it appears as plain text.
+def show_text(text: str) -> TextOutput:
+    """Show a sentence made from computed values, as plain text.
 
     Parameters
     ----------
     text : str
 
-    Notes
-    -----
-    A percent sign behind a number gets a space before it, as in the pictures.
-
     Examples
     --------
-    >>> finding(f"{2000:,} of {5000:,} requests were rejected.")
+    >>> show_text(f"{2000:,} of {5000:,} requests were rejected.")
     2,000 of 5,000 requests were rejected.
     """
-    return ShownText(re.sub(r"(?<=\d)%", "\u00a0%", text))
+    return TextOutput(text)
 
 
 @dataclass(frozen=True, repr=False)
-class ShownText:
+class TextOutput:
     """A sentence that shows itself in a notebook."""
 
     text: str
@@ -111,57 +103,56 @@ class ShownText:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f'<p class="finding">{escape(self.text)}</p>'
+        return f'<p class="statement">{escape(self.text)}</p>'
 
 
 @dataclass(frozen=True, repr=False)
-class ShownTable:
-    """A table that shows itself in a notebook: units in the head, numbers as people read them."""
+class TableOutput:
+    """A table that shows itself in a notebook, with units in the head and formatted numbers."""
 
     name: str
     frame: pd.DataFrame
-    rows: int
-    all_rows: int
-    filed: bool
+    max_rows: int
+    row_count: int
+    has_files: bool
 
     def __repr__(self) -> str:
-        return repr(self.frame.head(self.rows))
+        return repr(self.frame.head(self.max_rows))
 
     def _repr_html_(self) -> str:
         if self.frame.empty:
             return '<p class="note">No rows.</p>'
-        head = self.frame.head(self.rows)
-        columns = [_Column(name, head[name]) for name in head]
-        titles = "".join(column.head() for column in columns)
+        rows = self.frame.head(self.max_rows)
+        columns = [_Column(name, rows[name]) for name in rows]
+        head = "".join(column.head() for column in columns)
         body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in zip(*(column.cells() for column in columns), strict=True))
-        table = f'<table class="published"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
+        table = f'<table class="result"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         return table + f'<p class="note">{escape(self._note())}</p>'
 
     def _note(self) -> str:
-        shown, count = min(self.rows, len(self.frame)), self.all_rows
-        words = f"{shown:,} of {count:,} rows" if shown < count else f"{count:,} {'row' if count == 1 else 'rows'}"
-        return f"{words}. In full: tables/{self.name}.csv and .parquet" if self.filed else words
+        shown, count = min(self.max_rows, len(self.frame)), self.row_count
+        text = f"{shown:,} of {count:,} rows" if shown < count else f"{count:,} {'row' if count == 1 else 'rows'}"
+        return f"{text}. All rows: tables/{self.name}.csv and .parquet" if self.has_files else text
 
 
-# -- helpers ----------------------------------------------------------------------------------------------------------
+# -- helpers ------------------------------------------------------------------------------------------------------------
 
 
-def _write(folder: Path, name: str, frame: pd.DataFrame) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def _write_files(tables_dir: Path, name: str, frame: pd.DataFrame) -> None:
+    tables_dir.mkdir(parents=True, exist_ok=True)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-    pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
-    _for_csv(frame).to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+    pq.write_table(table, tables_dir / f"{name}.parquet", compression="zstd")
+    _durations_as_seconds(frame).to_csv(tables_dir / f"{name}.csv", index=False, lineterminator="\n")
 
 
-def _for_csv(frame: pd.DataFrame) -> pd.DataFrame:
-    """Durations as seconds, which a spreadsheet can read."""
+def _durations_as_seconds(frame: pd.DataFrame) -> pd.DataFrame:
     durations = list(frame.select_dtypes("timedelta").columns)
     seconds = frame.assign(**{name: frame[name].dt.total_seconds() for name in durations})
     return seconds.rename(columns={name: f"{name}_seconds" for name in durations})
 
 
 class _Column:
-    """One column on its way to HTML."""
+    """One column as HTML."""
 
     def __init__(self, name: Any, values: pd.Series) -> None:
         self.name = str(name)
@@ -170,18 +161,18 @@ class _Column:
         self.is_flag = pd.api.types.is_bool_dtype(values)
         self.is_number = self.is_duration or (pd.api.types.is_numeric_dtype(values) and not self.is_flag)
         self.is_text = not self.is_number and not pd.api.types.is_datetime64_any_dtype(values)
-        self.is_share = UNITS.get(self.name) == SHARE
+        self.unit = UNITS.get((self.name, str(values.dtype)), "")
 
     def head(self) -> str:
-        unit = UNITS.get(self.name, "")
-        note = "s" if self.is_duration else "%" if self.is_share else unit if unit in UNITS_SHOWN else ""
-        words = escape(self.name.replace("_", " "))
-        return f"<th{self._kind()}>{words}{f' <small>{note}</small>' if note else ''}</th>"
+        unit = self.unit if self.unit in UNITS_IN_HEAD else ""
+        text = "s" if self.is_duration else "%" if self.unit == SHARE else unit
+        title = escape(self.name.replace("_", " "))
+        return f"<th{self._class()}>{title}{f' <small>{text}</small>' if text else ''}</th>"
 
     def cells(self) -> list[str]:
-        return [f"<td{self._kind()}{_title(value)}>{_breakable(escape(self._text(value)))}</td>" for value in self.values]
+        return [f"<td{self._class()}{_tooltip(value)}>{_allow_breaks(escape(self._text(value)))}</td>" for value in self.values]
 
-    def _kind(self) -> str:
+    def _class(self) -> str:
         return ' class="number"' if self.is_number else ' class="text"' if self.is_text else ""
 
     def _text(self, value: Any) -> str:
@@ -189,7 +180,7 @@ class _Column:
             return MISSING
         if self.is_duration:
             return f"{value.total_seconds():,.3f}"
-        if self.is_share:
+        if self.unit == SHARE:
             return f"{value * 100:.1f}"
         if self.is_flag:
             return "yes" if value else "no"
@@ -197,24 +188,24 @@ class _Column:
             return value.strftime("%Y-%m-%d %H:%M")
         if self.is_number:
             return f"{value:,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
-        return shortened(str(value))
+        return shorten(str(value))
 
 
-def _breakable(html: str) -> str:
-    """Names of templates and parties may be broken at their joints, where paper is narrow."""
-    return re.sub(r"(?<=[.:_…])(?=\w)", "<wbr>", html) if len(html) > SHORT_TEXT else html
+def _allow_breaks(html: str) -> str:
+    """Let names of templates and parties break at their separators, where paper is narrow."""
+    return re.sub(r"(?<=[.:_…])(?=\w)", "<wbr>", html) if len(html) > MAX_UNBROKEN_TEXT else html
 
 
-def _title(value: Any) -> str:
-    """The whole text of a shortened cell, for the mouse."""
-    return f' title="{escape(value)}"' if isinstance(value, str) and shortened(value) != value else ""
+def _tooltip(value: Any) -> str:
+    """Return the whole text of a shortened cell as its title attribute."""
+    return f' title="{escape(value)}"' if isinstance(value, str) and shorten(value) != value else ""
 
 
-def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
-    """A long text with a part in its middle left out.
+def shorten(text: str, max_length: int = MAX_TEXT) -> str:
+    """Return a text without the middle of its fingerprint, or without its own middle if it is long.
 
-    >>> shortened("alice::1220" + "ab" * 32), shortened("x" * 99)
+    >>> shorten("alice::1220" + "ab" * 32), shorten("x" * 99)
     ('alice::1220ab…abab', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxx')
     """
     text = FINGERPRINT.sub(r"::\1…\2", text)
-    return text if len(text) <= longest else f"{text[: longest - 9]}…{text[-8:]}"
+    return text if len(text) <= max_length else f"{text[: max_length - 9]}…{text[-8:]}"

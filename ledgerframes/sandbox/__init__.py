@@ -1,9 +1,9 @@
 """A seeded ledger network in the process: the same APIs, without a network.
 
-It writes the wire's literal field names and shares no code with the decoders: two readings of the
-specification must meet. A newcomer reads `world` (what there is), `transactions` (what happens),
-`history_api`, `reference_api` and `bulk` (how the network shows it), `participant` and `ledger_api` (what one
-participant sees of it), `wallet` (transfer offers, in memory) and `faults` (how it goes wrong).
+It writes the literal field names of the wire and shares no code with the decoders, so that two readings of the
+specification must agree. To find your way, start with `world` (the data) and `transactions` (network.txt declares
+what happens), then read `history_api`, `reference_api` and `bulk` (the network's APIs), `participant` and
+`ledger_api` (what one participant sees), `wallet` (transfer offers, in memory) and `faults`.
 """
 
 from .faults import Dropped, Faults

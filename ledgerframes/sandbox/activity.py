@@ -1,7 +1,7 @@
-"""App activity weights of one event, by the public formula (docs/facts.md#activity-weights).
+"""App activity weights by the public formula (docs/facts.md#activity-weights).
 
-A verdict and a traffic summary come in as they stand on the wire; the state of the network (featured
-providers, SV participants, round) is given by the caller.
+It takes verdict and traffic summary in their wire form, and the state of the network (featured providers, SV
+participants, round) from the caller.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def activity_records(
     featured: Mapping[str, str],
     sv_participants: Collection[str],
 ) -> dict[str, Any] | None:
-    """Return the activity records of one event, or None when it earns none.
+    """Return the activity records of one event, or None if it earns none.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def activity_records(
     traffic_summary
         The event's traffic, costs in bytes.
     round_number
-        Number of the lowest open round at the record time; None when no round is known.
+        Number of the lowest open round at the record time; None if it is unknown.
     featured
         Activity weight, as decimal text, by featured provider, as of the round's opening.
     sv_participants
@@ -58,7 +58,7 @@ def activity_records(
 
 
 def _burns(views: list[dict[str, Any]], traffic_summary: Mapping[str, Any], featured: Mapping[str, str]) -> dict[str, int]:
-    """Spread the whole cost over the featured confirmers; divide once per party, at the end."""
+    """Spread the whole cost over the featured confirmers, with one division per party."""
     total = traffic_summary["total_traffic_cost"]
     featured_of = {view["view_id"]: _featured_confirmers(view, featured) for view in views}
     shares: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Builds one slice of the world: planned events become event items, already encoded as JSON."""
+"""Builder of one slice of the world, from planned events to event items in JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True)
 class Event:
-    """One event of the history; its four parts are JSON texts, "null" if absent."""
+    """One event of the history, with four parts as JSON texts, "null" if absent."""
 
     update_id: str
     migration_id: int
@@ -48,7 +48,7 @@ class Event:
     app_activity_records: bytes = NULL
 
     def item(self) -> bytes:
-        """Return the event item of POST /v0/events: four keys, always present."""
+        """Return the event item of POST /v0/events, in which all four keys are present."""
         return b'{"update":%b,"verdict":%b,"traffic_summary":%b,"app_activity_records":%b}' % (
             self.update, self.verdict, self.traffic_summary, self.app_activity_records,
         )  # fmt: skip
@@ -166,7 +166,7 @@ class SliceBuilder:
 
 
 def _effective_at(record_time: int, draws: Draws) -> int:
-    """Return a ledger effective time: mostly shortly before the record time, for a quarter after it."""
+    """Return a ledger effective time, mostly before the record time, for a quarter after it."""
     if draws.chance(LATER_THAN_RECORD_TIME):
         effective_at = record_time + draws.below(draws.below(4_300_000) + 1)
     else:

@@ -1,4 +1,4 @@
-"""Ids of updates and contracts: hashes in form, yet an update id encodes its position in the world."""
+"""Ids of updates, which encode their position in the world, and of contracts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class UpdateIds:
 
 
 def contract_id(*parts: object) -> str:
-    """Return a contract id in the network's form: version, discriminator, and a salted suffix."""
+    """Return a contract id with version, discriminator and a salted suffix."""
     text = "/".join(map(str, parts))
     raw = hashlib.blake2b(text.encode(), digest_size=64).hexdigest()
     return f"00{raw[:64]}ca121220{raw[64:]}"

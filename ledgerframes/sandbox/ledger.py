@@ -1,4 +1,4 @@
-"""Contracts, and the nodes of a transaction tree as the history API writes them (docs/facts.md#update-items)."""
+"""Contracts, and nodes of transaction trees on the wire (docs/facts.md#update-items)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Node = dict[str, Any]
 
 
 class Template(NamedTuple):
-    """A template: its full id (package id, module, entity) and the name of its package."""
+    """A template with its full id (package id, module, entity) and package name."""
 
     identifier: str
     package_name: str
@@ -24,35 +24,18 @@ class Template(NamedTuple):
 class Contract:
     """A contract of the world.
 
-    Parameters
-    ----------
-    identifier
-        Contract id.
-    template
-        Its template.
-    arguments
-        Create arguments as JSON; None if only its id and parties matter.
-    signatories, observers
-        Party ids, ascending.
-    owner
-        Party id of the one that may use it.
-    units
-        Amount in units of 10**-10.
-    created_at
-        Effective time of its creation, microseconds since 1970; 0 if unknown.
-    is_spent
-        Whether a transaction has consumed it or is about to.
+    Its parties are ascending, its amount is in units of 10**-10.
     """
 
     identifier: str
     template: Template
-    arguments: Any
+    arguments: Any  # JSON; None if only the id and the parties matter
     signatories: Sequence[str]
     observers: Sequence[str] = ()
-    owner: str = ""
+    owner: str = ""  # who may use it
     units: int = 0
-    created_at: int = 0
-    is_spent: bool = False
+    created_at: int = 0  # effective time, microseconds since 1970; 0 if unknown
+    is_spent: bool = False  # whether a transaction has consumed it or is about to
 
 
 class Pool:
@@ -68,7 +51,7 @@ class Pool:
         self._by_owner.setdefault(contract.owner, []).append(contract)
 
     def any(self, draws: Draws) -> Contract | None:
-        """Return an unspent contract without taking it; None if there is none."""
+        """Return an unspent contract without taking it, or None."""
         while self._contracts:
             index = draws.below(len(self._contracts))
             contract = self._contracts[index]
@@ -79,7 +62,7 @@ class Pool:
         return None
 
     def take(self, owner: str, limit: int) -> list[Contract]:
-        """Take up to `limit` contracts of an owner; the caller must consume them."""
+        """Take up to `limit` contracts of an owner, which the caller must consume."""
         contracts: list[Contract] = []
         owned = self._by_owner.get(owner, [])
         while owned and len(contracts) < limit:
@@ -90,7 +73,7 @@ class Pool:
         return contracts
 
     def take_any(self, draws: Draws, limit: int) -> list[Contract]:
-        """Take up to `limit` contracts of any owner; the caller must consume them."""
+        """Take up to `limit` contracts of any owner, which the caller must consume."""
         contracts: list[Contract] = []
         while len(contracts) < limit and (contract := self.any(draws)):
             contract.is_spent = True
@@ -99,7 +82,7 @@ class Pool:
 
 
 def create(contract: Contract) -> Node:
-    """Return the node that creates a contract; its id and time are filled in by `arrange`."""
+    """Return the node that creates a contract, without the id and time that `arrange` sets."""
     return {
         "event_type": "created_event",
         "event_id": "",
@@ -128,24 +111,15 @@ def exercise(
     Parameters
     ----------
     contract
-        The contract exercised; a consuming exercise is its archive (docs/facts.md#consuming-exercise-archives).
+        The contract; a consuming exercise is its archive (docs/facts.md#consuming-exercise-archives).
     choice
         Name of the choice, unqualified.
     argument, result
-        Already encoded values; a result may be of any JSON type (docs/facts.md#exercise-result-any-json).
-    actors
-        Party ids of the acting parties.
-    children
-        Nodes below this one, in the order of execution.
-    consuming
-        Whether the contract ends here.
-    interface
-        The interface that the choice is inherited from.
-
-    Returns
-    -------
-    dict
-        The node; `arrange` replaces the children by their ids. The stakeholders are for the ledger API.
+        Encoded values; a result may be of any JSON type (docs/facts.md#exercise-result-any-json).
+    actors, children
+        Party ids of the acting parties, and the nodes below this one in the order of execution.
+    consuming, interface
+        Whether the contract ends here, and the interface that the choice is inherited from.
     """
     return {
         "event_type": "exercised_event",
@@ -172,23 +146,10 @@ def archive(contract: Contract, unit: Any) -> Node:
 def arrange(
     update_id: str, roots: Sequence[Node], effective_at: int, stakeholders: bool = False
 ) -> tuple[list[str], dict[str, Node]]:
-    """Number the nodes of a transaction and lay them out as the wire does.
+    """Number the nodes of a tree in pre-order, and return root_event_ids and events_by_id.
 
-    Parameters
-    ----------
-    update_id
-        Id of the update; node n gets the id "<update_id>:<n>".
-    roots
-        Root nodes in the order of execution.
-    effective_at
-        Ledger effective time, microseconds since 1970.
-    stakeholders
-        Whether exercises keep the stakeholders of their contracts; the history does not show them.
-
-    Returns
-    -------
-    tuple
-        root_event_ids, and events_by_id in the string order of its keys (docs/facts.md#event-id-order).
+    The latter is in the string order of its keys (docs/facts.md#event-id-order). Only the ledger API needs the
+    `stakeholders` of exercised contracts.
     """
     nodes: list[Node] = []
     created_at = trimmed(effective_at)
@@ -211,5 +172,5 @@ def arrange(
 
 @cache
 def string_order(count: int) -> tuple[int, ...]:
-    """Return 0 to count - 1 in the order of their decimal texts: 10 stands before 2."""
+    """Return 0 to count - 1 in the order of their decimal texts, with 10 before 2."""
     return tuple(sorted(range(count), key=str))

@@ -1,4 +1,4 @@
-"""The parties of a world: the DSO, the validators (a few are SVs), the app providers and the users.
+"""Parties of a world (DSO, validators, SVs among them, app providers and users).
 
 Volumes follow a few large validators and many small ones, as on a real network.
 """
@@ -47,7 +47,7 @@ class Party(NamedTuple):
 
 
 class Provider(NamedTuple):
-    """An app provider: a party, its activity weight as decimal text, and when it is featured."""
+    """An app provider with its activity weight as decimal text and its featured time."""
 
     party: Party
     weight: str | None
@@ -89,7 +89,7 @@ class WorldParties:
         self._provider_table = lookup_table(self.providers, [120 // (rank + 1) for rank in range(len(PROVIDERS))])
 
     def user(self, draws: Draws, troubled: bool = False) -> Party:
-        """Draw a user, large ones more often; if `troubled`, those of careless validators too."""
+        """Draw a user, large ones more often, and those of careless validators if `troubled`."""
         return draws.pick(self._troubled if troubled else self._usual)
 
     def provider(self, draws: Draws) -> Provider:

@@ -1,4 +1,4 @@
-"""Chance that is the same on every machine: keyed hashes, and draws from one stream per slice of time.
+"""Keyed hashes and seeded draws that are the same on every machine.
 
 Only ``random.Random.random`` is used of the standard generator, because its sequence is promised to stay;
 ``choice``, ``gauss`` and their like are not. Bell curves come from tables rounded to integers, so that the
@@ -26,7 +26,7 @@ def digest(*parts: object, size: int = 32) -> str:
 
 
 def number(*parts: object) -> int:
-    """Return a 64-bit number that depends on nothing but the parts."""
+    """Return a 64-bit number that depends only on the parts."""
     return int(digest(*parts, size=8), 16)
 
 
@@ -39,20 +39,7 @@ def log_normal_table(sigma: float) -> tuple[int, ...]:
 
 
 def lookup_table(values: Sequence[T], weights: Sequence[int]) -> list[T]:
-    """Return a list in which every value stands about as often as its weight says.
-
-    Parameters
-    ----------
-    values
-        What to choose from.
-    weights
-        One positive whole number per value.
-
-    Returns
-    -------
-    list
-        At least `STEPS` entries; a uniform pick from it is a weighted pick from `values`.
-    """
+    """Return a list of which a uniform pick is a pick from `values` by positive weights."""
     total = sum(weights)
     table: list[T] = []
     for value, weight in zip(values, weights, strict=True):
@@ -61,7 +48,7 @@ def lookup_table(values: Sequence[T], weights: Sequence[int]) -> list[T]:
 
 
 class Draws:
-    """A stream of draws; two with the same seed give the same values.
+    """A stream of draws, which depends on its seed only.
 
     Parameters
     ----------

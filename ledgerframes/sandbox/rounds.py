@@ -1,7 +1,8 @@
-"""Mining rounds: a new one every ten minutes, three open at once, and the state that activity weights rest on.
+"""Mining rounds by formula, and the state that activity weights are based on.
 
-All is by formula. Of round ``FIRST_ROUND + n``, the first three are made at the start of the world; every later
-one is made by tick n - 3 of the schedule and opens one tick duration after that; tick n archives it.
+A new round is made every ten minutes, and three are open at once. Of round ``FIRST_ROUND + n``, the first three
+are made at the start of the world; every later one is made by tick n - 3 of the schedule and opens one tick
+duration after that; tick n archives it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class RoundState(NamedTuple):
 
 
 class Rounds:
-    """The rounds of one world, with the state of each (docs/facts.md#activity-weights, steps 2 to 4).
+    """Rounds of one world with their state (docs/facts.md#activity-weights, steps 2 to 4).
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class Rounds:
         self._first_incomplete = self.first_incomplete(now)
 
     def effective_at_tick(self, tick: int) -> int:
-        """Return the ledger effective time of a tick: 80 to 400 ms before its record time."""
+        """Return the ledger effective time of a tick, 80 to 400 ms before its record time."""
         return self._schedule.ticks.time(tick) - 80_000 - number(self._seed, "tick delay", tick) % 320_000
 
     def opens_at(self, round_number: int) -> int:
@@ -64,7 +65,7 @@ class Rounds:
         return self.effective_at_tick(position - OPEN_AT_ONCE) + TICK
 
     def lowest_open(self, time: int) -> int | None:
-        """Return the lowest round whose contract is active and open at a record time; None if there is none."""
+        """Return the lowest round that is active and open at a record time, or None."""
         lowest = FIRST_ROUND + self._schedule.ticks.count_before(time + 1)
         for candidate in range(lowest, lowest + OPEN_AT_ONCE):
             if self._created_at(candidate) <= time and self.opens_at(candidate) <= time:
@@ -88,7 +89,7 @@ class Rounds:
         return newest - INCOMPLETE_ROUNDS + 1 if newest else 0
 
     def state_at(self, time: int) -> RoundState | None:
-        """Return the lowest open round at a record time with the state as of its opening, if any is open."""
+        """Return the lowest open round at a record time with its state, or None."""
         round_number = self.lowest_open(time)
         if round_number is None:
             return None

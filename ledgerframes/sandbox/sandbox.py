@@ -1,4 +1,4 @@
-"""The sandbox: a whole network in the process, reached as if over HTTP."""
+"""A whole network in this process, reached as if over HTTP."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ HOST = "http://sandbox.invalid"
 
 
 class Sandbox:
-    """A seeded ledger network; making one costs nothing, its parts are generated when asked for.
+    """A seeded ledger network in this process, generated as it is read.
 
     Parameters
     ----------
     seed
         Seed; equal seed, events and days give equal bytes, on any machine.
     events
-        Number of event items in the whole world, at least some 200 a day.
+        Number of event items in the world, at least about 200 per day.
     days
         Whole days before the last six hours.
     vocabulary
         "neutral", "canton", or a table with the keys "coin" and "lang".
     faults
-        What shall go wrong; nothing when None.
+        Faults to inject; none by default.
     participant
-        Whose ledger the ledger API shows; None takes the participant that hosts most parties.
+        Id of the participant whose ledger the ledger API shows; by default the one that hosts most parties.
     ledger_version
-        Version of the ledger API: its routes and fields are those of 3.3, 3.4 or 3.5.
+        Version of the ledger API, with the routes and fields of 3.3, 3.4 or 3.5.
     require_token
-        Whether the ledger and the wallet API ask for a bearer token.
+        Whether the ledger and the wallet API require a bearer token.
     pruned_through
-        Offset through which the ledger is pruned, or the share of it when below 1.
+        Offset through which the ledger is pruned, or a share of the ledger if below 1.
     max_page_size
         The largest page of ledger updates.
     grows
-        Whether the present runs, from three quarters of the world's time to its end.
+        Whether the clock runs, from three quarters of the timeline to its end.
     speed
-        World seconds per second of a running present.
+        Seconds that a running clock advances per second.
 
     Attributes
     ----------
@@ -65,21 +65,17 @@ class Sandbox:
     world
         Direct access to the events.
     clock
-        The present, which tests may move.
+        The clock, which tests may set.
     start
-        Beginning of the world, UTC.
+        Start of the world, UTC.
     name
-        Folder-safe name of the shape of the world.
+        Name of the world's shape, safe in paths.
     history_url, ledger_url, wallet_url
         Base addresses of the APIs inside the process.
     ledger
         Direct access to the updates of `participant`.
-    participant, user_parties
-        Whose ledger it is, and the parties that `token` may read as.
-    token, limited_token, expired_token
-        Bearer tokens: one that may read everything, one for a single party, and one that has run out.
     wallet
-        The transfer offers, with the steps that other people's wallets would take.
+        The transfer offers, with the steps that the wallets of other parties would take.
     writes
         The writes that the ledger and the wallet API accepted.
     bulk
@@ -103,7 +99,7 @@ class Sandbox:
         speed: float = 60,
     ) -> None:
         if events < 1 or days < 1:
-            raise ValueError(f"events={events}, days={days}: a world has at least one event and one day")
+            raise ValueError(f"events={events} and days={days} must both be at least 1.")
         words = vocabulary_of(vocabulary)
         self.faults = faults
         self.world = world_of(seed, events, days, words)
@@ -133,22 +129,22 @@ class Sandbox:
 
     @property
     def now(self) -> datetime:
-        """The present, UTC: the end of the world unless it grows or its clock was moved."""
+        """The time of the clock, UTC (by default the end of the world)."""
         return self.clock.time
 
     @property
     def participant(self) -> str:
-        """Id of the participant whose ledger is shown."""
+        """Id of the participant whose ledger the ledger API shows."""
         return self.ledger.participant
 
     @property
     def user_parties(self) -> list[str]:
-        """The parties that the participant hosts; the default token may read as all of them."""
+        """The parties that the participant hosts, and that the default token may read as."""
         return list(self.ledger.party_names)
 
     @property
     def token(self) -> str:
-        """A bearer token that may read everything; its wallet is that of the first of `user_parties`."""
+        """A bearer token that may read everything, with the wallet of the first of `user_parties`."""
         return self.users.token(self.users.main)
 
     @property
@@ -158,34 +154,34 @@ class Sandbox:
 
     @property
     def expired_token(self) -> str:
-        """A bearer token that was good once."""
+        """A bearer token that has expired."""
         return self.users.expired_token
 
     def token_of(self, party: str) -> str:
-        """Return the bearer token of the user whose wallet is a party's."""
+        """Return the bearer token of the user with the wallet of a party."""
         return self.users.token_of(party)
 
     @property
     def offers(self) -> list[Offer]:
-        """Every transfer offer that exists, as it stands; looking moves nothing on."""
+        """All transfer offers in their current state, which reading does not advance."""
         return self.wallet.offers
 
     def at(self, time: datetime) -> Sandbox:
-        """Move the present to a time, and return the sandbox."""
+        """Set the clock to a time, and return the sandbox."""
         self.clock.set(time)
         return self
 
     def prune(self, through: float) -> int:
-        """Prune the ledger through an offset, or a share of it when below 1; return the offset."""
+        """Prune the ledger through an offset, or a share of it if below 1, and return the offset."""
         return self.ledger.prune(through)
 
     def planted_traffic_mismatches(self) -> list[PlantedMismatch]:
-        """Return the updates whose paid traffic cost is not what the history says; looks at the whole world."""
+        """Return the updates whose paid traffic cost differs from the history."""
         return self.ledger.planted()
 
     def __repr__(self) -> str:
-        """Say what kind of world it is."""
-        usual, found = asdict(Faults()), asdict(self.faults) if self.faults else {}
-        set_faults = {name: value for name, value in found.items() if value != usual[name]}
+        """Return the shape of the world and its faults."""
+        defaults, values = asdict(Faults()), asdict(self.faults) if self.faults else {}
+        set_faults = {name: value for name, value in values.items() if value != defaults[name]}
         faults = f", faults {set_faults}" if set_faults else ""
         return f"<Sandbox {self.name}, {self.start:%Y-%m-%d %H:%M} to {self.now:%Y-%m-%d %H:%M} UTC{faults}>"

@@ -1,4 +1,4 @@
-"""What happens when: recurring events by formula, and the plan of each slice, made before anything is built.
+"""Recurring events by formula, and the plan of each slice.
 
 Rounds, price votes, status and liveness reports and subscription payments recur. Each occurrence replaces a
 contract that the one before it created. Because its time is a formula, the contract that is active at any time
@@ -42,7 +42,7 @@ class PlannedEvent(NamedTuple):
 
 
 class RecurringEvent(NamedTuple):
-    """One thing that recurs: occurrence n happens at first + n * period, plus less than `jitter`.
+    """An event that recurs at first + n * period, plus less than `jitter`.
 
     Times are microseconds since 1970; the jitter is shorter than the period, so that order is kept.
     """
@@ -106,7 +106,7 @@ class Schedule:
         ]
 
     def within(self, begin: int, end: int) -> list[PlannedEvent]:
-        """Return the scheduled events of a half-open range of time in order, as if all were accepted."""
+        """Return the scheduled events of a half-open range of time in order, all accepted."""
         events = [
             PlannedEvent(recurring.time(occurrence), recurring.kind, recurring.member, occurrence)
             for recurring in self._recurring
@@ -127,7 +127,7 @@ def _members(seed: int, kind: str, first: int, period: int, count: int) -> list[
 
 
 class SlicePlanner:
-    """Plans any slice of a world; the slice after it reads the plan to know which contracts were left for it.
+    """Planner of slices, whose plans tell the next slice which contracts are left for it.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class SlicePlanner:
             )
 
     def plan(self, slice_number: int) -> list[PlannedEvent]:
-        """Return the planned events of a slice, record times strictly increasing; the newest plans are cached."""
+        """Return the planned events of a slice, with strictly increasing record times."""
         for number_, events in self._cache:
             if number_ == slice_number:
                 return events

@@ -1,4 +1,4 @@
-"""The timeline of a world: two migrations, each a row of slices that are generated independently.
+"""Timeline of a world, in two migrations with slices that are generated independently.
 
 A slice is an hour, or a fraction of one if an hour of a busy world were too much to make for one page. The
 number of events in a slice follows the rhythm of day and week by whole-number arithmetic, so that the counts
@@ -36,7 +36,7 @@ class Slice(NamedTuple):
 
 
 class Timeline:
-    """The slices of a world in the order of the history: (migration_id, record_time).
+    """Slices of a world in the order of the history, (migration_id, record_time).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Timeline:
         return Slice(number, SECOND_MIGRATION, begin, begin + self.step)
 
     def number_at(self, migration_id: int, time: int) -> int:
-        """Return the first slice that can contain an event at or after a time of a migration; `count` if none can."""
+        """Return the first slice that can contain an event from a time on, or `count`."""
         if migration_id < FIRST_MIGRATION:
             return 0
         if migration_id == FIRST_MIGRATION:
@@ -76,7 +76,7 @@ class Timeline:
         return self.count
 
     def busyness(self, number: int) -> int:
-        """Return how busy the slice's hour is; an ordinary night hour has 340, a working afternoon 1220."""
+        """Return how busy the slice's hour is, from 340 at night to 1220 on an afternoon."""
         time = moment(self.slice(number).begin)
         return RHYTHM[time.hour] * (WEEKEND if time.weekday() >= 5 else WEEKDAY)
 
@@ -91,6 +91,6 @@ class Timeline:
         return list(accumulate(weights))
 
     def share(self, number: int, total: int) -> int:
-        """Return how many of `total` events fall into a slice; all shares add up to `total`."""
+        """Return the number of events in a slice, of `total` in all slices."""
         weights = self._weights
         return total * weights[number + 1] // weights[-1] - total * weights[number] // weights[-1]

@@ -1,4 +1,4 @@
-"""Contract payloads: a notation for templates of values, and its compiler for each JSON encoding.
+"""Notation for contract payloads, and its compiler for each JSON encoding.
 
 A payload gives each value a type and the name of its source, which is the field's own name by default:
 ``{owner: party, amount: {initialAmount: amount units, rate: numeric '0.1'}, expiresAt: time now+7d}``.
@@ -41,7 +41,7 @@ Piece = tuple[str, tuple[Slot, ...]]  # a format with one %s for each slot
 
 
 class Group(NamedTuple):
-    """How an encoding writes a value that contains others, each with a key or not."""
+    """Format of a value that contains others, each with a key or not."""
 
     opening: str
     item: Callable[[str, str], str]
@@ -58,7 +58,7 @@ class Item(NamedTuple):
 
 
 class Encoding(NamedTuple):
-    """How an API writes contract values, as formats of JSON text."""
+    """Formats of JSON text in which an API writes contract values."""
 
     name: str
     scalars: Mapping[str, str]
@@ -82,7 +82,7 @@ class _Compiler:
         self._encoding, self._fragments = encoding, fragments
 
     def value(self, name: str = "item") -> Piece:
-        """Compile a value; a scalar without a source takes it from `name`."""
+        """Compile a value, with `name` as the source of a scalar that has none."""
         mark = self._tokens.pop()
         if mark in self._encoding.groups:
             return self._group(mark)
@@ -103,7 +103,7 @@ class _Compiler:
         return bool(self._tokens) and self._tokens[-1] == token and bool(self._tokens.pop())
 
     def _group(self, opening: str) -> Piece:
-        """Compile a record, list or map; one slot renders it if it repeats an item."""
+        """Compile a record, list or map, into one slot if it repeats an item."""
         group = self._encoding.groups[opening]
         items: list[Item] = []
         while not (self._accept("]") or self._accept("}")):
@@ -163,6 +163,9 @@ def _renderer(piece: Piece) -> Slot:
     if not slots:
         constant = text % ()
         return lambda names: constant
+    if len(slots) == 1:
+        (only,) = slots
+        return only if text == "%s" else (lambda names: text % only(names))
     return lambda names: text % tuple([slot(names) for slot in slots])
 
 

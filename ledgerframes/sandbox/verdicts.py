@@ -1,4 +1,4 @@
-"""Verdicts, the mediator's decisions, and the traffic that requests cost (docs/facts.md#event-items)."""
+"""Verdicts and traffic costs of requests (docs/facts.md#event-items)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def verdict_of(draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
 
 
 def _latency(outcome: str, confirmers: int, draws: Draws) -> int:
-    """Return the microseconds up to the verdict: more with more confirmers, or the timeout."""
+    """Return the microseconds up to the verdict, which grow with the confirmers."""
     if outcome == TIMEOUT:
         return TIMEOUT_AFTER + draws.between(5, 10_000)
     if outcome == CONTENTION:
@@ -50,7 +50,7 @@ def _latency(outcome: str, confirmers: int, draws: Draws) -> int:
 
 
 def _add_views(views: list[dict[str, Any]], view: View, names: dict[str, Any], draws: Draws) -> list[int]:
-    """Add a declared view in pre-order, so that ids are dense from 0, and return the ids it got."""
+    """Add a declared view in pre-order with dense ids, and return its ids."""
     if view.each:
         name, source = view.each
         single = view._replace(each=[])
@@ -76,7 +76,7 @@ def _add_views(views: list[dict[str, Any]], view: View, names: dict[str, Any], d
 
 
 def traffic_of(draft: DraftTransaction, view_count: int) -> dict[str, Any]:
-    """Return the traffic summary of a request: envelopes in bytes, and their total."""
+    """Return the traffic summary of a request, in bytes."""
     costs, draws = list(draft.fixed_costs), draft.draws
     groups = [[view_id] for view_id in range(view_count)]
     if costs:

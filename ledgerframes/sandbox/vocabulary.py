@@ -41,7 +41,7 @@ PRESETS = {
 
 
 def vocabulary_of(vocabulary: str | Mapping[str, str]) -> Vocabulary:
-    """Return a vocabulary by its name, or one made from a table with the keys "coin" and "lang"."""
+    """Return a vocabulary by name, or from a table with the keys "coin" and "lang"."""
     if not isinstance(vocabulary, str):
         coin, lang = vocabulary.get("coin", "coin"), vocabulary.get("lang", "lang")
         return Vocabulary(f"{coin}-{lang}", coin, lang)

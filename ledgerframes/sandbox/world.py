@@ -1,4 +1,4 @@
-"""The world: a seeded ledger network, generated slice by slice as it is read."""
+"""A seeded ledger network, generated slice by slice as it is read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _record_time = attrgetter("record_time")
 
 @lru_cache(maxsize=MAX_CACHED_WORLDS)
 def world_of(seed: int, events: int, days: int, vocabulary: Vocabulary) -> World:
-    """Return the world of this shape: one for all in the process, because a world never changes."""
+    """Return the world of this shape, which is shared because a world never changes."""
     return World(seed, events, days, vocabulary)
 
 
@@ -93,7 +93,7 @@ class World:
         self._lock = RLock()
 
     def slice(self, number: int, encoding: str = "compact_json") -> list[Event]:
-        """Return the events of one slice of the timeline, built at first use and cached for a while.
+        """Return the events of one slice, built at first use and cached for a while.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class World:
         return self._constants[encoding]
 
     def find(self, update_id: str, encoding: str = "compact_json") -> Event | None:
-        """Return the event with an update id; None if this world has no such event."""
+        """Return the event with an update id, or None."""
         position = self.identifiers.position(update_id)
         if position is None or position[0] >= self.timeline.count:
             return None

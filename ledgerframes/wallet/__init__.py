@@ -1,4 +1,4 @@
-"""Making transfer offers exactly once: contents checked, journalled, sent, and asked about until the outcome is known."""
+"""Transfer offers that are made exactly once, with the help of a journal."""
 
 from __future__ import annotations
 

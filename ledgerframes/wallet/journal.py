@@ -1,6 +1,6 @@
-"""The journal of offers made here: one SQLite file, on the disk before the first request goes out.
+"""The journal of transfer offers, on the disk before the first HTTP request.
 
-One row per tracking id, and every change of it. It never holds a token, and nothing that a service said in words.
+It is one SQLite file with one row per tracking id, and every change of it. It never contains a token or the text of a response.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.extents import from_microseconds, microseconds
 from ledgerframes.store.location import unwritable
-from ledgerframes.wallet.contents import Contents
+from ledgerframes.wallet.terms import OfferTerms
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 
 JOURNAL = "offers.sqlite"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 120.0
 
 SCHEMA = """
@@ -54,29 +54,39 @@ CREATE TABLE changes (
     tracking_id TEXT NOT NULL REFERENCES offers,
     at INTEGER NOT NULL,
     status TEXT NOT NULL,
-    what TEXT NOT NULL
+    description TEXT NOT NULL
 );
 CREATE INDEX changes_by_offer ON changes (tracking_id);
 """
 
-# What is known never goes back: an answer that lags behind, or another process, cannot undo it.
+# Statements that bring a journal from a version to the next. Without its journal an offer could be made twice.
+MIGRATIONS = {
+    1: """
+ALTER TABLE offers RENAME COLUMN journalled_at TO recorded_at;
+ALTER TABLE offers RENAME COLUMN attempts TO attempt_count;
+ALTER TABLE changes RENAME COLUMN what TO description;
+UPDATE offers SET last_failure = replace(last_failure, 'Conflict ', 'ConflictError ') WHERE last_failure LIKE 'Conflict %';
+""",
+}
+
+# An offer's rank never falls, so that a late response or another process cannot undo a status.
 RANK = {"pending": 0, "refused": 0, "lapsed": 0, "created": 1, "accepted": 2, "completed": 3, "failed": 3}
 FINISHED = 3
-CONTENTS = ("receiver_party_id", "amount", "description", "expires_at", "expires_in")
+TERMS = ("receiver_party_id", "amount", "description", "expires_at", "expires_in")
 
 
 @dataclass(frozen=True)
 class TransferOffer:
-    """One offer made here, as far as it is known.
+    """One transfer offer of this journal.
 
     Attributes
     ----------
     tracking_id : str
     status : str
-        ``pending``: not known to exist. ``created``, ``accepted``, ``completed``, ``failed``: what the wallet says.
-        ``refused``: the wallet refused it, none exists. ``lapsed``: it expired before it was made.
+        ``pending``: not known to exist. ``created``, ``accepted``, ``completed``, ``failed``: as the wallet reports.
+        ``refused``: the wallet refused it. ``lapsed``: it expired before it was made.
     contract_id : str or None
-        Contract of the offer, later of the accepted offer, then of what the transfer made (docs/facts.md#wallet-api).
+        Contract of the offer, later of the accepted offer, then of the transfer (docs/facts.md#wallet-api).
     transaction_id : str or None
     failure_kind : str or None
         ``expired``, ``rejected`` or ``withdrawn``.
@@ -87,16 +97,16 @@ class TransferOffer:
     description : str
     expires_at : datetime
     recorded_at : datetime
-        When it was written down, before the first request.
+        Time of the journal entry, before the first request.
     first_sent_at, last_checked_at : datetime or None
     attempt_count : int
-        Requests that were about to be sent, answered or not.
+        Number of requests, with or without a response.
     open_attempts : int
-        Those of them that may have made the offer without our knowing.
+        Number of requests that may have made the offer without a response.
     last_failure : str or None
         Class and status of the last failure.
     wallet, wallet_user : str, str or None
-        The wallet it was sent to, and its user if the token names one.
+        URL of the wallet, and its user if the token names one.
     """
 
     tracking_id: str
@@ -120,176 +130,183 @@ class TransferOffer:
 
     @property
     def exists(self) -> bool:
-        """Whether the wallet has said that the offer was made."""
+        """True if the wallet confirmed that the offer was made."""
         return rank(self.status) > 0
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more can happen to it."""
+        """True if the status is final."""
         return rank(self.status) >= FINISHED or self.status in ("refused", "lapsed")
 
 
 @dataclass(frozen=True)
 class Change:
-    """One line of an offer's history: when, the status after it, and what happened."""
+    """One change of an offer, with its time and the status after it."""
 
     at: datetime
     status: str
-    what: str
+    description: str
 
 
 class Journal:
-    """The journal of one network; a connection is opened for each use, so that threads and processes can share it.
+    """The journal of one network, which threads and processes can share.
 
     Parameters
     ----------
-    folder : Path
-        The network's folder in the store; made at the first write.
+    directory : Path
+        The network's directory, created at the first write.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / JOURNAL
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / JOURNAL
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def offers(self) -> list[TransferOffer]:
-        """Every offer, the oldest first."""
-        with self._reading() as connection:
+        """Return all offers, the oldest first."""
+        with self._connection() as connection:
             rows = [] if connection is None else connection.execute("SELECT * FROM offers ORDER BY rowid").fetchall()
         return [_offer(row) for row in rows]
 
     def get(self, tracking_id: str) -> TransferOffer:
-        """One offer.
+        """Return one offer.
 
         Raises
         ------
         UsageError
-            If the journal does not have it.
+            If the journal does not have the offer.
         """
-        with self._reading() as connection:
+        with self._connection() as connection:
             row = _row(connection, tracking_id)
         if row is None:
-            raise UsageError(f"No offer {tracking_id!r} was made here. The journal is {self.path}.")
+            raise UsageError(f"Unknown offer {tracking_id!r}. Choose from the tracking ids in {self.path}.")
         return _offer(row)
 
-    def contents(self, tracking_id: str) -> Contents | None:
-        """What an offer says, or None if the journal does not have it."""
-        with self._reading() as connection:
+    def terms(self, tracking_id: str) -> OfferTerms | None:
+        """Return the terms of an offer, or None if the journal does not have it."""
+        with self._connection() as connection:
             row = _row(connection, tracking_id)
-        return None if row is None else Contents(*(row[name] for name in CONTENTS))
+        return None if row is None else OfferTerms(*(row[name] for name in TERMS))
 
     def history(self, tracking_id: str) -> list[Change]:
-        """Everything that happened to one offer, in order."""
-        with self._reading() as connection:
-            query = "SELECT at, status, what FROM changes WHERE tracking_id = ? ORDER BY number"
+        """Return the changes of one offer in order."""
+        with self._connection() as connection:
+            query = "SELECT at, status, description FROM changes WHERE tracking_id = ? ORDER BY number"
             rows = [] if connection is None else connection.execute(query, [tracking_id]).fetchall()
-        return [Change(from_microseconds(row["at"]), row["status"], row["what"]) for row in rows]
+        return [Change(from_microseconds(row["at"]), row["status"], row["description"]) for row in rows]
 
-    # -- writing: each on the disk when it returns ------------------------------------------------------------------
+    # -- writing: on the disk when the method returns ------------------------------------------------------------------
 
-    def begin(self, tracking_id: str, contents: Contents, wallet: str, wallet_user: str | None, now: datetime) -> Contents:
-        """Write an offer down; the contents that stand in the journal afterwards, which another process may have written."""
-        with self._writing() as connection:
+    def add(self, tracking_id: str, terms: OfferTerms, wallet: str, wallet_user: str | None, now: datetime) -> OfferTerms:
+        """Add an offer unless another process did, and return its terms in the journal."""
+        with self._transaction() as connection:
             if _row(connection, tracking_id) is None:
-                values = [tracking_id, wallet, wallet_user, *(getattr(contents, name) for name in CONTENTS), microseconds(now)]
+                values = [tracking_id, wallet, wallet_user, *(getattr(terms, name) for name in TERMS), microseconds(now)]
                 connection.execute(
                     "INSERT INTO offers (tracking_id, wallet, wallet_user, receiver_party_id, amount, description, expires_at, "
                     "expires_in, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     values,
                 )
-                _note(connection, tracking_id, now, "journalled")
+                _add_change(connection, tracking_id, now, "recorded")
             row = _row(connection, tracking_id)
             assert row is not None
-        return Contents(*(row[name] for name in CONTENTS))
+        return OfferTerms(*(row[name] for name in TERMS))
 
-    def sending(self, tracking_id: str, now: datetime) -> None:
-        """Write down that a request is about to go out: from here on the offer may exist."""
-        with self._writing() as connection:
+    def record_attempt(self, tracking_id: str, now: datetime) -> None:
+        """Record that a request is about to be sent, after which the offer may exist."""
+        with self._transaction() as connection:
             connection.execute(
                 "UPDATE offers SET attempt_count = attempt_count + 1, open_attempts = open_attempts + 1, "
                 "first_sent_at = coalesce(first_sent_at, ?1), status = CASE WHEN status IN ('refused', 'lapsed') "
                 "THEN 'pending' ELSE status END WHERE tracking_id = ?2",
                 [microseconds(now), tracking_id],
             )
-            _note(connection, tracking_id, now, "sending")
+            _add_change(connection, tracking_id, now, "attempt started")
 
-    def answered(self, tracking_id: str, failure: str, now: datetime, *, refused: bool) -> TransferOffer:
-        """Write down an answer after which this request surely had no effect.
+    def record_refusal(self, tracking_id: str, failure: str, now: datetime, *, is_final: bool) -> TransferOffer:
+        """Record a response to a request that certainly had no effect.
 
-        With ``refused``, the offer counts as refused unless another request may have made it.
+        With ``is_final``, the status becomes refused unless another request may have made the offer.
         """
-        with self._writing() as connection:
+        with self._transaction() as connection:
             connection.execute(
                 "UPDATE offers SET open_attempts = max(open_attempts - 1, 0), last_failure = ? WHERE tracking_id = ?",
                 [failure, tracking_id],
             )
-            if refused:
+            if is_final:
                 connection.execute(
                     "UPDATE offers SET status = 'refused' WHERE tracking_id = ? AND status = 'pending' AND open_attempts = 0",
                     [tracking_id],
                 )
-            _note(connection, tracking_id, now, f"answered without effect: {failure}")
+            _add_change(connection, tracking_id, now, f"no effect: {failure}")
             return _offer(_row(connection, tracking_id))
 
-    def unknown(self, tracking_id: str, failure: str, now: datetime) -> None:
-        """Write down a failure that leaves open whether the offer was made."""
-        with self._writing() as connection:
+    def record_unknown_outcome(self, tracking_id: str, failure: str, now: datetime) -> None:
+        """Record a failure that leaves open whether the offer was made."""
+        with self._transaction() as connection:
             connection.execute("UPDATE offers SET last_failure = ? WHERE tracking_id = ?", [failure, tracking_id])
-            _note(connection, tracking_id, now, f"outcome unknown: {failure}")
+            _add_change(connection, tracking_id, now, f"outcome unknown: {failure}")
 
-    def found(self, tracking_id: str, found: OfferStatus, now: datetime) -> TransferOffer:
-        """Write down what the wallet says of an offer; older news than what is known changes nothing."""
-        with self._writing() as connection:
+    def update_status(self, tracking_id: str, status: OfferStatus, now: datetime) -> TransferOffer:
+        """Record the wallet's status of an offer, unless the journal has a later one."""
+        with self._transaction() as connection:
             row = _row(connection, tracking_id)
             assert row is not None
-            if rank(found.status) > rank(row["status"]):
+            if rank(status.status) > rank(row["status"]):
                 connection.execute(
                     "UPDATE offers SET status = ?, contract_id = coalesce(?, contract_id), "
                     "transaction_id = coalesce(?, transaction_id), failure_kind = ?, withdrawn_reason = ? WHERE tracking_id = ?",
                     [
-                        found.status,
-                        found.contract_id,
-                        found.transaction_id,
-                        found.failure_kind,
-                        found.withdrawn_reason,
+                        status.status,
+                        status.contract_id,
+                        status.transaction_id,
+                        status.failure_kind,
+                        status.withdrawn_reason,
                         tracking_id,
                     ],
                 )
-                _note(connection, tracking_id, now, "the wallet has it")
+                _add_change(connection, tracking_id, now, "wallet reported the status")
             connection.execute("UPDATE offers SET last_checked_at = ? WHERE tracking_id = ?", [microseconds(now), tracking_id])
             return _offer(_row(connection, tracking_id))
 
-    def not_found(self, tracking_id: str, now: datetime, *, lapsed: bool = False) -> TransferOffer:
-        """Write down that the wallet does not know an offer; with ``lapsed``, that it will not be made any more."""
-        with self._writing() as connection:
+    def record_absence(self, tracking_id: str, now: datetime, *, has_lapsed: bool = False) -> TransferOffer:
+        """Record that the wallet does not know an offer, or that the offer lapsed."""
+        with self._transaction() as connection:
             connection.execute("UPDATE offers SET last_checked_at = ? WHERE tracking_id = ?", [microseconds(now), tracking_id])
-            if lapsed:
+            if has_lapsed:
                 connection.execute(
                     "UPDATE offers SET status = 'lapsed' WHERE tracking_id = ? AND status IN ('pending', 'refused')",
                     [tracking_id],
                 )
-                _note(connection, tracking_id, now, "expired before it was made")
+                _add_change(connection, tracking_id, now, "expired before it was made")
             return _offer(_row(connection, tracking_id))
 
     # -- connections ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+    def _connection(self) -> Iterator[sqlite3.Connection | None]:
         if not self.path.exists():
             yield None
             return
         with self._store_errors(), closing(self._connect("ro")) as connection:
-            yield connection if self._checked_version(connection) else None
+            version = self._schema_version(connection)
+        if version and version < SCHEMA_VERSION:
+            with self._transaction():
+                pass  # migrates the journal
+        with self._store_errors(), closing(self._connect("ro")) as connection:
+            yield connection if version else None
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one write transaction: on the disk at the end, rolled back on an error."""
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open a write transaction, which is on the disk at the end or rolled back on an error."""
         with self._store_errors():
-            _durable_folder(self.path.parent)
+            _make_durable_dir(self.path.parent)
             with closing(self._connect("rwc")) as connection:
                 connection.execute("BEGIN IMMEDIATE")
-                if not self._checked_version(connection):
-                    for statement in SCHEMA.split(";"):
+                version = self._schema_version(connection)
+                if version < SCHEMA_VERSION:
+                    scripts = [MIGRATIONS[each] for each in range(version, SCHEMA_VERSION)] if version else [SCHEMA]
+                    for statement in ";".join(scripts).split(";"):
                         connection.execute(statement)
                     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
                 yield connection
@@ -299,7 +316,7 @@ class Journal:
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         connection.row_factory = sqlite3.Row
-        # EXTRA also syncs the folder after each commit: a power cut cannot bring an older journal back.
+        # EXTRA also syncs the directory after each commit: a power cut cannot bring an older journal back.
         connection.execute("PRAGMA synchronous = EXTRA")
         return connection
 
@@ -311,23 +328,23 @@ class Journal:
             raise unwritable(self.path.parent, error) from error
         except sqlite3.DatabaseError as error:
             raise StoreError(
-                f"{self.path} is not a journal of offers ({error}). Restore it from a backup: it says which offers were sent.",
+                f"Cannot read {self.path}: not a journal of offers ({error}). Restore the file from a backup.",
                 path=str(self.path),
             ) from error
 
-    def _checked_version(self, connection: sqlite3.Connection) -> bool:
-        """Whether the journal has its tables yet; a newer one is an error."""
-        (found,) = connection.execute("PRAGMA user_version").fetchone()
-        if found > SCHEMA_VERSION:
+    def _schema_version(self, connection: sqlite3.Connection) -> int:
+        """Return the version of the journal's tables, or 0 if it has none."""
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA_VERSION:
             raise StoreError(
-                f"{self.path} has schema {found}, newer than this version's {SCHEMA_VERSION}. Upgrade ledgerframes.",
+                f"Cannot read {self.path}: schema {version} is newer than {SCHEMA_VERSION}. Upgrade ledgerframes.",
                 path=str(self.path),
             )
-        return bool(found)
+        return version
 
 
 def rank(status: str) -> int:
-    """How far an offer has come; a status that this version does not know means at least that it exists."""
+    """Return the rank of a status, where an unknown status means that the offer exists."""
     return RANK.get(status, RANK["created"])
 
 
@@ -337,10 +354,11 @@ def _row(connection: sqlite3.Connection | None, tracking_id: str) -> Any:
     return connection.execute("SELECT * FROM offers WHERE tracking_id = ?", [tracking_id]).fetchone()
 
 
-def _note(connection: sqlite3.Connection, tracking_id: str, now: datetime, what: str) -> None:
+def _add_change(connection: sqlite3.Connection, tracking_id: str, now: datetime, description: str) -> None:
     connection.execute(
-        "INSERT INTO changes (tracking_id, at, status, what) SELECT tracking_id, ?, status, ? FROM offers WHERE tracking_id = ?",
-        [microseconds(now), what, tracking_id],
+        "INSERT INTO changes (tracking_id, at, status, description) "
+        "SELECT tracking_id, ?, status, ? FROM offers WHERE tracking_id = ?",
+        [microseconds(now), description, tracking_id],
     )
 
 
@@ -352,14 +370,14 @@ def _offer(row: Any) -> TransferOffer:
     return TransferOffer(**values)
 
 
-def _durable_folder(folder: Path) -> None:
-    """Make the folder, and have its name on the disk before anything in it counts."""
-    if folder.is_dir():
+def _make_durable_dir(directory: Path) -> None:
+    """Create a directory, and sync its name to the disk before anything in it counts."""
+    if directory.is_dir():
         return
-    _durable_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
+    _make_durable_dir(directory.parent)
+    directory.mkdir(exist_ok=True)
     if os.name == "posix":
-        descriptor = os.open(folder.parent, os.O_RDONLY)
+        descriptor = os.open(directory.parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

@@ -1,25 +1,20 @@
-"""Exactly once: an offer is journalled, sent, and asked about until its outcome is known."""
+"""The wallet client whose transfer offers are made exactly once."""
 
 from __future__ import annotations
 
-import base64
-import json
 import logging
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from ledgerframes.api.tokens import token_subject
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.errors import NotFoundError, OfferUnresolvedError, UsageError
-from ledgerframes.wallet.contents import checked_contents, checked_tracking_id, require_future
 from ledgerframes.wallet.journal import Journal, TransferOffer
 from ledgerframes.wallet.submission import Submission
-
-if TYPE_CHECKING:
-    from ledgerframes.settings import Limits
+from ledgerframes.wallet.terms import parse_terms, require_future, require_tracking_id
 
 __all__ = ["OffersWallet"]
 
@@ -27,34 +22,32 @@ logger = logging.getLogger("ledgerframes")
 
 
 class OffersWallet(Wallet):
-    """One wallet, with transfer offers that are made exactly once.
+    """Client of one wallet, with transfer offers that are made exactly once.
 
     Parameters
     ----------
     transport : Transport
-    limits : Limits
     journal : Journal
-        Where offers are written down before they are sent.
+        Record of the offers, written before they are sent.
     clock : callable
-        The present, with a time zone.
-    token : callable
-        Gives the bearer token of the moment; only its subject is looked at, to know whose wallet this is.
+        Returns the current time, with a time zone.
+    token : callable, optional
+        Returns the current bearer token, whose subject is the wallet's user.
     """
 
     def __init__(
         self,
         transport: Transport,
-        limits: Limits,
         journal: Journal,
         clock: Callable[[], datetime],
         token: Callable[[], str | None] | None = None,
     ) -> None:
-        super().__init__(transport, limits)
+        super().__init__(transport)
         self.journal = journal
         self._clock = clock
         self._token = token
 
-    # -- what people call -------------------------------------------------------------------------------------------
+    # -- making offers ----------------------------------------------------------------------------------------------
 
     def offer_transfer(
         self,
@@ -68,8 +61,8 @@ class OffersWallet(Wallet):
     ) -> TransferOffer:
         """Offer a direct transfer, exactly once.
 
-        The offer is written to the journal before the first request. Calling again with the same tracking id and contents,
-        in this process or another one, goes on with the same offer and never makes a second one.
+        The offer is in the journal before the first request. Another call with the same tracking id and terms, in this
+        process or another one, resumes the same offer and never makes a second one (docs/facts.md#tracking-id-rules).
 
         Parameters
         ----------
@@ -78,121 +71,117 @@ class OffersWallet(Wallet):
         amount : Decimal or int
             In coin, above zero, at most ten decimal places.
         description : str
-            What it is for; the receiver reads it. Fewer than 280 characters.
+            Text for the receiver, fewer than 280 characters.
         expires_at : datetime, optional
-            With a time zone; compared with ledger time, so it may skew from wall-clock time.
+            With a time zone; compared with ledger time, which may differ from wall-clock time.
         expires_in : timedelta, optional
-            Instead, counted from the first call.
+            Instead of expires_at, from the first call.
         tracking_id : str, optional
-            Fewer than 280 characters, a new one for each offer; by default a random one.
+            Fewer than 280 characters, a new id for each offer; by default a random id.
 
         Returns
         -------
         TransferOffer
-            The offer exists when this returns.
+            An offer that exists.
 
         Raises
         ------
         TypeError
             If the amount is a float.
         UsageError
-            If an argument makes no sense, or the tracking id was used for other contents; nothing was sent.
+            If an argument is invalid, or the tracking id was used with other terms; nothing is sent.
         OfferUnresolvedError
-            If the offer was not made or that is not known; it names the tracking id and the call that goes on.
-
-        Notes
-        -----
-        Source: docs/facts.md#tracking-id-rules.
+            If the offer was not made or its outcome is unknown, with the tracking id and the call that resumes it.
         """
-        tracking_id = checked_tracking_id(str(uuid.uuid4()) if tracking_id is None else tracking_id)
+        tracking_id = require_tracking_id(str(uuid.uuid4()) if tracking_id is None else tracking_id)
         now, user = self._clock(), self._user()
-        contents = checked_contents(receiver, amount, description, expires_at, expires_in, now)
-        earlier = self.journal.contents(tracking_id)
+        terms = parse_terms(receiver, amount, description, expires_at, expires_in, now)
+        earlier = self.journal.terms(tracking_id)
         if earlier is None:
-            require_future(contents, now)
-            earlier = self.journal.begin(tracking_id, contents, self._address, user, now)
-        different = contents.differences(earlier)
-        if different:
+            require_future(terms, now)
+            earlier = self.journal.add(tracking_id, terms, self._address, user, now)
+        differences = terms.differences(earlier)
+        if differences:
             raise UsageError(
-                f"tracking_id={tracking_id!r} was used for an offer with another {' and '.join(different)}. "
-                "Use a new tracking id for a new offer, or the first contents to go on with that one."
+                f"tracking_id={tracking_id!r} was used for an offer with another {' and '.join(differences)}. "
+                "Use a new tracking id for a new offer, or the first terms to resume that one."
             )
-        return self._settled(self.journal.get(tracking_id), user)
+        return self._resolve(self.journal.get(tracking_id), user)
 
     def resume(self, tracking_id: str) -> TransferOffer:
-        """Go on with an offer of the journal until it exists; one that is known to exist is returned as it is.
+        """Resume an offer of the journal until it exists.
 
         Raises
         ------
         UsageError
-            If the journal does not have it, or it was sent to another wallet.
+            If the journal does not have the offer, or it belongs to another wallet.
         OfferUnresolvedError
-            If the offer was not made or that is not known.
+            If the offer was not made or its outcome is unknown.
         """
-        return self._settled(self.journal.get(tracking_id), self._user())
+        return self._resolve(self.journal.get(tracking_id), self._user())
 
     def resume_all(self) -> list[TransferOffer]:
-        """Go on with every offer of this wallet that is not known to exist, refused and lapsed ones excepted.
+        """Resume all pending offers of this wallet.
 
         Returns
         -------
         list of TransferOffer
-            How each of them stands now.
+            The offers that were pending, with their current status.
 
         Raises
         ------
         OfferUnresolvedError
-            When all have been tried and some are still unresolved; the rest are done.
+            If some are still unresolved after all were tried.
         """
-        waiting = [offer.tracking_id for offer in self._own() if offer.status == "pending"]
+        pending = [offer.tracking_id for offer in self._own() if offer.status == "pending"]
         failures: list[OfferUnresolvedError] = []
-        for tracking_id in waiting:
+        for tracking_id in pending:
             try:
                 self.resume(tracking_id)
             except OfferUnresolvedError as error:
-                logger.warning("%s", error)
+                logger.warning("offer_unresolved tracking_id=%s outcome=%s status=%d", tracking_id, error.outcome, error.status)
                 failures.append(error)
-        offers = [self.journal.get(tracking_id) for tracking_id in waiting]
+        offers = [self.journal.get(tracking_id) for tracking_id in pending]
         unresolved = {offer.tracking_id for offer in offers if offer.status == "pending"}
         open_failures = [error for error in failures if error.tracking_id in unresolved]
         if open_failures:
             first = open_failures[0]
             raise OfferUnresolvedError(
-                f"{len(open_failures)} of {len(waiting)} offers are still unresolved. The first: {first} "
-                "Then go on with all: net.wallet.resume_all().",
+                f"{len(open_failures)} of {len(pending)} offers are still unresolved, the first {first.tracking_id}. "
+                "Call net.wallet.resume_all() after fixing the cause.",
                 tracking_id=first.tracking_id,
                 outcome=first.outcome,
                 status=first.status,
-                resume="net.wallet.resume_all()",
+                next_call="net.wallet.resume_all()",
             ) from first
         return offers
 
     def refresh(self) -> list[TransferOffer]:
-        """Ask the status of every offer of this wallet that is not finished, and write it down; nothing is ever sent.
+        """Fetch the status of every unfinished offer of this wallet, without making any offer.
 
         Returns
         -------
         list of TransferOffer
-            The whole journal, the oldest first.
+            All offers of the journal, the oldest first.
         """
         for offer in self._own():
             if not offer.finished and offer.attempt_count:
                 try:
-                    self.journal.found(offer.tracking_id, self.offer_status(offer.tracking_id), self._clock())
+                    self.journal.update_status(offer.tracking_id, self.offer_status(offer.tracking_id), self._clock())
                 except NotFoundError:
-                    self.journal.not_found(offer.tracking_id, self._clock())
+                    self.journal.record_absence(offer.tracking_id, self._clock())
         return self.journal.offers()
 
-    # -- whose offers they are ------------------------------------------------------------------------------------------
+    # -- ownership ------------------------------------------------------------------------------------------------------
 
-    def _settled(self, offer: TransferOffer, user: str | None) -> TransferOffer:
-        if not self._is_own(offer, user):
+    def _resolve(self, offer: TransferOffer, user: str | None) -> TransferOffer:
+        if not self._is_own(offer, user):  # sent to both wallets, the offer would be made twice
+            owner = f" of user {offer.wallet_user}" if offer.wallet_user else ""
             raise UsageError(
-                f"Offer {offer.tracking_id} was sent to the wallet {offer.wallet}"
-                f"{f' of user {offer.wallet_user}' if offer.wallet_user else ''}, and this is another one: "
-                "sent to both, it would be made twice. Connect with that wallet_url and token to go on."
+                f"Offer {offer.tracking_id} belongs to another wallet, {offer.wallet}{owner}. "
+                "Connect with wallet_url= and the token of that wallet."
             )
-        return offer if offer.exists else Submission(self, self.journal, self._clock).settle(offer)
+        return offer if offer.exists else Submission(self, self.journal, self._clock).resolve(offer)
 
     def _own(self) -> list[TransferOffer]:
         user = self._user()
@@ -206,14 +195,4 @@ class OffersWallet(Wallet):
         return self.transport.urls[0]
 
     def _user(self) -> str | None:
-        return subject_of(self._token() if self._token else None)
-
-
-def subject_of(token: str | None) -> str | None:
-    """The subject of a JWT: the user whose wallet it opens (docs/facts.md#authentication); None for any other token."""
-    try:
-        payload = (token or "").split(".")[1]
-        subject = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["sub"]
-    except (IndexError, KeyError, TypeError, ValueError):
-        return None
-    return subject if isinstance(subject, str) else None
+        return token_subject(self._token() if self._token else None)

@@ -1,4 +1,4 @@
-"""One offer on its way: sent, and asked about until its outcome is known."""
+"""The submission of one offer, repeated until its outcome is certain."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from ledgerframes.api.transport import tries
-from ledgerframes.api.wallet import Wallet, retryable
+from ledgerframes.api.transport import retry_delay, retry_policy
+from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import (
     BusyError,
@@ -19,36 +19,34 @@ from ledgerframes.errors import (
     ServiceError,
     TransportError,
 )
-from ledgerframes.wallet.contents import Contents
 from ledgerframes.wallet.journal import Journal, TransferOffer
+from ledgerframes.wallet.terms import OfferTerms
 from ledgerframes.windows import iso
 
 __all__ = ["Submission"]
 
-# Asks of a status that is 404: right after a creation it may not be there yet (docs/facts.md#offer-status-lag).
-LOOKS = 4
-# How long after its expiry an offer may still turn up: expiry is compared with ledger time, which skews (order).
-SKEW = timedelta(hours=1)
-# Answers that say that this very request made no offer: 408 and 5xx do not say so.
-BAD_CONTENTS = (400, 413, 415, 422)
-CONFLICT = "ConflictError 409"
-WITHOUT_EFFECT = (*BAD_CONTENTS, 401, 403, 404, 405, 429)
+# Right after its creation, the status of an offer may still be 404 (docs/facts.md#offer-status-lag).
+MAX_STATUS_CHECKS = 4
+# An expired offer may still appear for this long, because expiry is compared with ledger time (docs/facts.md#transfer-offers).
+EXPIRY_GRACE = timedelta(hours=1)
+# Statuses of a response that certainly made no offer. 408 and 5xx leave the outcome open.
+INVALID_TERMS = (400, 413, 415, 422)
+WITHOUT_EFFECT = (*INVALID_TERMS, 401, 403, 404, 405, 429)
+CONFLICT = "ConflictError 409"  # as in the journal
 
 
 class Submission:
-    """Brings one offer of the journal to a known outcome; every request carries the same tracking id and contents.
+    """Brings one offer of the journal to a certain outcome.
+
+    Every request has the same tracking id and terms. On 429, the same request is sent again. On 409, and if a response is
+    missing or leaves the outcome open, the status is fetched first (docs/facts.md#tracking-id-rules).
 
     Parameters
     ----------
     wallet : Wallet
     journal : Journal
     clock : callable
-        The present, with a time zone.
-
-    Notes
-    -----
-    Source: docs/facts.md#tracking-id-rules. On 429 the same request is sent again; on 409, and
-    whenever an answer does not come or leaves it open, the status is asked first, and then the same request is sent again.
+        Returns the current time, with a time zone.
     """
 
     def __init__(self, wallet: Wallet, journal: Journal, clock: Callable[[], datetime]) -> None:
@@ -56,182 +54,183 @@ class Submission:
         self._journal = journal
         self._clock = clock
 
-    def settle(self, offer: TransferOffer) -> TransferOffer:
-        """The offer as it exists now.
+    def resolve(self, offer: TransferOffer) -> TransferOffer:
+        """Return the offer once it exists.
 
         Raises
         ------
         OfferUnresolvedError
-            If it was not made, or that is not known.
+            If the offer was not made, or its outcome is unknown.
         """
         try:
-            return self._asked_or_sent(offer)
+            return self._find_or_send(offer)
         except OfferUnresolvedError:
             raise
         except LedgerframesError as error:
-            raise self._unresolved(offer.tracking_id, error) from error
+            status = error.status if isinstance(error, ServiceError) else 0
+            call = _next_call(offer.tracking_id)
+            raise OfferUnresolvedError(
+                f"The outcome of offer {offer.tracking_id} is unknown: {_without_step(error)} "
+                f"Call {call} to resume, which cannot make the offer twice.",
+                tracking_id=offer.tracking_id,
+                status=status,
+                next_call=call,
+            ) from error
 
-    def _asked_or_sent(self, offer: TransferOffer) -> TransferOffer:
+    def _find_or_send(self, offer: TransferOffer) -> TransferOffer:
         if offer.open_attempts:
-            found = self._found(offer.tracking_id)
-            if found is not None:
-                return found
-        for attempt in tries(self._wallet.limits.retries + 1, _send_again):
+            existing = self._find(offer.tracking_id)
+            if existing is not None:
+                return existing
+        for attempt in retry_policy(self._wallet.transport.retries + 1, _resend_delay):
             with attempt:
-                return self._sent(offer.tracking_id)
+                return self._send(offer.tracking_id)
         raise AssertionError("retry_context returns or raises")
 
-    def _sent(self, tracking_id: str) -> TransferOffer:
-        """Send an offer once; when that leaves its outcome open, ask for it."""
-        contents = self._journal.contents(tracking_id)
-        assert contents is not None
-        too_late = self._expired(tracking_id)
-        if too_late is not None:
-            return too_late
-        self._journal.sending(tracking_id, self._clock())
+    def _send(self, tracking_id: str) -> TransferOffer:
+        """Send an offer once, and look it up if the outcome is open."""
+        terms = self._journal.terms(tracking_id)
+        assert terms is not None
+        existing = self._check_expiry(tracking_id)
+        if existing is not None:
+            return existing
+        self._journal.record_attempt(tracking_id, self._clock())
         try:
-            contract_id = self._created(tracking_id, contents)
+            contract_id = self._create(tracking_id, terms)
         except ServiceError as error:
             if error.status in WITHOUT_EFFECT:
-                self._answered(tracking_id, error)
+                self._record_refusal(tracking_id, error)
             else:
-                self._journal.unknown(tracking_id, _in_short(error), self._clock())
+                self._journal.record_unknown_outcome(tracking_id, _label(error), self._clock())
             failure: LedgerframesError = error
         except (TransportError, DecodeError) as error:
-            self._journal.unknown(tracking_id, _in_short(error), self._clock())
+            self._journal.record_unknown_outcome(tracking_id, _label(error), self._clock())
             failure = error
         else:
-            return self._journal.found(tracking_id, OfferStatus(status="created", contract_id=contract_id), self._clock())
-        # On 429 the rule is to send again, and the answer to that tells as much as the status would.
-        found = None if isinstance(failure, BusyError) else self._found(tracking_id)
-        if found is None:
+            status = OfferStatus(status="created", contract_id=contract_id)
+            return self._journal.update_status(tracking_id, status, self._clock())
+        # On 429 the rule is to send again, and the response to that is as good as the status.
+        existing = None if isinstance(failure, BusyError) else self._find(tracking_id)
+        if existing is None:
             raise failure
-        return found
+        return existing
 
-    def _created(self, tracking_id: str, contents: Contents) -> str:
+    def _create(self, tracking_id: str, terms: OfferTerms) -> str:
         return self._wallet.create_offer(
-            receiver_party_id=contents.receiver_party_id,
-            amount=contents.amount,
-            description=contents.description,
-            expires_at=contents.expires_at,
+            receiver_party_id=terms.receiver_party_id,
+            amount=terms.amount,
+            description=terms.description,
+            expires_at=terms.expires_at,
             tracking_id=tracking_id,
         )
 
-    def _answered(self, tracking_id: str, error: ServiceError) -> None:
-        """Write down an answer without effect; it is an end unless an earlier request may have made the offer."""
-        refused = error.status in BAD_CONTENTS
-        offer = self._journal.answered(tracking_id, _in_short(error), self._clock(), refused=refused)
+    def _record_refusal(self, tracking_id: str, error: ServiceError) -> None:
+        """Record a response without effect, and raise unless an earlier request is open."""
+        is_final = error.status in INVALID_TERMS
+        offer = self._journal.record_refusal(tracking_id, _label(error), self._clock(), is_final=is_final)
         if offer.open_attempts or offer.exists or isinstance(error, BusyError):
             return
-        call = _call(tracking_id)
-        next_step = (
-            f"For another offer, use a new tracking id; to try this one again, {call}." if refused else f"Then go on: {call}."
-        )
+        call = _next_call(tracking_id)
+        step = f"Use a new tracking_id= for other terms, or call {call} to retry." if is_final else f"Call {call} to retry."
         raise OfferUnresolvedError(
-            f"Offer {tracking_id} was not made. {error} {next_step}",
+            f"Offer {tracking_id} was not made: {_without_step(error)} {step}",
             tracking_id=tracking_id,
             outcome="refused",
             status=error.status,
-            resume=call,
+            next_call=call,
         ) from error
 
-    def _found(self, tracking_id: str) -> TransferOffer | None:
-        """The offer if the wallet has it, None if it has not or cannot say now."""
+    def _find(self, tracking_id: str) -> TransferOffer | None:
+        """Return the offer, or None if the wallet does not have it or is not available."""
         try:
-            return self._looked_up(tracking_id)
+            return self._fetch_offer(tracking_id)
         except (ServiceError, TransportError, DecodeError) as error:
-            if isinstance(error, NotFoundError) or _look_again(error):
+            if isinstance(error, NotFoundError) or _recheck_delay(error):
                 return None
             raise
 
-    def _looked_up(self, tracking_id: str) -> TransferOffer:
-        for attempt in tries(LOOKS, _look_again):
+    def _fetch_offer(self, tracking_id: str) -> TransferOffer:
+        for attempt in retry_policy(MAX_STATUS_CHECKS, _recheck_delay):
             with attempt:
                 status = self._wallet.offer_status_once(tracking_id)
-                self._require_own(tracking_id, status)
-                return self._journal.found(tracking_id, status, self._clock())
+                self._require_same_terms(tracking_id, status)
+                return self._journal.update_status(tracking_id, status, self._clock())
         raise AssertionError("retry_context returns or raises")
 
-    def _require_own(self, tracking_id: str, status: OfferStatus) -> None:
-        """Refuse an offer that another store made under this tracking id with other contents, as far as it can still be read.
+    def _require_same_terms(self, tracking_id: str, status: OfferStatus) -> None:
+        """Refuse an offer that another store made with this tracking id and other terms.
 
-        Only where no request from here can have made it: the one that is open was answered with 409.
+        This is checked only if no request of this journal can have made the offer, because the open one returned 409.
         """
-        meant = self._journal.get(tracking_id)
-        if meant.exists or meant.open_attempts != 1 or meant.last_failure != CONFLICT or status.status != "created":
+        own = self._journal.get(tracking_id)
+        if own.exists or own.open_attempts != 1 or own.last_failure != CONFLICT or status.status != "created":
             return
         try:
             contracts = self._wallet.offers()
         except (ServiceError, TransportError, DecodeError):
-            return  # that the offer exists is known all the same
+            return  # the offer exists, even if its terms cannot be compared
         for contract in contracts:
             if contract.contract_id == status.contract_id:
-                made = contract.payload
-                texts = (made.receiver, made.description) == (meant.receiver_party_id, meant.description)
-                if texts and made.amount.amount == meant.amount:
+                other = contract.payload
+                texts = (other.receiver, other.description) == (own.receiver_party_id, own.description)
+                if texts and other.amount.amount == own.amount:
                     return
-                self._journal.answered(tracking_id, CONFLICT, self._clock(), refused=True)
+                self._journal.record_refusal(tracking_id, CONFLICT, self._clock(), is_final=True)
                 raise OfferUnresolvedError(
-                    f"Offer {tracking_id} was not made: its tracking id was used elsewhere, for an offer of {made.amount.amount} "
-                    f"to {made.receiver}. Use a new tracking id.",
+                    f"Offer {tracking_id} was not made: its tracking id was used elsewhere, for an offer of "
+                    f"{other.amount.amount} to {other.receiver}. Use a new tracking_id=.",
                     tracking_id=tracking_id,
                     outcome="refused",
                     status=409,
-                    resume=_call(tracking_id),
+                    next_call=_next_call(tracking_id),
                 )
 
-    # -- limits of what may be sent ---------------------------------------------------------------------------------
+    def _check_expiry(self, tracking_id: str) -> TransferOffer | None:
+        """Return an expired offer that exists, or None if the offer has not expired.
 
-    def _expired(self, tracking_id: str) -> TransferOffer | None:
-        """Never send what has expired: the offer if it is there after all, None while there is time left.
-
-        It is given up only when it cannot turn up any more.
+        Any other offer raises OfferUnresolvedError, and lapses only when it cannot appear any more.
         """
         offer = self._journal.get(tracking_id)
         now = self._clock()
         if now < offer.expires_at:
             return None
         if offer.open_attempts:
-            with suppress(NotFoundError):  # which is the wallet's word that it does not have it
-                return self._looked_up(tracking_id)
-        lapsed = not offer.open_attempts or now >= offer.expires_at + SKEW
-        self._journal.not_found(tracking_id, now, lapsed=lapsed)
-        later = f"It may still turn up within {SKEW}; then ask again: {_call(tracking_id)}."
+            with suppress(NotFoundError):  # the wallet does not have the offer
+                return self._fetch_offer(tracking_id)
+        has_lapsed = not offer.open_attempts or now >= offer.expires_at + EXPIRY_GRACE
+        self._journal.record_absence(tracking_id, now, has_lapsed=has_lapsed)
+        call = _next_call(tracking_id)
         raise OfferUnresolvedError(
-            f"Offer {tracking_id} expired at {iso(offer.expires_at)} before the wallet had it, and is not sent any more. "
-            + ("Make a new offer with a new tracking id." if lapsed else later),
+            f"Offer {tracking_id} expired at {iso(offer.expires_at)} before the wallet confirmed it, and will not be sent again. "
+            + ("Create an offer with a new tracking_id=." if has_lapsed else f"Call {call} in an hour to see if it exists."),
             tracking_id=tracking_id,
-            outcome="lapsed" if lapsed else "unknown",
-            resume=_call(tracking_id),
-        )
-
-    @staticmethod
-    def _unresolved(tracking_id: str, error: LedgerframesError) -> OfferUnresolvedError:
-        call = _call(tracking_id)
-        return OfferUnresolvedError(
-            f"It is not known whether offer {tracking_id} was made. {error} Then go on: {call}; that cannot make it twice.",
-            tracking_id=tracking_id,
-            status=error.status if isinstance(error, ServiceError) else 0,
-            resume=call,
+            outcome="lapsed" if has_lapsed else "unknown",
+            next_call=call,
         )
 
 
-def _call(tracking_id: str) -> str:
+def _next_call(tracking_id: str) -> str:
     return f"net.wallet.resume({tracking_id!r})"
 
 
-def _in_short(error: LedgerframesError) -> str:
-    """Class and status only: the journal keeps no words of a service."""
+def _without_step(error: LedgerframesError) -> str:
+    """Return an error's message without its next step."""
+    message, separator, _ = str(error).rstrip(".").rpartition(". ")
+    return f"{message}." if separator else str(error)
+
+
+def _label(error: LedgerframesError) -> str:
+    """Return class and status only, because the journal contains no text of a service."""
     return f"{type(error).__name__} {error.status}" if isinstance(error, ServiceError) else type(error).__name__
 
 
-def _send_again(error: Exception) -> bool | float:
-    """Whether the same tracking id is sent again: on 429, and whenever the outcome is still open."""
+def _resend_delay(error: Exception) -> bool | float:
+    """Return whether the same tracking id is sent again, on 429 or if the outcome is open."""
     if isinstance(error, ServiceError) and not error.retryable:
         return isinstance(error, ConflictError) or error.status not in WITHOUT_EFFECT
-    return isinstance(error, DecodeError) or retryable(error)
+    return isinstance(error, DecodeError) or retry_delay(error)
 
 
-def _look_again(error: Exception) -> bool | float:
-    """Whether the status is asked again: on 404 too, because it may lag behind the creation (docs/facts.md#offer-status-lag)."""
-    return isinstance(error, NotFoundError | DecodeError) or retryable(error)
+def _recheck_delay(error: Exception) -> bool | float:
+    """Return whether the status is fetched again, also on 404 (docs/facts.md#offer-status-lag)."""
+    return isinstance(error, NotFoundError | DecodeError) or retry_delay(error)

@@ -1,4 +1,4 @@
-"""Every operation, called on a whole network: one test each, named after it, which docs/operations.md points at."""
+"""One test per operation, on a whole network; docs/operations.md names the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.api.operations import OPERATIONS, Operation
+from ledgerframes.api.operation import Operation
+from ledgerframes.api.operations import OPERATIONS
 from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import event_format, update_format
 from ledgerframes.datasets.ledger.wire import decode_page
@@ -37,8 +38,8 @@ DAR = b"PK\x03\x04" + b"0" * 64
 FILTER = {"filter": {"filtersForAnyParty": {"cumulative": []}}, "verbose": True}
 
 
-class Location:
-    """A network, and things in it that operations ask for."""
+class Context:
+    """A network, and ids in it for the operations' arguments."""
 
     def __init__(self, store: Path) -> None:
         self.box = Sandbox(events=600, days=1)
@@ -82,7 +83,7 @@ def is_page(answer: Any) -> bool:
     return len(decode_page(answer.body).updates or []) > 0
 
 
-Proof = Callable[[Location], object]
+Proof = Callable[[Context], object]
 PROOFS: dict[str, Proof] = {
     "ledger.get_updates_page": lambda at: is_page(
         at.ledger.get_updates_page({"updateFormat": EVERYTHING.as_json(), "endOffsetInclusive": at.end})
@@ -95,10 +96,10 @@ PROOFS: dict[str, Proof] = {
     "ledger.transaction_by_offset": lambda at: at.update_id in text(at.ledger.transaction_by_offset(at.offset, TRANSACTIONS)),
     "ledger.transaction_by_id": lambda at: at.update_id in text(at.ledger.transaction_by_id(at.update_id, TRANSACTIONS)),
     "ledger.transaction_tree_by_offset": lambda at: (
-        at.update_id in text(at.ledger.call("transaction_tree_by_offset", offset=at.offset, params={"parties": at.witness}))
+        at.update_id in text(at.ledger.transaction_tree_by_offset(at.offset, parties=at.witness))
     ),
     "ledger.transaction_tree_by_id": lambda at: (
-        at.update_id in text(at.ledger.call("transaction_tree_by_id", update_id=at.update_id, params={"parties": at.witness}))
+        at.update_id in text(at.ledger.transaction_tree_by_id(at.update_id, parties=at.witness))
     ),
     "ledger.submit_and_wait": lambda at: at.ledger.submit_and_wait(COMMANDS)["updateId"],
     "ledger.submit_and_wait_for_transaction": lambda at: at.ledger.submit_and_wait_for_transaction({"commands": COMMANDS})[
@@ -154,8 +155,8 @@ PROOFS: dict[str, Proof] = {
     "ledger.external_party_topology": lambda at: at.ledger.external_party_topology(EXTERNAL),
     "ledger.allocate_external_party": lambda at: at.ledger.allocate_external_party(ALLOCATION),
     "ledger.authenticated_user": lambda at: at.ledger.authenticated_user(),
-    "ledger.users": lambda at: at.ledger.call("users"),
-    "ledger.user": lambda at: at.ledger.call("user", user_id=a_user(at)),
+    "ledger.users": lambda at: at.ledger.users(),
+    "ledger.user": lambda at: at.ledger.user(a_user(at)),
     "ledger.user_rights": lambda at: at.ledger.user_rights(a_user(at)),
     "wallet.offer_transfer": lambda at: at.offer().contract_id,
     "wallet.offers": lambda at: at.offer() and at.wallet.offers(),
@@ -203,20 +204,20 @@ ONLY_SENT = {
 }
 
 
-def a_user(at: Location) -> str:
+def a_user(at: Context) -> str:
     answer = at.ledger.authenticated_user()
     return str(answer.get("user", answer)["id"])
 
 
-def a_rare_template(at: Location) -> str:
+def a_rare_template(at: Context) -> str:
     contracts = lf.load_active_contracts(at.net)
     counts = contracts.groupby(["package_name", "template_name"]).size().sort_values()
     return ":".join(counts.index[0])
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Location]:
-    yield Location(tmp_path_factory.mktemp("store"))
+def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
+    yield Context(tmp_path_factory.mktemp("store"))
 
 
 def key(operation: Operation) -> str:
@@ -229,10 +230,10 @@ def test_every_operation_is_proved_or_said_not_to_be() -> None:
 
 
 @pytest.mark.parametrize("name", PROOFS)
-def test_operation(place: Location, name: str) -> None:
+def test_operation(context: Context, name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
-            assert PROOFS[name](place)
+            assert PROOFS[name](context)
         except ServiceError as error:
             pytest.fail(f"{type(error).__name__}: {error}")

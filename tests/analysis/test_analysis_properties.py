@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledgerframes.analysis import cost, verdict
+from ledgerframes.analysis import FIGURES, cost, verdict
 
 PARTIES = st.lists(st.sampled_from(["alice", "bob", "carol"]), max_size=3)
 VIEWS = st.lists(st.tuples(PARTIES, st.lists(st.tuples(st.just(1), PARTIES), max_size=2)), max_size=2)
@@ -28,8 +30,8 @@ FACTS = st.fixed_dictionaries(
     }
 )
 MANY = st.lists(FACTS, max_size=12)
-COSTS = (cost.over_time, cost.by_participant, cost.by_party, cost.by_template, cost.by_view, cost.overhead, cost.wasted)
-ANALYSES = (*COSTS, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)
+SPEND = {by: partial(cost.spend, by=by) for by in (None, *FIGURES["cost.spend"].by)}
+OTHERS = (cost.overhead, cost.waste, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)
 
 
 @pytest.fixture(scope="session")
@@ -51,10 +53,11 @@ def sum_of(values):
 @given(facts=MANY)
 def test_groups_add_up_to_the_whole(frames_from, facts):
     frames = frames_from(facts)
-    for grouped in (cost.over_time(frames), cost.by_participant(frames), cost.by_template(frames), cost.wasted(frames, "6h")):
+    hours = (cost.spend(frames, every="1h"), cost.spend(frames, by="result", every="6h"), cost.waste(frames, every="6h"))
+    for grouped in (SPEND[None](frames), SPEND["participant"](frames), SPEND["template"](frames), *hours):
         assert sum_of(grouped["total_traffic_cost"]) == known_total(facts)
         assert grouped["requests"].sum() == len(facts)
-    for grouped in (cost.by_participant(frames), cost.by_template(frames), cost.by_view(frames), cost.overhead(frames)):
+    for grouped in (*(SPEND[by](frames) for by in ("participant", "template", "view")), cost.overhead(frames)):
         shares = grouped["share"].dropna()
         assert shares.empty or shares.sum() == pytest.approx(1)
 
@@ -63,16 +66,16 @@ def test_groups_add_up_to_the_whole(frames_from, facts):
 @given(facts=MANY)
 def test_views_and_overhead_hold_every_envelope(frames_from, facts):
     frames = frames_from(facts)
-    counted = cost.by_view(frames)["envelopes"].sum() + cost.overhead(frames)["envelopes"].iloc[1]
+    counted = SPEND["view"](frames)["envelopes"].sum() + cost.overhead(frames)["envelopes"].iloc[1]
     assert counted == sum(len(fact["envelopes"]) for fact in facts)
 
 
 @settings(deadline=None, max_examples=60)
 @given(facts=MANY)
-def test_sole_cost_never_exceeds_all_cost(frames_from, facts):
-    parties = cost.by_party(frames_from(facts))
-    assert (parties["sole_requests"] <= parties["requests"]).all()
-    assert (parties["sole_traffic_cost"] <= parties["total_traffic_cost"]).fillna(value=True).all()
+def test_single_party_cost_never_exceeds_all_cost(frames_from, facts):
+    parties = SPEND["party"](frames_from(facts))
+    assert (parties["single_party_requests"] <= parties["requests"]).all()
+    assert (parties["single_party_traffic_cost"] <= parties["total_traffic_cost"]).fillna(value=True).all()
 
 
 @settings(deadline=None, max_examples=40)
@@ -80,12 +83,12 @@ def test_sole_cost_never_exceeds_all_cost(frames_from, facts):
 def test_the_order_of_the_input_does_not_matter(build, event, facts, seed):
     events = [event(f"u{number}", **fact) for number, fact in enumerate(facts)]
     frames, shuffled = build(events), build(seed.sample(events, len(events)))
-    for analysis in ANALYSES:
+    for analysis in (*SPEND.values(), *OTHERS):
         pd.testing.assert_frame_equal(analysis(frames), analysis(shuffled))
 
 
 @settings(deadline=None, max_examples=60)
-@given(facts=MANY, by=st.sampled_from(list(verdict.OUTCOMES_BY)))
+@given(facts=MANY, by=st.sampled_from([None, *FIGURES["verdict.outcomes"].by]))
 def test_the_interval_holds_the_rate(frames_from, facts, by):
     rates = verdict.outcomes(frames_from(facts), by=by).dropna(subset=["rejection_rate"])
     assert ((rates["low"] <= rates["rejection_rate"]) & (rates["rejection_rate"] <= rates["high"])).all()
@@ -93,7 +96,7 @@ def test_the_interval_holds_the_rate(frames_from, facts, by):
 
 
 @settings(deadline=None, max_examples=60)
-@given(facts=MANY, by=st.sampled_from(list(verdict.LATENCY_BY)))
+@given(facts=MANY, by=st.sampled_from([None, *FIGURES["verdict.latency"].by]))
 def test_percentiles_rise_and_are_latencies_that_occurred(frames_from, facts, by):
     frames = frames_from(facts)
     rows = verdict.latency(frames, by=by).dropna(subset=["p50"])

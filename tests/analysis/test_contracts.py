@@ -89,7 +89,7 @@ def with_time(lines: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("midnight", MIDNIGHTS)
 def test_from_the_beginning_it_is_the_sandbox_s_own_snapshot(frames: Frames, snapshots: Any, midnight: str) -> None:
-    contracts = lf.active_contracts_at(frames, midnight)
+    contracts = lf.contracts.active_at(frames, midnight)
     assert as_lines(contracts) == with_time(snapshots[midnight])
     assert contracts["contract_id"].is_monotonic_increasing
     assert set(contracts["snapshot_time"]) == {pd.Timestamp(midnight, tz="UTC")}
@@ -100,9 +100,9 @@ def test_on_top_of_the_snapshot_of_the_day_before_it_is_the_same(
     frames: Frames, snapshots: Any, before: str, midnight: str
 ) -> None:
     base = frame_of_lines(snapshots[before], before).sample(frac=1, random_state=1)
-    contracts = lf.active_contracts_at(frames.between(before, midnight), midnight, base=base)
+    contracts = lf.contracts.active_at(frames.between(before, midnight), midnight, base=base)
     assert as_lines(contracts) == with_time(snapshots[midnight])
-    expected = lf.active_contracts_at(frames, midnight)
+    expected = lf.contracts.active_at(frames, midnight)
     pd.testing.assert_frame_equal(contracts[PAYLOADS], expected[PAYLOADS])
 
 
@@ -176,65 +176,65 @@ def ids(contracts: pd.DataFrame) -> list[str]:
 
 def test_created_and_consumed_in_one_transaction_is_never_active() -> None:
     frames = tree_frames((1, [("create", "a"), ("create", "b"), ("consume", "a")]))
-    assert ids(lf.active_contracts_at(frames, END)) == ["b"]
+    assert ids(lf.contracts.active_at(frames, END)) == ["b"]
 
 
 def test_an_exercise_that_does_not_consume_changes_nothing() -> None:
     frames = tree_frames((1, [("create", "a")]), (2, [("look at", "a"), ("look at", "z")]))
-    assert ids(lf.active_contracts_at(frames, END)) == ["a"]
+    assert ids(lf.contracts.active_at(frames, END)) == ["a"]
 
 
 def test_consuming_an_unknown_contract_changes_nothing() -> None:
     frames = tree_frames((1, [("create", "a")]), (2, [("consume", "z")]))
-    assert ids(lf.active_contracts_at(frames, END)) == ["a"]
+    assert ids(lf.contracts.active_at(frames, END)) == ["a"]
 
 
 def test_what_happens_at_the_very_time_comes_after_it() -> None:
     frames = tree_frames((1, [("create", "a")]), (2, [("consume", "a"), ("create", "b")]))
     two = START + timedelta(hours=2)
-    before, after = (lf.active_contracts_at(frames, two + timedelta(microseconds=shift)) for shift in (0, 1))
+    before, after = (lf.contracts.active_at(frames, two + timedelta(microseconds=shift)) for shift in (0, 1))
     assert (ids(before), ids(after)) == (["a"], ["b"])
-    assert ids(lf.active_contracts_at(frames, END, base=before)) == ["b"]
+    assert ids(lf.contracts.active_at(frames, END, base=before)) == ["b"]
 
 
 def test_a_base_that_counts_the_update_of_its_own_microsecond_leads_to_the_same() -> None:
     frames = tree_frames((1, [("create", "a")]), (2, [("consume", "a"), ("create", "b")]), (3, [("create", "c")]))
-    inclusive = lf.active_contracts_at(frames, START + timedelta(hours=2, microseconds=1))
+    inclusive = lf.contracts.active_at(frames, START + timedelta(hours=2, microseconds=1))
     inclusive["snapshot_time"] = pd.Series(START + timedelta(hours=2), inclusive.index, "datetime64[us, UTC]")
-    contracts = lf.active_contracts_at(frames, END, base=inclusive)
-    pd.testing.assert_frame_equal(contracts, lf.active_contracts_at(frames, END))
+    contracts = lf.contracts.active_at(frames, END, base=inclusive)
+    pd.testing.assert_frame_equal(contracts, lf.contracts.active_at(frames, END))
 
 
 def test_overlapping_migrations_what_the_later_one_archived_is_gone() -> None:
     # In order of record time alone, the later migration's archival comes before the earlier one's create.
     frames = tree_frames((5, [("create", "a"), ("create", "b")], 3), (4, [("consume", "a")], 4), (6, [("consume", "b")], 4))
-    assert ids(lf.active_contracts_at(frames, END)) == []
-    assert ids(lf.active_contracts_at(frames, START + timedelta(hours=5.5))) == ["b"]
+    assert ids(lf.contracts.active_at(frames, END)) == []
+    assert ids(lf.contracts.active_at(frames, START + timedelta(hours=5.5))) == ["b"]
 
 
 def test_a_contract_of_the_base_keeps_its_row_until_it_is_consumed() -> None:
     early = tree_frames((-30, [("create", "a"), ("create", "b")], 3), window=Window(BEGINNING, START))
-    base = lf.active_contracts_at(early, START)
+    base = lf.contracts.active_at(early, START)
     late = tree_frames((1, [("consume", "a")]), window=Window(START, END))
-    row = lf.active_contracts_at(late, END, base=base).iloc[0]
+    row = lf.contracts.active_at(late, END, base=base).iloc[0]
     assert (row["contract_id"], row["created_in_update_id"], row["create_arguments"]) == ("b", "u0", '"b"')
     assert row["snapshot_time"] == pd.Timestamp(END)
 
 
 def test_nothing_gives_an_empty_table_of_the_same_shape() -> None:
-    empty = lf.active_contracts_at(tree_frames(), END)
+    empty = lf.contracts.active_at(tree_frames(), END)
     pd.testing.assert_frame_equal(empty, ACTIVE_CONTRACTS.empty())
-    some = lf.active_contracts_at(tree_frames((1, [("create", "a")])), END)
+    some = lf.contracts.active_at(tree_frames((1, [("create", "a")])), END)
     pd.testing.assert_series_equal(some.dtypes, empty.dtypes)
     gone = tree_frames((30, [("consume", "a")]), window=Window(END, END + timedelta(days=2)))
-    pd.testing.assert_frame_equal(lf.active_contracts_at(gone, END + timedelta(days=2), base=some), ACTIVE_CONTRACTS.empty())
+    pd.testing.assert_frame_equal(lf.contracts.active_at(gone, END + timedelta(days=2), base=some), ACTIVE_CONTRACTS.empty())
 
 
 def test_neither_frames_nor_base_are_changed() -> None:
     frames = tree_frames((1, [("create", "a")]), (3, [("consume", "a")]))
-    base = lf.active_contracts_at(frames, START + timedelta(hours=2))
+    base = lf.contracts.active_at(frames, START + timedelta(hours=2))
     kept = base.copy()
-    lf.active_contracts_at(frames, END, base=base)
+    lf.contracts.active_at(frames, END, base=base)
     pd.testing.assert_frame_equal(base, kept)
 
 
@@ -271,32 +271,32 @@ def plainly(updates: list[tuple[float, list[Node], int]], until: float) -> list[
 def test_it_is_what_a_plain_loop_finds_with_any_base(updates: Any, first: float, then: float) -> None:
     frames = tree_frames(*updates)
     early, late = (START + timedelta(hours=hours) for hours in (first, then))
-    contracts = lf.active_contracts_at(frames, late)
+    contracts = lf.contracts.active_at(frames, late)
     assert ids(contracts) == plainly(updates, then)
-    if len(base := lf.active_contracts_at(frames, early)):
+    if len(base := lf.contracts.active_at(frames, early)):
         assert ids(base) == plainly(updates, first)
-        pd.testing.assert_frame_equal(lf.active_contracts_at(frames.between(early, late), late, base=base), contracts)
+        pd.testing.assert_frame_equal(lf.contracts.active_at(frames.between(early, late), late, base=base), contracts)
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
 def test_history_that_is_not_all_there_is_named() -> None:
-    with pytest.raises(CoverageError, match="or give a base") as caught:
-        lf.active_contracts_at(tree_frames(window=Window(START, END)), END)
+    with pytest.raises(CoverageError, match="or pass a base=") as caught:
+        lf.contracts.active_at(tree_frames(window=Window(START, END)), END)
     assert caught.value.missing == ("0001-01-01T00:00:00Z … 2026-11-08T00:00:00Z",)
     with pytest.raises(CoverageError) as caught:
-        lf.active_contracts_at(tree_frames(), END + timedelta(hours=1))
+        lf.contracts.active_at(tree_frames(), END + timedelta(hours=1))
     assert caught.value.missing == ("2026-11-09T00:00:00Z … 2026-11-09T01:00:00Z",)
     with pytest.raises(CoverageError) as caught:
-        lf.active_contracts_at(tree_frames(window=None), END)
+        lf.contracts.active_at(tree_frames(window=None), END)
     assert caught.value.missing == ("0001-01-01T00:00:00Z … 2026-11-09T00:00:00Z",)
 
 
 def test_between_base_and_frames_nothing_may_be_missing() -> None:
-    base = lf.active_contracts_at(tree_frames((1, [("create", "a")])), START + timedelta(hours=2))
+    base = lf.contracts.active_at(tree_frames((1, [("create", "a")])), START + timedelta(hours=2))
     with pytest.raises(CoverageError) as caught:
-        lf.active_contracts_at(tree_frames(window=Window(START + timedelta(hours=3), END)), END, base=base)
+        lf.contracts.active_at(tree_frames(window=Window(START + timedelta(hours=3), END)), END, base=base)
     assert caught.value.missing == ("2026-11-08T02:00:00Z … 2026-11-08T03:00:00Z",)
 
 
@@ -304,11 +304,11 @@ def test_a_source_that_does_not_reach_the_end_of_the_range_asked_for_is_named() 
     edge = START + timedelta(hours=20)
     frames = tree_frames((1, [("create", "a")]), covered=coverage_of((BEGINNING, edge, "final")))
     with pytest.raises(CoverageError, match="these frames lack") as caught:
-        lf.active_contracts_at(frames, END)
+        lf.contracts.active_at(frames, END)
     assert caught.value.missing == (str(Window(edge, END)),)
-    assert ids(lf.active_contracts_at(frames, edge)) == ["a"]
+    assert ids(lf.contracts.active_at(frames, edge)) == ["a"]
     with pytest.raises(CoverageError) as caught:
-        lf.active_contracts_at(tree_frames(covered=COVERAGE.empty()), END)
+        lf.contracts.active_at(tree_frames(covered=COVERAGE.empty()), END)
     assert caught.value.missing == (str(WHOLE),)
 
 
@@ -316,65 +316,65 @@ def test_a_state_that_is_not_settled_is_refused() -> None:
     edge = START + timedelta(hours=20)
     covered = coverage_of((BEGINNING, edge, "final"), (edge, END, "provisional"))
     frames = tree_frames((1, [("create", "a")]), covered=covered)
-    with pytest.raises(CoverageError, match="not settled") as caught:
-        lf.active_contracts_at(frames, END)
+    with pytest.raises(CoverageError, match="is not final") as caught:
+        lf.contracts.active_at(frames, END)
     assert caught.value.missing == (str(Window(edge, END)),)
-    assert ids(lf.active_contracts_at(frames, edge)) == ["a"]
+    assert ids(lf.contracts.active_at(frames, edge)) == ["a"]
 
 
 def test_the_unsettled_end_of_the_sandbox_is_refused(frames: Frames) -> None:
-    with pytest.raises(CoverageError, match="not settled"):
-        lf.active_contracts_at(frames, "2026-11-09T05:30:00Z")
+    with pytest.raises(CoverageError, match="is not final"):
+        lf.contracts.active_at(frames, "2026-11-09T05:30:00Z")
 
 
 def test_frames_of_ids_or_of_a_participant_are_refused(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path, max_concurrency=1)
     by_id = lf.load_events(net, update_ids=lf.load_updates(net).ledger_updates["update_id"].head(3))
     with pytest.raises(CoverageError, match="these frames lack"):
-        lf.active_contracts_at(by_id, END)
+        lf.contracts.active_at(by_id, END)
     with pytest.raises(UsageError, match="no table 'tree_events'"):
-        lf.active_contracts_at(lf.load_updates(net), END)
+        lf.contracts.active_at(lf.load_updates(net), END)
 
 
 def test_a_base_that_is_not_one_earlier_snapshot_is_refused() -> None:
     frames = tree_frames((1, [("create", "a")]))
-    base = lf.active_contracts_at(frames, START + timedelta(hours=2))
-    other = lf.active_contracts_at(frames, START + timedelta(hours=3))
+    base = lf.contracts.active_at(frames, START + timedelta(hours=2))
+    other = lf.contracts.active_at(frames, START + timedelta(hours=3))
     for wrong, reason in [
         (pd.concat([base, other]), "2026-11-08 02:00:00.00:00, 2026-11-08 03:00:00"),
         (base.iloc[:0], "snapshot_time: none"),
         (base.assign(snapshot_time=pd.Series(pd.NaT, base.index, "datetime64[us, UTC]")), "snapshot_time: NaT"),
-        (base.drop(columns="extra"), "needs a column extra of str"),
-        (base.astype({"signatories": "str"}), "needs a column signatories of list"),
-        (pd.DataFrame(), "needs a column snapshot_time"),
+        (base.drop(columns="extra"), "has a column extra of str"),
+        (base.astype({"signatories": "str"}), "has a column signatories of list"),
+        (pd.DataFrame(), "has a column snapshot_time"),
     ]:
         with pytest.raises(UsageError, match=reason):
-            lf.active_contracts_at(frames, END, base=wrong)
+            lf.contracts.active_at(frames, END, base=wrong)
     for time in (START + timedelta(hours=2), START):
-        with pytest.raises(UsageError, match="does not lie before time"):
-            lf.active_contracts_at(frames, time, base=base)
+        with pytest.raises(UsageError, match="must be from before time="):
+            lf.contracts.active_at(frames, time, base=base)
 
 
 @pytest.mark.parametrize("time", ["yesterday", "2026-11-09T00:00:00", 7])
 def test_a_time_that_is_none_is_refused(time: Any) -> None:
     with pytest.raises(UsageError):
-        lf.active_contracts_at(tree_frames(), time)
+        lf.contracts.active_at(tree_frames(), time)
 
 
 def test_frames_that_where_has_narrowed_are_refused(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     frames = lf.load_events(net, since="0001-01-01", until="2026-11-09")
-    with pytest.raises(UsageError, match="narrowed"):
-        lf.active_contracts_at(frames.where("tree_events", event_type="created_event"), "2026-11-09")
+    with pytest.raises(UsageError, match="where"):
+        lf.contracts.active_at(frames.where("tree_events", event_type="created_event"), "2026-11-09")
 
 
 def test_an_object_that_was_not_read_is_a_hole(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path, faults=Faults(truncated_object=0.3))
     frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09", partial=True)
     with pytest.raises(CoverageError, match="lack"):
-        lf.active_contracts_at(frames, "2026-11-09")
+        lf.contracts.active_at(frames, "2026-11-09")
     mended = lf.load_bulk(lf.connect("sandbox", events=400, days=1, store=tmp_path), since="0001-01-01", until="2026-11-09")
-    assert len(lf.active_contracts_at(mended, "2026-11-09"))
+    assert len(lf.contracts.active_at(mended, "2026-11-09"))
 
 
 def test_a_hole_is_still_one_when_its_neighbours_are_merged(tmp_path: Path) -> None:
@@ -389,7 +389,7 @@ def test_a_hole_is_still_one_when_its_neighbours_are_merged(tmp_path: Path) -> N
         known = []
         for hour in range(1, 24):
             try:
-                known.append(bool(len(lf.active_contracts_at(frames, f"2026-11-08T{hour:02}:00:00Z", base=base))))
+                known.append(bool(len(lf.contracts.active_at(frames, f"2026-11-08T{hour:02}:00:00Z", base=base))))
             except CoverageError:
                 known.append(False)
         return known

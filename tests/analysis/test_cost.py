@@ -16,8 +16,8 @@ def column(frame, name):
     return [None if pd.isna(value) else value for value in frame[name]]
 
 
-def test_over_time_has_every_period_of_the_window(sample):
-    hours = cost.over_time(sample)
+def test_spend_over_time_has_every_period_of_the_window(sample):
+    hours = cost.spend(sample, every="1h")
     assert len(hours) == 24
     assert hours["period_start"].iloc[0] == pd.Timestamp("2026-11-08", tz="UTC")
     assert hours["period_end"].iloc[-1] == pd.Timestamp("2026-11-09", tz="UTC")
@@ -25,107 +25,170 @@ def test_over_time_has_every_period_of_the_window(sample):
     assert column(first, "requests") == [3, 0, 2, 1]
     assert column(first, "requests_with_cost") == [3, 0, 1, 0]
     assert column(first, "total_traffic_cost") == [7000, None, 3000, None]
-    assert column(first, "median_traffic_cost") == [1000, None, 3000, None]
-    assert column(first, "coverage") == [1.0, None, 0.5, 0.0]
+    assert column(first, "median") == [1000, None, 3000, None]
+    assert column(first, "known_share") == [1.0, None, 0.5, 0.0]
 
 
-def test_over_time_overhead_is_the_envelopes_without_views(sample):  # T13
-    assert column(cost.over_time(sample).head(4), "overhead_traffic_cost") == [1444 + 146 + 400 + 845, None, 1000, None]
+def test_spend_over_time_overhead_is_the_envelopes_without_views(sample):  # T13
+    assert column(cost.spend(sample, every="1h").head(4), "overhead_traffic_cost") == [1444 + 146 + 400 + 845, None, 1000, None]
 
 
 def test_rejected_cost_is_missing_when_unknown_and_zero_when_nothing_was_rejected(build, event):  # T10
     frames = build(
         [event("a", 0, 10), event("b", 1, 10), event("c", 1, None, "REJECTED"), event("d", 2, 10), event("e", 2, 7, "REJECTED")]
     )
-    assert column(cost.over_time(frames).head(3), "rejected_traffic_cost") == [0, None, 7]
+    assert column(cost.spend(frames, every="1h").head(3), "rejected_traffic_cost") == [0, None, 7]
 
 
 def test_periods_are_aligned_not_counted_from_the_window(build, event):
     frames = build([event("a", 1.5, 10)]).between("2026-11-08T01:10:00Z", "2026-11-08T03:20:00Z")
-    assert cost.over_time(frames, "1h")["period_start"].dt.hour.tolist() == [1, 2, 3]
-    assert cost.over_time(frames, "1w")["period_start"].tolist() == [pd.Timestamp("2026-11-02", tz="UTC")]  # a Monday
+    assert cost.spend(frames, every="1h")["period_start"].dt.hour.tolist() == [1, 2, 3]
+    assert cost.spend(frames, every="1w")["period_start"].tolist() == [pd.Timestamp("2026-11-02", tz="UTC")]  # a Monday
 
 
 def test_periods_of_frames_loaded_by_id_run_from_first_to_last(build, event):
     frames = build([event("a", 1.5, 10, envelopes=[(10, [])]), event("b", 4, 1)], window=None)
-    hours = cost.over_time(frames)
+    hours = cost.spend(frames, every="1h")
     assert hours["period_start"].dt.hour.tolist() == [1, 2, 3, 4]
     assert column(hours, "overhead_traffic_cost") == [10, None, None, None]
 
 
-@pytest.mark.parametrize("every", ["", "1", "hour", "0h", "-1h", "1y", "1us", "1.5h"])
+@pytest.mark.parametrize("every", ["", "1", "hour", "0h", "-1h", "1y", "1us", "1.5h", "0mo", 5])
 def test_a_period_that_is_none_is_refused(sample, every):
-    with pytest.raises(UsageError, match="not a period"):
-        cost.over_time(sample, every)
+    with pytest.raises(UsageError, match="must be a period"):
+        cost.spend(sample, every=every)
 
 
 def test_too_many_periods_are_refused(build):
     from ledgerframes.windows import instant
 
-    frames = build([], window=type(build([]).window)(instant("2026-01-01"), instant("2026-02-01")))
+    window = type(build([]).window)(instant("2026-01-01"), instant("2026-02-01"))
     with pytest.raises(UsageError, match="2,678,400 periods"):
-        cost.over_time(frames, "1s")
+        cost.spend(build([], window=window), every="1s")
+    with pytest.raises(UsageError, match="44,640 periods of 24 groups"):
+        cost.waste(build([], window=window), by="hour", every="1min")
 
 
-def test_by_participant(sample):
-    payers = cost.by_participant(sample)
+def test_months_start_on_their_first_day(build, event):
+    from ledgerframes.windows import instant
+
+    frames = build([event("a", 0, 10)], window=type(build([]).window)(instant("2026-10-15"), instant("2026-12-02")))
+    months = cost.spend(frames, every="1mo")
+    assert months["period_start"].dt.strftime("%m-%d").tolist() == ["10-01", "11-01", "12-01"]
+    assert months["period_end"].dt.strftime("%m-%d").tolist() == ["11-01", "12-01", "01-01"]
+    assert column(months, "requests") == [0, 1, 0]
+    assert len(cost.spend(frames, every="3mo")) == 1
+
+
+def test_spend_by_participant(sample):
+    payers = cost.spend(sample, by="participant")
     assert column(payers, "submitting_participant_uid") == ["val-a", "val-b", None]
     assert column(payers, "requests") == [3, 2, 1]
     assert column(payers, "rejected") == [1, 1, 0]
     assert column(payers, "total_traffic_cost") == [7000, 3000, None]
     assert column(payers, "share") == [0.7, 0.3, None]
-    assert column(payers, "median_traffic_cost") == [1000, 3000, None]
-    assert column(payers, "p95_traffic_cost") == [5155, 3000, None]
-    assert column(payers, "max_traffic_cost") == [5155, 3000, None]
-    assert column(payers, "coverage") == [1.0, 0.5, 0.0]
+    assert column(payers, "median") == [1000, 3000, None]
+    assert column(payers, "p95") == [5155, 3000, None]
+    assert column(payers, "max") == [5155, 3000, None]
+    assert column(payers, "known_share") == [1.0, 0.5, 0.0]
 
 
-def test_by_party_counts_shared_requests_in_full_for_each(sample):
-    parties = cost.by_party(sample)
+def test_spend_by_party_counts_shared_requests_in_full_for_each(sample):
+    parties = cost.spend(sample, by="party")
     assert column(parties, "party") == ["alice", None, "bob"]
     assert column(parties, "requests") == [3, 2, 2]
-    assert column(parties, "sole_requests") == [2, 0, 1]
+    assert column(parties, "single_party_requests") == [2, 0, 1]
     assert column(parties, "total_traffic_cost") == [6155, 3000, 1845]  # 11,000 in all, of 10,000 spent
-    assert column(parties, "sole_traffic_cost") == [5155, 0, 845]
+    assert column(parties, "single_party_traffic_cost") == [5155, 0, 845]
 
 
-def test_by_party_counts_a_party_named_twice_once(build, event):
-    parties = cost.by_party(build([event("a", 0, 10, parties=["bob", "bob"])]))
+def test_spend_by_party_counts_a_party_named_twice_once(build, event):
+    parties = cost.spend(build([event("a", 0, 10, parties=["bob", "bob"])]), by="party")
     assert column(parties, "requests") == [1]
-    assert column(parties, "sole_traffic_cost") == [10]
+    assert column(parties, "single_party_traffic_cost") == [10]
 
 
-def test_by_template_keeps_requests_without_a_visible_update(sample):  # T2
-    templates = cost.by_template(sample)
+def test_spend_by_template_keeps_requests_without_a_visible_update(sample):  # T2
+    templates = cost.spend(sample, by="template")
     assert column(templates, "kind") == ["transaction", "not visible", "transaction"]
     assert column(templates, "template_name") == ["Main:Asset", None, "Main:Iou"]
     assert column(templates, "choice") == ["Transfer", None, None]
     assert column(templates, "requests") == [2, 3, 1]
     assert column(templates, "total_traffic_cost") == [5155, 3845, 1000]
-    assert column(templates, "coverage") == [0.5, pytest.approx(2 / 3), 1.0]
+    assert column(templates, "known_share") == [0.5, pytest.approx(2 / 3), 1.0]
     assert templates["requests"].sum() == 6
 
 
-def test_by_template_takes_the_first_root(build, event):
+def test_spend_by_template_takes_the_first_root(build, event):
     frames = build([event("a", 0, 10, nodes=[(0, "A:A", "First"), (1, "B:B", "Child"), (0, "C:C", "Second")])])
-    assert column(cost.by_template(frames), "choice") == ["First"]
+    assert column(cost.spend(frames, by="template"), "choice") == ["First"]
 
 
-def test_by_template_has_reassignments_as_a_group(build, event):
-    templates = cost.by_template(build([event("a", 0, 10, kind="reassignment"), event("b", 0, 5)]))
+def test_spend_by_template_has_reassignments_as_a_group(build, event):
+    templates = cost.spend(build([event("a", 0, 10, kind="reassignment"), event("b", 0, 5)]), by="template")
     assert column(templates, "kind") == ["reassignment", "transaction"]
     assert column(templates, "template_name") == [None, "Main:Asset"]
 
 
-def test_by_view_counts_an_envelope_once_under_its_lowest_view(sample):
-    views = cost.by_view(sample)
-    assert column(views, "template_name") == ["Main:Asset", "Main:Asset", "Main:Iou", None]
-    assert column(views, "view_id") == [0, 1, 0, 0]
+def test_spend_by_result(sample):
+    results = cost.spend(sample, by="result")
+    assert column(results, "verdict_result") == ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", None]
+    assert column(results, "total_traffic_cost") == [9155, 845, None]
+
+
+def test_spend_by_group_over_time_has_every_group_in_every_period(sample):
+    hours = cost.spend(sample, by="participant", every="1h")
+    assert len(hours) == 24 * 3
+    first, third = hours.iloc[:3], hours.iloc[6:9]
+    assert column(first, "submitting_participant_uid") == ["val-a", "val-b", None]
+    assert column(first, "total_traffic_cost") == [7000, None, None]
+    assert column(third, "submitting_participant_uid") == ["val-b", "val-a", None]
+    assert column(third, "requests") == [2, 0, 0]
+
+
+def test_every_grouping_has_all_of_the_cost_and_its_parts(sample):
+    for by in (None, "participant", "template", "result"):
+        groups = cost.spend(sample, by=by)
+        assert groups["total_traffic_cost"].sum() == 10_000
+        assert groups["overhead_traffic_cost"].sum() == 3835
+        assert groups["rejected_traffic_cost"].sum() == 845
+    assert column(cost.spend(sample, by="party"), "share") == [0.6155, 0.3, 0.1845]  # of 10,000, so more than 1 together
+
+
+def test_overhead_by_group(sample):
+    rows = cost.overhead(sample, by="participant")
+    assert column(rows, "submitting_participant_uid") == ["val-a", "val-a", "val-b", "val-b", None, None]
+    assert column(rows, "traffic_cost") == [4165, 2835, 2000, 1000, None, None]
+    assert column(rows, "share") == [0.595, 0.405, pytest.approx(2 / 3), pytest.approx(1 / 3), None, None]
+    assert column(cost.overhead(sample, by="view_count"), "envelopes") == [0, 1, 2, 2, 1, 2, 0, 0]
+
+
+def test_waste_of_the_whole_window_by_group(sample):
+    rows = cost.waste(sample, by="participant", every=None)
+    assert column(rows, "wasted_traffic_cost") == [845, None, None]
+    assert column(rows, "share") == [845 / 7000, None, None]
+
+
+def test_each_group_has_its_own_limits(build, event):
+    events = [
+        event(f"{who}{result}{hour}", hour, cost, result, participant=who)
+        for who, percents in (("a", [10] * 7), ("b", [20] * 7))
+        for hour, percent in enumerate(percents)
+        for result, cost in (("ACCEPTED", 100 - percent), ("REJECTED", percent))
+    ]
+    rows = cost.waste(build(events), by="participant", every="1h")
+    assert column(rows.head(2), "center") == [0.1, 0.2]
+
+
+def test_spend_by_view_counts_an_envelope_once_under_its_lowest_view(sample):
+    views = cost.spend(sample, by="view")
+    assert column(views, "template_name") == ["Main:Asset", None, "Main:Iou", "Main:Asset"]
+    assert column(views, "view_id") == [0, 0, 0, 1]
     assert column(views, "requests") == [1, 1, 1, 1]
-    assert column(views, "envelopes") == [1, 0, 1, 1]
+    assert column(views, "envelopes") == [1, 1, 1, 0]
     assert column(views, "confirmers") == [2, 1, 2, 1]  # bank is in two quorums of view 0
     assert column(views, "informees") == [2, 1, 2, 1]
-    assert column(views, "traffic_cost") == [3565, None, 600, 2000]
+    assert column(views, "total_traffic_cost") == [3565, 2000, 600, None]
     assert views["share"].sum() == pytest.approx(1)
 
 
@@ -135,7 +198,7 @@ def test_overhead(sample):  # T13
     assert column(both, "envelopes") == [3, 5]
     assert column(both, "traffic_cost") == [6165, 3835]
     assert column(both, "share") == [0.6165, 0.3835]
-    assert column(both, "coverage") == [pytest.approx(4 / 6)] * 2
+    assert column(both, "known_share") == [pytest.approx(4 / 6)] * 2
 
 
 def test_overhead_of_the_published_sample(build, event):
@@ -144,31 +207,31 @@ def test_overhead_of_the_published_sample(build, event):
     assert round(both["share"].iloc[1], 3) == 0.308
 
 
-def test_wasted(sample):
-    (day,) = cost.wasted(sample).itertuples()
+def test_waste(sample):
+    (day,) = cost.waste(sample).itertuples()
     assert (day.requests, day.rejected, day.wasted_traffic_cost, day.total_traffic_cost) == (6, 2, 845, 10_000)
     assert day.share == 0.0845
     assert np.isnan(day.center)  # one period makes no control chart
-    assert day.outside is pd.NA
+    assert day.is_outside is pd.NA
 
 
-def test_wasted_limits_are_median_and_three_deviations(build, event):
+def test_waste_limits_are_median_and_three_deviations(build, event):
     shares = [10, 11, 12, 10, 11, 12, 50]
     events = [event(f"{name}{hour}", hour, value, result) for hour, percent in enumerate(shares) for name, value, result in
               (("a", 100 - percent, "ACCEPTED"), ("r", percent, "REJECTED"))]  # fmt: skip
-    hours = cost.wasted(build(events), "1h")
+    hours = cost.waste(build(events), every="1h")
     assert hours["share"].head(7).tolist() == [share / 100 for share in shares]
     assert hours["center"].iloc[0] == 0.11  # median of the seven
     assert hours["lower"].iloc[0] == pytest.approx(0.08)  # deviations 1 0 1 1 0 1 39: median 1
     assert hours["upper"].iloc[0] == pytest.approx(0.14)
-    assert column(hours.head(8), "outside") == [False] * 6 + [True, None]
+    assert column(hours.head(8), "is_outside") == [False] * 6 + [True, None]
 
 
-def test_wasted_refuses_survivors(build, event):  # T1
+def test_waste_refuses_survivors(build, event):  # T1
     frames = build([event("a", 0, 10, source="ledger"), event("b", 0, 10, source="bulk")])
     with pytest.raises(CoverageError, match="bulk, ledger"):
-        cost.wasted(frames)
-    assert column(cost.wasted(frames, accept_survivorship=True), "wasted_traffic_cost") == [0]
+        cost.waste(frames)
+    assert column(cost.waste(frames, accept_survivorship=True), "wasted_traffic_cost") == [0]
 
 
 def test_anatomy(sample):
@@ -191,7 +254,7 @@ def test_anatomy_of_a_tree(build, event):
     assert column(parts, "depth") == [0, 1, 2, 1, 0]
     assert column(parts, "label")[2] == "create C:C"
     assert column(parts, "parties")[2] == "bob, carol"
-    assert column(parts, "coverage") == [0.0] * 5
+    assert column(parts, "known_share") == [0.0] * 5
 
 
 def test_anatomy_of_a_rejected_request_has_envelopes_only(sample):
@@ -206,15 +269,15 @@ def test_anatomy_of_an_unknown_update_says_what_to_do(sample):
 def test_costs_stay_exact_beyond_floats(build, event):
     large = 2**60 + 1
     frames = build([event("a", 0, large), event("b", 0, None)])
-    assert cost.by_participant(frames)["total_traffic_cost"].iloc[0] == large
-    assert cost.over_time(frames)["median_traffic_cost"].iloc[0] == large
+    assert cost.spend(frames, by="participant")["total_traffic_cost"].iloc[0] == large
+    assert cost.spend(frames, every="1h")["median"].iloc[0] == large
 
 
 def test_two_migrations_may_overlap_in_time(build, event):  # T7
     frames = build([event("a", 1, 10, migration=3), event("b", 1, 5, migration=4)])
-    assert cost.over_time(frames)["total_traffic_cost"].iloc[1] == 15
+    assert cost.spend(frames, every="1h")["total_traffic_cost"].iloc[1] == 15
 
 
 def test_window_is_half_open(build, event):
     frames = build([event("a", 24 - 1e-9, 10)])
-    assert cost.over_time(frames, "1d")["period_end"].iloc[-1] - frames.window.until == timedelta(0)
+    assert cost.spend(frames, every="1d")["period_end"].iloc[-1] - frames.window.until == timedelta(0)

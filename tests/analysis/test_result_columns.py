@@ -1,15 +1,30 @@
-"""Every result has the declared columns and dtypes, also when there is nothing to tell; the docstrings name the same columns."""
+"""Every result has the declared columns and dtypes, every period, and an error for wrong arguments."""
 
 from __future__ import annotations
 
-import re
+import inspect
+from datetime import timedelta
 
+import pandas as pd
 import pytest
 
-from ledgerframes.analysis import cost, verdict
+import ledgerframes as lf
+from ledgerframes.analysis import CALLS, FIGURES
+from ledgerframes.errors import UsageError
 
-COST = [name for name in cost.COLUMNS if name != "anatomy"]
-BY = [("outcomes", by) for by in verdict.OUTCOMES_BY] + [("latency", by) for by in verdict.LATENCY_BY]
+# One input for every figure; a figure of another kind of input is tested where its input is.
+FROM_FRAMES = [name for name, call in CALLS.items() if call.endswith("(frames)")]
+GROUPINGS = [(name, by) for name in FROM_FRAMES for by in (None, *FIGURES[name].by)]
+PERIODS = [(name, by) for name, by in GROUPINGS if FIGURES[name].has_periods]
+
+
+def analysis(name):
+    module, _, function = name.partition(".")
+    return getattr(getattr(lf, module), function)
+
+
+def compute(name, frames, by=None, **named):
+    return analysis(name)(frames, **({"by": by} if FIGURES[name].by else {}), **named)
 
 
 def assert_declared(frame, columns):
@@ -23,38 +38,81 @@ def frames(request, build, sample):
     return {"sample": sample, "empty": build([]), "empty by id": build([], window=None)}[request.param]
 
 
-@pytest.mark.parametrize("name", COST)
-def test_cost(frames, name):
-    assert_declared(getattr(cost, name)(frames), cost.COLUMNS[name])
+@pytest.mark.parametrize(("name", "by"), GROUPINGS)
+def test_columns(frames, name, by):
+    figure = FIGURES[name]
+    periods = {"every": None} if figure.has_periods else {}
+    assert_declared(compute(name, frames, by, **periods), figure.result_columns(by))
+
+
+@pytest.mark.parametrize(("name", "by"), PERIODS)
+def test_columns_over_periods(frames, name, by):
+    assert_declared(compute(name, frames, by, every="6h"), FIGURES[name].result_columns(by, has_periods=True))
 
 
 @pytest.mark.parametrize("update_id", ["a", "c", "d", "f"])
 def test_anatomy(sample, update_id):
-    assert_declared(cost.anatomy(sample, update_id), cost.COLUMNS["anatomy"])
+    assert_declared(lf.anatomy(sample, update_id), FIGURES["cost.anatomy"].columns)
 
 
-@pytest.mark.parametrize(("name", "by"), BY)
-def test_verdict_by(frames, name, by):
-    keys = {"outcomes": verdict.OUTCOMES_BY, "latency": verdict.LATENCY_BY}[name][by]
-    assert_declared(getattr(verdict, name)(frames, by), (*keys, *verdict.COLUMNS[name]))
+@pytest.mark.parametrize("every", ["1h", "1d"])
+@pytest.mark.parametrize(("name", "by"), PERIODS)
+def test_every_period_has_rows(frames, name, by, every):
+    """Also a period without requests: its counts are 0, and everything else of it is missing."""
+    result = compute(name, frames, by, every=every)
+    if frames.window is None:
+        assert result.empty
+        return
+    hours = {"1h": range(24), "1d": range(1)}[every]
+    assert result["period_start"].drop_duplicates().tolist() == [frames.window.since + timedelta(hours=hour) for hour in hours]
+    figure = FIGURES[name]
+    counts = [column.name for column in figure.columns if column.dtype == "int64"]
+    empty = result[(result[counts] == 0).all(axis=1)]
+    others = [column.name for column in figure.columns[:-1] if column.dtype not in ("int64", "category", "str")]
+    limits = ["center", "lower", "upper"] if name == "cost.waste" else []  # the same in every row of a group
+    keys = ["threshold", "party_count"] if name == "verdict.quorums" else []
+    others = [column for column in others if column not in (*limits, *keys)]
+    assert len(empty) or every == "1d"
+    assert empty[others].isna().all(axis=None)
 
 
-@pytest.mark.parametrize("name", ["rejections", "quorums"])
-def test_verdict(frames, name):
-    assert_declared(getattr(verdict, name)(frames), verdict.COLUMNS[name])
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_docstrings_list_every_column(name):
+    doc = inspect.getdoc(analysis(name))
+    figure = FIGURES[name]
+    groupings = [column for by in figure.by for column in (*figure.grouping(by).keys, *figure.grouping(by).extra)]
+    for column in (*groupings, *figure.columns):
+        assert f"- ``{column.name}`` ({column.dtype}" in doc
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [(cost, name) for name in cost.COLUMNS] + [(verdict, name) for name in verdict.COLUMNS]
-)
-def test_docstrings_name_every_column_in_order(module, name):
-    returns = re.search(r"Returns\n\s+-------\n(.*?)\n\n\s+(Raises|Notes)\n", getattr(module, name).__doc__, re.DOTALL)[1]
-    named = re.findall(r"``([\w ]+)``", returns)
-    positions = [named.index(column.name) for column in module.COLUMNS[name]]
-    assert positions == sorted(positions)
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_columns_are_described(name):
+    figure = FIGURES[name]
+    columns = [column for by in (None, *figure.by) for column in figure.result_columns(by, has_periods=figure.has_periods)]
+    assert all(column.description.endswith(".") and ";" not in column.description for column in columns)
+    assert all(len(column.description) <= 120 for column in columns)
+    assert figure.columns[-1].name == "known_share"
 
 
-@pytest.mark.parametrize("module", [cost, verdict])
-def test_every_column_has_a_meaning(module):
-    assert all(column.description.endswith(".") for columns in module.COLUMNS.values() for column in columns)
-    assert all("coverage" in [column.name for column in columns] for columns in module.COLUMNS.values())
+@pytest.mark.parametrize("name", FROM_FRAMES)
+@pytest.mark.parametrize("wrong", [pd.DataFrame(), "sandbox", None])
+def test_other_things_than_frames_are_refused(name, wrong):
+    with pytest.raises(UsageError, match=rf"Pass Frames to lf\.{name}, .* got {type(wrong).__name__}"):
+        analysis(name)(wrong)
+
+
+def test_other_inputs_are_refused(sample):
+    with pytest.raises(UsageError, match=r"Pass Frames to lf\.cost\.anatomy"):
+        lf.anatomy(pd.DataFrame(), "a")
+    with pytest.raises(UsageError, match=r"Pass Frames to lf\.reconcile\.paid_traffic"):
+        lf.reconcile.paid_traffic(sample, pd.DataFrame())
+    with pytest.raises(UsageError, match=r"Pass Frames to lf\.contracts\.active_at"):
+        lf.contracts.active_at(pd.DataFrame(), "2026-11-08")
+    with pytest.raises(UsageError, match=r"Pass the result of lf\.load_price_votes\(net\) to lf\.votes\.price, got Frames"):
+        lf.votes.price(sample)
+
+
+@pytest.mark.parametrize("name", [name for name in FROM_FRAMES if FIGURES[name].by])
+def test_unknown_groupings_are_refused(sample, name):
+    with pytest.raises(UsageError, match="Choose from None, 'participant'"):
+        analysis(name)(sample, by="validator")

@@ -92,5 +92,5 @@ def test_an_object_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_disk_without_room_is_not_the_connection_s_fault(tmp_path: Path) -> None:
-    with network(tmp_path, [whole], []) as net, pytest.raises(StoreError, match="Make room"):
+    with network(tmp_path, [whole], []) as net, pytest.raises(StoreError, match="Free disk space"):
         net.history.bulk_download(KEY, Path("/dev/full"))

@@ -13,9 +13,10 @@ from answering import URL, Handler, answering, completion, ledger, sent
 
 import ledgerframes as lf
 from ledgerframes.api.ledger import Ledger
-from ledgerframes.api.operations import OPERATIONS, Operation
+from ledgerframes.api.operation import Operation
+from ledgerframes.api.operations import OPERATIONS
 from ledgerframes.api.update_format import event_format, update_format
-from ledgerframes.datasets.state.wire import Completion
+from ledgerframes.datasets.state.wire import Completion, LedgerVersion
 from ledgerframes.errors import (
     ContractNotFoundError,
     CoverageError,
@@ -87,6 +88,11 @@ READS: list[tuple[Callable[[Ledger], Any], Any, tuple[str, str, dict[str, str], 
         ("POST", "/v2/contracts/contract-by-id", {}, {"contractId": "00aa", "queryingParties": ["alice"]}),
     ),
     (
+        lambda it: it.command_completions("alice"),
+        [],
+        ("POST", "/v2/commands/command-completions", {}, {"parties": ["alice"], "beginExclusive": 0}),
+    ),
+    (
         lambda it: it.command_completions(["alice"], after=4, limit=9),
         [],
         ("POST", "/v2/commands/command-completions", {"limit": "9"}, {"parties": ["alice"], "beginExclusive": 4}),
@@ -116,6 +122,20 @@ READS: list[tuple[Callable[[Ledger], Any], Any, tuple[str, str, dict[str, str], 
         {},
         ("POST", "/v2/updates/get-updates-page", {}, {"updateFormat": EVERYTHING.as_json(), "maxPageSize": 3}),
     ),
+    (lambda it: it.users({"pageSize": 5}), {}, ("GET", "/v2/users", {"pageSize": "5"}, b"")),
+    (lambda it: it.user("a"), {}, ("GET", "/v2/users/a", {}, b"")),
+    (lambda it: it.identity_providers(), {}, ("GET", "/v2/idps", {}, b"")),
+    (lambda it: it.identity_provider("i"), {}, ("GET", "/v2/idps/i", {}, b"")),
+    (
+        lambda it: it.prepare_submission({"commands": []}),
+        {},
+        ("POST", "/v2/interactive-submission/prepare", {}, {"commands": []}),
+    ),
+    (
+        lambda it: it.preferred_packages({"packageVettingRequirements": []}),
+        {},
+        ("POST", "/v2/interactive-submission/preferred-packages", {}, {"packageVettingRequirements": []}),
+    ),
 ]
 
 
@@ -129,7 +149,7 @@ def test_reads_as_they_are_sent_and_tried_again(
     failures = [503, 503]
     tried = ledger(lambda _: httpx.Response(failures.pop()) if failures else httpx.Response(200, json=answer))
     call(tried)
-    assert tried.transport.requests == 3
+    assert tried.transport.request_count == 3
 
 
 JSON = {"any": ["thing"]}
@@ -155,8 +175,25 @@ WRITES: list[tuple[Callable[[Ledger], Any], tuple[str, str, dict[str, str], Any]
         ("POST", "/v2/dars", {"vetAllPackages": "true", "synchronizerId": "s"}, b"PK"),
     ),
     (lambda it: it.validate_dar(b"PK", synchronizer_id="s"), ("POST", "/v2/dars/validate", {"synchronizerId": "s"}, b"PK")),
+    (lambda it: it.create_user(JSON), ("POST", "/v2/users", {}, JSON)),
+    (lambda it: it.update_user("a b", JSON), ("PATCH", "/v2/users/a b", {}, JSON)),
+    (lambda it: it.delete_user("a b"), ("DELETE", "/v2/users/a b", {}, b"")),
+    (lambda it: it.grant_rights("a", JSON), ("POST", "/v2/users/a/rights", {}, JSON)),
+    (lambda it: it.revoke_rights("a", JSON), ("PATCH", "/v2/users/a/rights", {}, JSON)),
+    (
+        lambda it: it.update_user_identity_provider("a", JSON),
+        ("PATCH", "/v2/users/a/identity-provider-id", {}, JSON),
+    ),
+    (lambda it: it.create_identity_provider(JSON), ("POST", "/v2/idps", {}, JSON)),
+    (lambda it: it.update_identity_provider("i", JSON), ("PATCH", "/v2/idps/i", {}, JSON)),
+    (lambda it: it.delete_identity_provider("i"), ("DELETE", "/v2/idps/i", {}, b"")),
+    (lambda it: it.execute_submission(JSON), ("POST", "/v2/interactive-submission/execute", {}, JSON)),
+    (lambda it: it.execute_and_wait(JSON), ("POST", "/v2/interactive-submission/executeAndWait", {}, JSON)),
+    (
+        lambda it: it.execute_and_wait_for_transaction(JSON),
+        ("POST", "/v2/interactive-submission/executeAndWaitForTransaction", {}, JSON),
+    ),
     (lambda it: it.call("create_user", body=JSON), ("POST", "/v2/users", {}, JSON)),
-    (lambda it: it.call("delete_user", user_id="a b"), ("DELETE", "/v2/users/a b", {}, b"")),
 ]
 
 
@@ -171,14 +208,14 @@ def test_writes_are_passed_on_as_they_are_and_sent_once(
     failing = ledger(answering({"code": "SERVICE_NOT_RUNNING", "errorCategory": 1, "cause": "down", "context": {}}, status=503))
     with pytest.raises(LedgerUnavailableError):
         call(failing)
-    assert failing.transport.requests == 1
+    assert failing.transport.request_count == 1
 
 
 def test_generating_topology_changes_nothing_so_it_is_tried_again() -> None:
     failures = [503]
     it = ledger(lambda _: httpx.Response(failures.pop()) if failures else httpx.Response(200, json={"topologyTransactions": []}))
     assert it.external_party_topology(JSON) == {"topologyTransactions": []}
-    assert it.transport.requests == 2
+    assert it.transport.request_count == 2
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -186,19 +223,38 @@ def test_generating_topology_changes_nothing_so_it_is_tried_again() -> None:
 def test_every_operation_can_be_called_by_name(entry: Operation) -> None:
     seen: list[httpx.Request] = []
     in_path = {name.replace("-", "_"): "a/b" for name in entry.path_names}
-    content = b"bytes" if entry.reply == "bytes" else b"{}"
+    content = b"bytes" if entry.returns is bytes else b"{}"
     answer = ledger(answering(content, seen)).call(entry.name, params={"q": True, "none": None}, **in_path)
-    assert answer == (b"bytes" if entry.reply == "bytes" else {})
+    assert answer == (b"bytes" if entry.returns is bytes else {})
     path = entry.path
     for name in entry.path_names:
         path = path.replace("{" + name + "}", "a%2Fb")
     assert (seen[0].method, seen[0].url.raw_path.decode()) == (entry.method, f"/prefix{path}?q=true")
 
 
-def test_every_method_named_by_the_table_says_what_it_does() -> None:
-    methods = [getattr(Ledger, entry.name) for entry in LEDGER if hasattr(Ledger, entry.name)]
-    assert len(methods) > 40
-    assert all(inspect.getdoc(method) for method in methods)
+@pytest.mark.parametrize("entry", LEDGER, ids=lambda entry: entry.name)
+def test_every_operation_is_a_method_with_signature_and_completion(entry: Operation) -> None:
+    it = ledger(answering({}))
+    assert entry.name in dir(it)
+    method = getattr(it, entry.name)
+    assert (inspect.getdoc(method) or "").startswith(entry.purpose)
+    assert f"``{entry.method} {entry.path}``" in (inspect.getdoc(method) or "")
+    parameters = inspect.signature(method).parameters
+    assert {name.replace("-", "_") for name in entry.path_names} <= parameters.keys()
+    assert "self" not in parameters
+
+
+def test_signatures_show_the_result() -> None:
+    it = ledger(answering({}))
+    assert str(inspect.signature(it.user)) == "(user_id: 'str') -> Any"
+    assert inspect.signature(it.version).return_annotation is LedgerVersion
+
+
+def test_a_list_in_the_query_is_repeated() -> None:
+    seen: list[httpx.Request] = []
+    with pytest.warns(DeprecationWarning):
+        ledger(answering({}, seen)).transaction_tree_by_offset(4, parties=["alice", "bob"])
+    assert seen[0].url.query == b"parties=alice&parties=bob"
 
 
 # -- before anything is sent ---------------------------------------------------------------------------------------------
@@ -207,27 +263,30 @@ def test_every_method_named_by_the_table_says_what_it_does() -> None:
 @pytest.mark.parametrize(
     ("request_", "named"),
     [
-        ({}, "no updateFormat"),
-        ({"updateFormat": "x"}, "no updateFormat"),
-        ({"updateFormat": EVERYTHING, "begin": 1}, "no member begin.*beginOffsetExclusive"),
-        ({"updateFormat": {"includeTransaction": {}}}, "updateFormat has no member includeTransaction:"),
+        ({}, "updateFormat= must be the result of update_format"),
+        ({"updateFormat": "x"}, "updateFormat= must be"),
+        ({"updateFormat": EVERYTHING, "begin": 1}, "Unknown member begin of the request.*beginOffsetExclusive"),
+        ({"updateFormat": {"includeTransaction": {}}}, "Unknown member includeTransaction of updateFormat,"),
         (
             {"updateFormat": {"includeReassignments": {"filtersByParty": {"alice": {"cumulated": []}}}}},
-            r"updateFormat\.includeReassignments\.filtersByParty\.alice has no member cumulated",
+            r"member cumulated of updateFormat\.includeReassignments\.filtersByParty\.alice",
         ),
         (
             {"updateFormat": {"includeReassignments": {"filtersForAnyParty": {"cumulative": [{"identifierfilter": {}}]}}}},
-            r"cumulative\[0\] has no member identifierfilter",
+            r"member identifierfilter of .*cumulative\[0\]",
         ),
-        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": -1}, "beginOffsetExclusive=-1 is not an offset"),
-        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 1.5}, "is not an offset"),
-        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 2**63}, "is not an offset"),
-        ({"updateFormat": EVERYTHING, "endOffsetInclusive": 0}, "whole numbers from 1"),
-        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 9, "endOffsetInclusive": 8}, "lies before"),
-        ({"updateFormat": EVERYTHING, "maxPageSize": 0}, "maxPageSize=0 is not a page size"),
+        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": -1}, "beginOffsetExclusive= must be a whole number from 0, got -1"),
+        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 1.5}, "must be a whole number"),
+        ({"updateFormat": EVERYTHING, "beginOffsetExclusive": 2**63}, "must be a whole number"),
+        ({"updateFormat": EVERYTHING, "endOffsetInclusive": 0}, "whole number from 1"),
+        (
+            {"updateFormat": EVERYTHING, "beginOffsetExclusive": 9, "endOffsetInclusive": 8},
+            "at least .*=9, got 8",
+        ),
+        ({"updateFormat": EVERYTHING, "maxPageSize": 0}, "maxPageSize= must be a whole number from 1, got 0"),
     ],
 )
-def test_a_page_request_that_makes_no_sense(request_: dict[str, Any], named: str) -> None:
+def test_an_invalid_page_request(request_: dict[str, Any], named: str) -> None:
     with pytest.raises(UsageError, match=named):
         ledger(lambda _: pytest.fail("sent")).get_updates_page(request_)
 
@@ -240,22 +299,27 @@ def test_the_json_of_a_filter_is_as_good_as_the_filter() -> None:
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda it: it.call("nothing"), "no operation 'nothing'"),
-        (lambda it: it.call("user"), "takes these names of the path: user_id. Given: none"),
-        (lambda it: it.call("users", user_id="a"), "takes these names of the path: none. Given: user_id"),
-        (lambda it: it.party(".."), "cannot stand in a path"),
-        (lambda it: it.package(""), "cannot stand in a path"),
-        (lambda it: it.update_by_offset(0, EVERYTHING), "offset=0"),
+        (lambda it: it.call("nothing"), "Unknown ledger operation 'nothing'"),
+        (lambda it: it.call("user"), "Operation 'user' needs the path parameter user_id, got none"),
+        (lambda it: it.call("users", user_id="a"), "Operation 'users' has no path parameters, got user_id"),
+        (lambda it: it.party(".."), "party= must be text that a URL path can contain"),
+        (lambda it: it.package(""), "package_id= must be text"),
+        (lambda it: it.user(None), "user_id= must be text"),
+        (lambda it: it.user(7), "user_id= must be text"),
+        (lambda it: it.command_completions(7), "parties= must be text"),
+        (lambda it: it.command_completions(["a", None]), "parties= must be text"),
+        (lambda it: it.get_updates_page(None), "request= must be a mapping"),
+        (lambda it: it.update_by_offset(0, EVERYTHING), "offset= must be a whole number from 1, got 0"),
         (lambda it: it.update_by_id("", EVERYTHING), "update_id"),
         (lambda it: it.events_by_contract_id(" ", event_format()), "contract_id"),
-        (lambda it: it.active_contracts_page({"verbos": True}), "eventFormat has no member verbos"),
+        (lambda it: it.active_contracts_page({"verbos": True}), "Unknown member verbos of eventFormat"),
         (lambda it: it.active_contracts_page(event_format(), max_page_size=0), "max_page_size"),
         (lambda it: it.active_contracts(event_format(), active_at_offset=-1), "active_at_offset"),
-        (lambda it: it.upload_dar("path.dar"), "given as its bytes"),
+        (lambda it: it.upload_dar("path.dar"), "dar= must be bytes"),
         (lambda it: it.parties_page(page_size=-1), "page_size"),
     ],
 )
-def test_nonsense_is_refused_before_anything_is_sent(call: Callable[[Ledger], Any], named: str) -> None:
+def test_invalid_arguments_are_refused_before_anything_is_sent(call: Callable[[Ledger], Any], named: str) -> None:
     with pytest.raises(UsageError, match=named):
         call(ledger(lambda _: pytest.fail("sent")))
 
@@ -315,17 +379,21 @@ def test_an_operation_newer_than_the_participant_says_so() -> None:
     it = ledger(older("3.4.2", seen))
     for _ in range(2):
         with pytest.raises(
-            UnsupportedOperationError, match=r"get_updates_page .* needs ledger API 3\.5, this participant runs 3\.4\.2\."
+            UnsupportedOperationError, match=r"get_updates_page .* requires ledger API 3\.5, but one\.invalid runs 3\.4\.2\."
         ) as caught:
             it.get_updates_page({"updateFormat": EVERYTHING})
     assert isinstance(caught.value, NotFoundError)
-    assert (caught.value.needs, caught.value.runs) == ("3.5", "3.4.2")
+    assert (caught.value.required_version, caught.value.actual_version) == ("3.5", "3.4.2")
     assert seen.count("/v2/version") == 1
 
 
 @pytest.mark.parametrize(
     ("version", "message"),
-    [("3.5.14", r"does not have .*, though it runs 3\.5\.14"), ("SNAPSHOT", "needs ledger API"), (None, "is no ledger API")],
+    [
+        ("3.5.14", r"runs 3\.5\.14, which supports .*, but the route"),
+        ("SNAPSHOT", "requires ledger API"),
+        (None, "is not a ledger API"),
+    ],
 )
 def test_an_operation_that_should_be_there_says_so(version: str | None, message: str) -> None:
     with pytest.raises(UnsupportedOperationError, match=message):
@@ -343,7 +411,7 @@ def test_a_wrong_method_on_a_known_path_is_an_operation_not_offered() -> None:
         version = httpx.Response(200, json={"version": "3.4.0"})
         return version if request.url.path.endswith("/version") else httpx.Response(405, text="Method Not Allowed")
 
-    with pytest.raises(UnsupportedOperationError, match=r"needs ledger API 3\.5"):
+    with pytest.raises(UnsupportedOperationError, match=r"requires ledger API 3\.5"):
         ledger(handler).active_contracts_page(event_format())
 
 
@@ -364,15 +432,15 @@ def test_completions_of_an_older_participant_come_from_the_older_operation() -> 
 @pytest.mark.parametrize(
     ("call", "successor"),
     [
-        (lambda it: it.flat_updates({}), "use updates"),
-        (lambda it: it.tree_updates({}), "use updates"),
-        (lambda it: it.submit_and_wait_for_transaction_tree({}), "use submit_and_wait_for_transaction"),
-        (lambda it: it.active_contracts_page_by_get({"maxPageSize": 1}), "use active_contracts_page"),
-        (lambda it: it.vetted_packages_page_by_get(), "use vetted_packages_page"),
-        (lambda it: it.upload_package(b"PK"), "use upload_dar"),
-        (lambda it: it.transaction_by_id("1220", {}), "use update_by_id"),
-        (lambda it: it.transaction_by_offset(4, {}), "use update_by_offset"),
-        (lambda it: it.call("transaction_tree_by_id", update_id="1220"), "use update_by_id"),
+        (lambda it: it.flat_updates({}), "Use updates instead"),
+        (lambda it: it.tree_updates({}), "Use updates instead"),
+        (lambda it: it.submit_and_wait_for_transaction_tree({}), "Use submit_and_wait_for_transaction,"),
+        (lambda it: it.active_contracts_page_by_get({"maxPageSize": 1}), "Use active_contracts_page"),
+        (lambda it: it.vetted_packages_page_by_get(), "Use vetted_packages_page"),
+        (lambda it: it.upload_package(b"PK"), "Use upload_dar"),
+        (lambda it: it.transaction_by_id("1220", {}), "Use update_by_id"),
+        (lambda it: it.transaction_by_offset(4, {}), "Use update_by_offset"),
+        (lambda it: it.transaction_tree_by_id("1220"), "Use update_by_id"),
     ],
 )
 def test_what_is_deprecated_warns_once_and_names_the_successor(call: Callable[[Ledger], Any], successor: str) -> None:

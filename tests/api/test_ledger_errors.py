@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from ledgerframes import errors
-from ledgerframes.api.ledger_refusals import BY_CATEGORY, BY_CODE, BY_STATUS, NEXT_STEP, ledger_refusal
+from ledgerframes.api.ledger_errors import BY_CATEGORY, BY_CODE, BY_STATUS, NEXT_STEP, ledger_error_factory
 from ledgerframes.api.transport import Transport
 from ledgerframes.errors import LedgerError, ServiceError
 from ledgerframes.settings import Limits
@@ -35,12 +35,14 @@ def body(code: str = "SOME_CODE", category: int = 8, **more: Any) -> dict[str, A
 
 def transport(handler: Handler, **limits: Any) -> Transport:
     quick = Limits(requests_per_second=0, **limits)
-    return Transport(("http://one.invalid",), quick, httpx.MockTransport(handler), refusal=ledger_refusal(lambda: None))
+    return Transport(
+        ("http://one.invalid",), quick, httpx.MockTransport(handler), error_factory=ledger_error_factory(lambda: None)
+    )
 
 
 def refused(status: int, content: dict[str, Any] | str, headers: dict[str, str] | None = None) -> ServiceError:
     text = content if isinstance(content, str) else json.dumps(content)
-    return ledger_refusal(lambda: None)(status, text.encode(), headers or {}, "POST /v2/thing", "one.invalid")
+    return ledger_error_factory(lambda: None)(status, text.encode(), headers or {}, "POST /v2/thing", "one.invalid")
 
 
 @pytest.fixture(scope="module")
@@ -88,14 +90,14 @@ def test_past_the_end_says_when_to_ask_again(made: dict[str, Any]) -> None:
     assert (error.retry_after, vars(error)["retry_info"]) == (1.0, "1 second")
 
 
-@pytest.mark.parametrize(("status", "step"), [(401, "token, token_file or token_env"), (403, "CanReadAsAnyParty")])
+@pytest.mark.parametrize(("status", "step"), [(401, "token=, token_file= or token_env="), (403, "CanReadAsAnyParty")])
 def test_redacted_refusals_say_so(made: dict[str, Any], status: int, step: str) -> None:
     name = {401: "unauthenticated_http_401", 403: "permission_denied_http_403"}[status]
     message = str(refused(status, made[name]))
-    assert "tells no more on purpose (code NA)" in message
+    assert "details withheld (code NA)" in message
     assert step in message
     assert f"trace id {made[name]['traceId']}" in message
-    assert ("It says: invalid token." in message) is (status == 401)
+    assert ("(code NA), invalid token," in message) is (status == 401)
 
 
 def test_the_list_limit_is_explained(made: dict[str, Any]) -> None:
@@ -111,15 +113,15 @@ def test_overload_is_409_and_tried_again(code: str) -> None:
     assert isinstance(error, errors.BusyError)
     assert not isinstance(error, errors.ConflictError)
     answers = [httpx.Response(409, json=body(code, 2)), httpx.Response(200, json={})]
-    assert transport(lambda _: answers.pop(0)).get("/thing").body == b"{}"
+    assert transport(lambda _: answers.pop(0)).request("GET", "/thing").body == b"{}"
 
 
 def test_what_exists_is_409_and_not_tried_again() -> None:
     sender = transport(lambda _: httpx.Response(409, json=body("PARTY_ALREADY_EXISTS", 10)))
     with pytest.raises(errors.AlreadyExistsError) as caught:
-        sender.get("/thing")
+        sender.request("GET", "/thing")
     assert isinstance(caught.value, errors.ConflictError)
-    assert sender.requests == 1
+    assert sender.request_count == 1
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_token_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
 def test_token_of_an_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str | None] = []
     net = network(seen, token_env="SOME_TOKEN")
-    with pytest.raises(UsageError, match="token_env: the environment variable SOME_TOKEN is not set"):
+    with pytest.raises(UsageError, match="token_env: environment variable SOME_TOKEN is not set"):
         net.ledger.ledger_end()
     monkeypatch.setenv("SOME_TOKEN", SECRET)
     net.ledger.ledger_end()
@@ -80,15 +80,15 @@ def failing() -> str:
     [
         ({"token": ""}, "token is empty"),
         ({"token": " \n"}, "token is empty"),
-        ({"token": f"{SECRET}\nX-Other: 1"}, "token holds blanks"),
-        ({"token": f"{SECRET}é"}, "token holds blanks"),
-        ({"token": lambda: 7}, "callable's answer is int"),
-        ({"token": lambda: None}, "callable's answer is not set"),
+        ({"token": f"{SECRET}\nX-Other: 1"}, "token contains characters"),
+        ({"token": f"{SECRET}é"}, "token contains characters"),
+        ({"token": lambda: 7}, "result of the callable must be text, got int"),
+        ({"token": lambda: None}, "result of the callable is not set"),
         ({"token": failing}, "callable failed with RuntimeError"),
-        ({"token_file": "missing"}, r"token_file .*missing cannot be read: No such file"),
-        ({"token_file": "."}, "token_file .* cannot be read"),
+        ({"token_file": "missing"}, r"Cannot read token_file .*missing: No such file"),
+        ({"token_file": "."}, "Cannot read token_file"),
         ({"token_file": "empty"}, "token_file .*empty is empty"),
-        ({"token_file": "binary"}, "does not hold text"),
+        ({"token_file": "binary"}, "not a text file"),
     ],
 )
 def test_a_token_that_cannot_be_sent_names_its_setting(settings: dict[str, Any], named: str, own_settings: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_token_takes_the_place_of_one_of_another_kind(own_settings: Path, monk
     assert token_source(load_settings("live"))() == "of-environment"
     monkeypatch.setenv("MINE", "of-keyword")
     assert token_source(load_settings("live", {"token_env": "MINE"}))() == "of-keyword"
-    with pytest.raises(UsageError, match="token and token_file are both given"):
+    with pytest.raises(UsageError, match="token= cannot be combined with token_file="):
         load_settings("live", {"token": SECRET, "token_file": "somewhere"})
 
 

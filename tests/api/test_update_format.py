@@ -103,23 +103,25 @@ def test_package_ids_are_taken_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ({"shape": "tree"}, "acs_delta or ledger_effects"),
-        ({"parties": []}, "parties is empty"),
-        ({"parties": [""]}, "not a party id"),
-        ({"parties": ["  "]}, "not a party id"),
-        ({"parties": ["a\nb"]}, "not a party id"),
-        ({"parties": [7]}, "not a party id"),
+        ({"shape": "tree"}, "Choose from acs_delta, ledger_effects"),
+        ({"parties": []}, "parties= must not be empty"),
+        ({"parties": [""]}, "parties= must be party ids"),
+        ({"parties": ["  "]}, "parties= must be party ids"),
+        ({"parties": ["a\nb"]}, "parties= must be party ids"),
+        ({"parties": [7]}, "parties= must be party ids"),
         ({"topology": [""]}, "topology"),
         ({"templates": ["Module:Entity"]}, "templates.*package-name:Module:Entity"),
-        ({"templates": ["p:M:E:F"]}, "not a name"),
-        ({"templates": ["p::E"]}, "not a name"),
-        ({"templates": ["##p:M:E"]}, "not a name"),
-        ({"templates": ["p:M N:E"]}, "not a name"),
-        ({"templates": [None]}, "not a name"),
-        ({"interfaces": ["*"]}, "interfaces"),
+        ({"templates": ["p:M:E:F"]}, "templates= must be names"),
+        ({"templates": ["p::E"]}, "templates= must be names"),
+        ({"templates": ["##p:M:E"]}, "templates= must be names"),
+        ({"templates": ["p:M N:E"]}, "templates= must be names"),
+        ({"templates": [None]}, "templates= must be names"),
+        ({"interfaces": ["*"]}, "interfaces= must be names"),
+        ({"parties": 7}, "parties= must be text or a list"),
+        ({"templates": 7}, "templates= must be text or a list"),
     ],
 )
-def test_nonsense_is_refused(arguments: dict[str, Any], named: str) -> None:
+def test_invalid_arguments_are_refused(arguments: dict[str, Any], named: str) -> None:
     with pytest.raises(UsageError, match=named):
         update_format(**arguments)
 

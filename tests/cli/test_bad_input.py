@@ -15,8 +15,8 @@ Run = Callable[..., Any]  # returns a Completed of conftest
 DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
 
 USAGE = {
-    "profile": (["store", "info", "--profile", "nowhere"], "no profile 'nowhere'", "ledgerframes.toml"),
-    "profile before": (["--profile", "nowhere", "store", "info"], "no profile 'nowhere'", "ledgerframes.toml"),
+    "profile": (["store", "info", "--profile", "nowhere"], "Unknown profile 'nowhere'", "ledgerframes.toml"),
+    "profile before": (["--profile", "nowhere", "store", "info"], "Unknown profile 'nowhere'", "ledgerframes.toml"),
     "table": (["tables", "nothing"], "no table 'nothing'", "traffic"),
     "report": (["report", "run", "nothing", "--during", "yesterday"], "no report 'nothing'", "traffic-cost"),
     "parameter": (
@@ -147,10 +147,10 @@ def test_events_of_known_ids_are_committed_despite_unknown_ones(run: Run, tmp_pa
 # -- a host -------------------------------------------------------------------------------------------------------
 
 HOSTS = {
-    "gateway": (4, "answered POST /v0/events with 503: a web page instead of an answer", "second host"),
+    "gateway": (4, "returned 503 for POST /v0/events: a web page instead of JSON", "second host"),
     "html": (4, "not JSON", "Check that the URL"),
-    "half": (4, "no whole answer", "Check the URL"),
-    "silent": (4, "did not answer", "Raise timeout"),
+    "half": (4, "did not complete", "Check the URL"),
+    "silent": (4, "did not respond", "Raise timeout"),
     "no_event": (4, "$.events[0].update", "doctor"),
     "rude": (4, "400", "Check the arguments"),
 }

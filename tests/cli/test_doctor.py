@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ledgerframes import doctor
-from ledgerframes.api.transport import Probe
+from ledgerframes.api.transport import HostStatus
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.serve import make_server
 from ledgerframes.settings import Limits, SandboxShape, Settings, load_settings
@@ -149,7 +149,7 @@ def test_no_host_is_checked_offline(run: Run) -> None:
 @pytest.mark.parametrize(("seconds", "status"), [(0, "ok"), (4, "ok"), (90, "warning"), (-90, "warning")])
 def test_clocks(seconds: int, status: str) -> None:
     theirs = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    probe = Probe(200, b"", format_datetime(theirs, usegmt=True))
+    probe = HostStatus(200, b"", format_datetime(theirs, usegmt=True))
     check = doctor._clock("host", probe, theirs + timedelta(seconds=seconds))
     assert check.status == status
     if seconds:
@@ -158,7 +158,7 @@ def test_clocks(seconds: int, status: str) -> None:
 
 @pytest.mark.parametrize("date", ["", "noon", "Fri, 99 Nov 2026 12:00:00 GMT"])
 def test_a_host_without_a_time(date: str) -> None:
-    assert "does not say" in doctor._clock("host", Probe(200, b"", date), datetime.now(UTC)).message
+    assert "not available" in doctor._clock("host", HostStatus(200, b"", date), datetime.now(UTC)).message
 
 
 @pytest.mark.loopback
@@ -170,7 +170,7 @@ def test_ledger_and_wallet_are_checked_when_configured(served_apis: tuple[Sandbo
     good = run("--profile", "local", "doctor")
     assert good.code == 0, good.out
     assert f"offsets after 0 through {box.ledger.end():,}" in good.out
-    assert "Answers to the token" in good.out
+    assert "The token is accepted" in good.out
     assert box.token not in good.out + good.err
     Path("ledgerframes.toml").write_text(section + f'token = "{box.expired_token}"\n')
     bad = run("--profile", "local", "doctor")

@@ -101,7 +101,7 @@ def test_damage_is_an_error_until_it_is_repaired(run: Run, net: Network) -> None
     assert "verify --repair" in result.err
     document = run("store", "verify", "--quick", "--json").document
     assert (document["error"], document["exit_code"]) == ("IntegrityError", 1)
-    assert document["failed"] == [[f"traffic/{path.name}", "size differs"]]
+    assert document["failures"] == {f"traffic/{path.name}": "size differs"}
     repaired = run("store", "verify", "--repair", "--json")
     assert repaired.code == 0
     assert [each["outcome"] for each in repaired.document["repairs"]] == ["fetched again"]
@@ -135,7 +135,7 @@ def test_an_unrecoverable_segment_is_an_error_until_it_is_dropped(run: Run, net:
         assert "cannot be fetched again (only the latest state is served)" in result.err
         assert result.err.count("\n") == 1, "what the table shows is not shown again"
     document = run("store", "verify", "--repair", "--json").document
-    assert (document["error"], len(document["failed"])) == ("IntegrityError", 1)
+    assert (document["error"], len(document["failures"])) == ("IntegrityError", 1)
     assert run("store", "verify", "--drop-unrecoverable").code == 2
     dropped = run("store", "verify", "--repair", "--drop-unrecoverable", "--json")
     assert (dropped.code, dropped.document["repairs"][0]["outcome"]) == (0, "forgotten")

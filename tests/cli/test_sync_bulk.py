@@ -64,7 +64,7 @@ def test_failures_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = run("sync", "bulk", *DAY, "--json")
     assert failed.code == failed.document["exit_code"] == 1
     assert failed.document["error"] == "IntegrityError"
-    names = [name for name, _ in failed.document["failed"]]
+    names = list(failed.document["failures"])
     assert names
     assert all(name in failed.err for name in names)
     partial = run("sync", "bulk", *DAY, "--allow-partial", "--json")

@@ -137,7 +137,7 @@ def test_a_snapshot_of_the_network_is_a_base(tmp_path: Path) -> None:
     base = lf.load_bulk(net, kind="acs", at="2026-11-08").active_contracts
     day = lf.load_bulk(net, **DAY)
     expected = readable(lf.load_bulk(net, kind="acs", at="2026-11-09").active_contracts)
-    pd.testing.assert_frame_equal(readable(lf.active_contracts_at(day, "2026-11-09", base=base)), expected)
+    pd.testing.assert_frame_equal(readable(lf.contracts.active_at(day, "2026-11-09", base=base)), expected)
 
 
 def test_rows_of_two_segments_are_sorted_together(tmp_path: Path, objects: Path) -> None:
@@ -220,7 +220,7 @@ def test_state_from_history_equals_the_objects_of_active_contracts(tmp_path: Pat
     frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09")
     for day in ("2026-11-07", "2026-11-08", "2026-11-09"):
         snapshot = readable(lf.load_bulk(net, kind="acs", at=day).active_contracts)
-        pd.testing.assert_frame_equal(readable(lf.active_contracts_at(frames, day)), snapshot)
+        pd.testing.assert_frame_equal(readable(lf.contracts.active_at(frames, day)), snapshot)
 
 
 # -- who does the work ----------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_a_bad_object_is_named_and_the_rest_goes_on(tmp_path: Path, fault: str, 
     net = connect(tmp_path, faults=Faults(**{fault: 0.2}))
     with pytest.raises(IntegrityError, match=words) as caught:
         lf.load_bulk(net, **WHOLE)
-    failed = dict(caught.value.failed)
+    failed = dict(caught.value.failures)
     assert not list(tmp_path.rglob("*.part")), "the disk would fill up with what is asked for again and again"
     good = connect(tmp_path / "good")
     every = set(lf.load_bulk(good, **WHOLE).bulk_objects["object_key"])
@@ -403,7 +403,7 @@ def test_a_key_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> Non
     missing = "2026-01-01T00:00:00Z~2026-01-02T00:00:00Z/updates_0.zstd"
     with pytest.raises(IntegrityError) as caught:
         lf.load_bulk(net, object_keys=[missing, *good])
-    assert [key for key, _ in caught.value.failed] == [missing]
+    assert list(caught.value.failures) == [missing]
     assert net.store.committed_keys(BULK_BY_KEY) >= set(good)
     assert lf.load_bulk(net, object_keys=[missing, *good], partial=True).bulk_objects["object_key"].tolist() == good
 

@@ -123,14 +123,14 @@ def test_one_id_that_fails_does_not_lose_the_others(
     tmp_path: Path, whole_ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     net = connect(tmp_path)
-    answer = net.history.event_answer
+    answer = net.history.event_response
 
     def failing(update_id: str, **options: Any) -> Any:
         if update_id == whole_ids[2]:
             raise ServiceUnavailableError("down", status=503)
         return answer(update_id, **options)
 
-    monkeypatch.setattr(net.history, "event_answer", failing)
+    monkeypatch.setattr(net.history, "event_response", failing)
     with pytest.raises(ServiceUnavailableError):
         lf.load_events(net, update_ids=whole_ids)
     assert lf.load_events(net, update_ids=whole_ids, plan=True)["update_id"].tolist() == [whole_ids[2]]

@@ -199,16 +199,16 @@ def test_what_was_committed_before_a_failure_stays(
 ) -> None:
     monkeypatch.setattr(by_range, "SEGMENT_BYTES", 1)
     broken = connect(tmp_path, max_concurrency=1, page_size=50)
-    post, calls = broken.history.transport.post, 0
+    request, calls = broken.history.transport.request, 0
 
-    def failing(path: str, body: dict[str, Any]) -> Any:
+    def failing(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls > 8:
             raise ServiceUnavailableError("down", status=503)
-        return post(path, body)
+        return request(*arguments, **options)
 
-    monkeypatch.setattr(broken.history.transport, "post", failing)
+    monkeypatch.setattr(broken.history.transport, "request", failing)
     with pytest.raises(ServiceUnavailableError):
         lf.load_events(broken, **WHOLE)
     kept = sum(segment.rows for segment in broken.store.segments(by_range.EVENTS))

@@ -55,13 +55,13 @@ def test_snapshots_of_votes_are_kept_over_time(tmp_path: Path) -> None:
     assert kept["contract_id"].nunique() > kept.groupby("observed_at").size().max(), "no vote has changed"
     assert str(kept["price"].dtype) == "decimal128(38, 10)[pyarrow]"
     assert kept["price"].isna().any(), "a new super validator has not voted"
-    summary = lf.votes.over_time(kept)
+    summary = lf.votes.price(kept)
     assert len(summary) == 4
     first = kept[kept["observed_at"] == summary["observed_at"][0]]["price"].dropna().tolist()
     ordered = sorted(first)
     middle = len(ordered) // 2
     median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-    assert summary["median_price"][0] == median.quantize(Decimal("1e-10"))
+    assert summary["median"][0] == median.quantize(Decimal("1e-10"))
     offline = connect(tmp_path, box, offline=True)
     pd.testing.assert_frame_equal(lf.load_price_votes(offline), kept)
 
@@ -69,8 +69,8 @@ def test_snapshots_of_votes_are_kept_over_time(tmp_path: Path) -> None:
 def test_stale_votes_are_counted(tmp_path: Path) -> None:
     votes = lf.load_price_votes(connect(tmp_path))
     named = int(votes["price"].notna().sum())
-    assert lf.votes.over_time(votes, stale_days=10_000)["stale_votes"].tolist() == [0]
-    assert lf.votes.over_time(votes, stale_days=0)["stale_votes"].tolist() == [named]
+    assert lf.votes.price(votes, stale_days=10_000)["stale_votes"].tolist() == [0]
+    assert lf.votes.price(votes, stale_days=0)["stale_votes"].tolist() == [named]
 
 
 def test_a_cache_hit_repeats_the_contract_of_the_snapshot_before(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_recorded_votes_and_rules_load(tmp_path: Path, fixtures: Path) -> None:
 def test_no_votes_give_an_empty_frame(tmp_path: Path) -> None:
     votes = lf.load_price_votes(answering(tmp_path, {"coin_price_votes": []}))
     pd.testing.assert_frame_equal(votes, TABLES["price_votes"].empty())
-    assert len(lf.votes.over_time(votes)) == 0
+    assert len(lf.votes.price(votes)) == 0
 
 
 @pytest.mark.parametrize(

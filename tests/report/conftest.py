@@ -1,4 +1,4 @@
-"""One small network with a day of data, and one executed report of it, shared by all tests of this folder."""
+"""One small network with a day of data, and one executed report of it, shared by all tests of this directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.network import Network
-from ledgerframes.report import REPORTS, Report, ReportResult, catalogue, run_report
+from ledgerframes.report import REPORTS, Report, ReportResult, registry, run_report
 from ledgerframes.settings import Settings
 
 SINCE, UNTIL = "2026-11-08", "2026-11-09"
@@ -97,9 +97,9 @@ Small = Callable[..., None]
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
     """Make a report called ``small`` from the sources of its code cells."""
-    folder = tmp_path / "notebooks"
-    folder.mkdir()
-    monkeypatch.setattr(catalogue, "notebooks_folder", lambda: folder)
+    directory = tmp_path / "notebooks"
+    directory.mkdir()
+    monkeypatch.setattr(registry, "notebooks_dir", lambda: directory)
     monkeypatch.setitem(REPORTS, "small", Report("small", "", "small.ipynb", NoParameters, needs_cost=False))
 
     def write(*sources: str) -> None:
@@ -107,6 +107,6 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
         cells = [new_markdown_cell("# Small"), parameters, *map(new_code_cell, sources)]
         for number, cell in enumerate(cells):
             cell["id"] = f"cell-{number}"  # random by default, and the file's digest names the report
-        nbformat.write(new_notebook(cells=cells), folder / "small.ipynb")
+        nbformat.write(new_notebook(cells=cells), directory / "small.ipynb")
 
     return write  # type: ignore[return-value]

@@ -14,7 +14,7 @@ from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report import run_report
-from ledgerframes.report.coverage import Coverage, Requirements, measure
+from ledgerframes.report.coverage import Coverage, Requirements, measure_coverage
 from ledgerframes.settings import Settings
 from ledgerframes.windows import Window
 
@@ -36,16 +36,16 @@ def stored(root: Path, *parts: tuple[int, Window, bool]) -> Network:
     return net
 
 
-def measured(net: Network, asked: Window) -> Coverage:
-    return measure(net, load_events(net, since=asked.since, until=asked.until), asked)
+def measured(net: Network, window: Window) -> Coverage:
+    return measure_coverage(net, load_events(net, since=window.since, until=window.until), window)
 
 
 def test_final_and_provisional_shares(tmp_path: Path) -> None:
     coverage = measured(stored(tmp_path, (3, hours(0, 18), True), (3, hours(18, 24), False)), hours(0, 24))
     assert (coverage.final, coverage.provisional, coverage.missing) == (0.75, 0.25, 0.0)
-    assert coverage.reached == DAY + timedelta(hours=18)
+    assert coverage.data_until == DAY + timedelta(hours=18)
     assert coverage.sources == ("host3",)
-    assert coverage.cost_known is None
+    assert coverage.known_cost_share is None
 
 
 def test_time_is_final_only_where_all_migrations_are(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_before_the_first_row_of_a_network_nothing_is_missing(tmp_path: Path) ->
 
 def test_rows_of_the_sandbox_are_counted(net: Network) -> None:
     frames = load_events(net, since=DAY, until=NOW)
-    coverage = measure(net, frames, Window(DAY, NOW))
+    coverage = measure_coverage(net, frames, Window(DAY, NOW))
     assert coverage.rows == sum(len(frames.read(table)) for table in frames.tables)
     assert coverage.requests_with_cost == len(frames.traffic)
     assert coverage.provisional_rows == 0
@@ -71,31 +71,29 @@ def test_enough_is_enough() -> None:
 
 
 def test_unknown_traffic_counts_where_costs_matter() -> None:
-    with pytest.raises(
-        CoverageError, match=r"Only 75\.0 % of the requests have known traffic, and min_coverage asks for 90\.0 %"
-    ):
+    with pytest.raises(CoverageError, match=r"Only 75\.0% of the requests have a known cost, but min_coverage= requires 90\.0%"):
         Requirements(0.9, None).check(WHOLE, needs_cost=True, now=NOW)
 
 
 def test_a_window_that_is_not_final_enough() -> None:
     coverage = Coverage(0.999, 0.001, 0.0, 10, 1, 4, 4, NOW, ())
-    with pytest.raises(CoverageError, match=r"Only 99\.9 % of the window is final"):
+    with pytest.raises(CoverageError, match=r"Only 99\.9% of the window is final"):
         Requirements(1.0, None).check(coverage, needs_cost=False, now=NOW)
 
 
 def test_data_that_are_too_old() -> None:
-    with pytest.raises(CoverageError, match=r"are 3\.0 days old; max_age allows 48 minutes"):
+    with pytest.raises(CoverageError, match=r"are 3\.0 days old, but max_age= is 48 minutes"):
         Requirements(None, timedelta(minutes=48)).check(WHOLE, needs_cost=False, now=NOW + timedelta(days=3))
 
 
 def test_no_data_are_too_old() -> None:
     nothing = Coverage(0.0, 1.0, 0.0, 0, 0, 0, 0, None, ())
-    with pytest.raises(CoverageError, match="no data"):
+    with pytest.raises(CoverageError, match="No data"):
         Requirements(None, timedelta(days=1)).check(nothing, needs_cost=False, now=NOW)
 
 
 def test_a_window_before_the_history_is_not_covered_by_nothing(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
-    with pytest.raises(CoverageError, match="no request at all"):
+    with pytest.raises(CoverageError, match="No confirmation requests"):
         run_report("traffic-cost", net=net, out=tmp_path, during="2026-10-01", min_coverage=0.5)
     assert not (tmp_path / "latest" / "traffic-cost").exists()

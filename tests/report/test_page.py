@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult, run_report
-from ledgerframes.report.page import render
+from ledgerframes.report.page import ALLOWED_ELEMENTS, render, sanitize
 
 from .conftest import EVIL, SINCE, TOKEN, UNTIL
 
@@ -24,10 +24,10 @@ RUN: dict[str, Any] = {
     "parameters": {},
     "coverage": {
         "final": 0.999999, "provisional": 0.000001, "missing": 0.0, "rows": 5, "provisional_rows": 1, "requests": 0,
-        "requests_with_cost": 0, "cost_known": None, "sources": [],
+        "requests_with_cost": 0, "known_cost_share": None, "sources": [],
     },
     "versions": {"python": "3"},
-    "made_at": "2026-11-20T00:00:00Z",
+    "created_at": "2026-11-20T00:00:00Z",
     "inputs": {"snapshot": "s", "notebook": "n"},
     "tables": [],
 }  # fmt: skip
@@ -65,7 +65,7 @@ def assert_self_contained(page: str) -> None:
 
 @pytest.mark.loopback
 def test_the_page_is_self_contained(traffic_run: ReportResult) -> None:
-    page = traffic_run.index.read_text(encoding="utf-8")
+    page = traffic_run.page_path.read_text(encoding="utf-8")
     assert_self_contained(page)
     assert page.count("<img ") >= 6
     assert "<details" in page and "prefers-color-scheme: dark" in page and "@media print" in page
@@ -73,12 +73,12 @@ def test_the_page_is_self_contained(traffic_run: ReportResult) -> None:
 
 @pytest.mark.loopback
 def test_the_page_opens_with_what_it_is_made_of(traffic_run: ReportResult) -> None:
-    head = traffic_run.index.read_text(encoding="utf-8").partition("</header>")[0]
+    head = traffic_run.page_path.read_text(encoding="utf-8").partition("</header>")[0]
     for words in (
-        "What traffic costs",
+        "Traffic cost",
         "evil",
         "2026-11-08 00:00 to 2026-11-09 00:00",
-        "100 % final",
+        "100% final",
         "evil.invalid",
         "pandas",
         "every = 6h",
@@ -88,16 +88,16 @@ def test_the_page_opens_with_what_it_is_made_of(traffic_run: ReportResult) -> No
 
 @pytest.mark.loopback
 def test_a_party_named_like_a_script_is_text(traffic_run: ReportResult) -> None:
-    page = traffic_run.index.read_text(encoding="utf-8")
+    page = traffic_run.page_path.read_text(encoding="utf-8")
     assert EVIL not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    assert EVIL in (traffic_run.folder / "tables" / "cost_by_party.csv").read_text(encoding="utf-8")
+    assert EVIL in (traffic_run.directory / "tables" / "cost_spend_by_party.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.loopback
 def test_the_report_on_verdicts_holds_to_the_same(evil_net: Network, tmp_path: Path) -> None:
     result = run_report("verdicts", net=evil_net, out=tmp_path, since=SINCE, until=UNTIL)
-    page = result.index.read_text(encoding="utf-8")
+    page = result.page_path.read_text(encoding="utf-8")
     assert_self_contained(page)
     assert EVIL not in page and "&lt;script&gt;" in page
     assert {"outcomes", "latency_by_size", "rejections", "quorums"} <= set(result.run["tables"])
@@ -105,11 +105,11 @@ def test_the_report_on_verdicts_holds_to_the_same(evil_net: Network, tmp_path: P
 
 @pytest.mark.loopback
 def test_no_token_is_anywhere(traffic_run: ReportResult) -> None:
-    files = [path for path in traffic_run.folder.rglob("*") if path.is_file()]
+    files = [path for path in traffic_run.directory.rglob("*") if path.is_file()]
     assert files and not any(TOKEN.encode() in path.read_bytes() for path in files)
 
 
-def test_outputs_are_cleaned() -> None:
+def test_outputs_are_sanitized() -> None:
     html = (
         "<table onclick='x()'><tr><td>kept</td></tr></table><script>bad()</script><img src='https://elsewhere.invalid/p.png'>"
         "<a href='javascript:bad()'>link</a><style>@import 'https://elsewhere.invalid/s.css'</style><iframe src='x'></iframe>"
@@ -125,12 +125,38 @@ def test_outputs_are_cleaned() -> None:
     page = render(new_notebook(cells=cells), RUN)
     assert_self_contained(page)
     assert "<td>kept</td>" in page and "a warning" not in page
+    assert "bad()" not in page.replace("bad()&lt;/script&gt;", "") and "elsewhere.invalid" not in page
     assert "<title>Title · net &lt;b&gt;</title>" in page
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<svg><a xlink:href='javascript:bad()'><text>x</text></a></svg>",
+        "<math><mtext><table><mglyph><style><img src=x onerror=bad()>",
+        "<td title='\"><script>bad()</script>'>x</td>",
+        "<p style='background:url(https://elsewhere.invalid)'>x</p>",
+        "<base href='https://elsewhere.invalid'><meta http-equiv=refresh content='0;url=https://elsewhere.invalid'>",
+        "<form action='https://elsewhere.invalid'><input autofocus onfocus=bad()></form>",
+        "<!--<img src=x onerror=bad()>--><noscript><p title='</noscript><img src=x onerror=bad()>'>",
+        "<div class=ok id=x data-x=y srcdoc='<script>bad()</script>'>x</div>",
+    ],
+)
+def test_nothing_in_an_output_can_load_or_run(html: str) -> None:
+    loads = Loads(sanitize(html))
+    assert loads.tags <= ALLOWED_ELEMENTS
+    assert loads.outside == [] and loads.handlers == []
+    assert "style=" not in sanitize(html) and "id=" not in sanitize(html)
+
+
+def test_tables_keep_their_classes_and_titles() -> None:
+    html = '<table class="result"><tbody><tr><td class="text" title="a b" colspan="2">x<wbr>y</td></tr></tbody></table>'
+    assert sanitize(html) == html
 
 
 def test_shares_near_one_are_not_rounded_to_it() -> None:
     page = render(new_notebook(cells=[]), RUN)
-    assert "99.9 % final · 0.1 % provisional · 0 % missing" in page
+    assert "99.9% final · 0.1% provisional · 0% not in the store" in page
 
 
 def test_cells_for_notebook_users_are_left_out() -> None:

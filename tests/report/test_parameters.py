@@ -10,8 +10,8 @@ import pytest
 
 from ledgerframes.errors import UsageError
 from ledgerframes.network import Network
-from ledgerframes.report import REPORTS, notebooks_folder, run_report
-from ledgerframes.report.catalogue import find_report
+from ledgerframes.report import REPORTS, notebooks_dir, run_report
+from ledgerframes.report.registry import find_report
 
 WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -19,16 +19,20 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("traffic", WINDOW, "There is no report 'traffic'. Reports: traffic-cost, verdicts."),
-        ("traffic-cost", {**WINDOW, "parameters": {"tpo": 3}}, "has no parameter 'tpo'. Parameters: every, top."),
+        ("traffic", WINDOW, "Unknown report 'traffic'. Choose from traffic-cost, verdicts."),
+        (
+            "traffic-cost",
+            {**WINDOW, "parameters": {"tpo": 3}},
+            "Unknown parameter 'tpo' of report traffic-cost. Choose from every, top.",
+        ),
         ("traffic-cost", {**WINDOW, "parameters": {"top": "many"}}, "parameter top"),
         ("traffic-cost", {**WINDOW, "parameters": {"top": "0"}}, "parameter top"),
         ("traffic-cost", {**WINDOW, "parameters": {"every": "2 moons"}}, "parameter every"),
         ("verdicts", {"since": "2026-11-09", "until": "2026-11-08"}, "must lie before"),
         ("verdicts", {"during": "last-weak"}, "is not known"),
         ("verdicts", {}, "Which range?"),
-        ("verdicts", {**WINDOW, "min_coverage": 99.0}, "is not a share"),
-        ("verdicts", {**WINDOW, "max_age": timedelta(0)}, "is not an age"),
+        ("verdicts", {**WINDOW, "min_coverage": 99.0}, "min_coverage= must be"),
+        ("verdicts", {**WINDOW, "max_age": timedelta(0)}, "max_age= must be"),
     ],
 )
 def test_a_wrong_call_does_nothing(net: Network, tmp_path: Path, name: str, arguments: dict[str, Any], words: str) -> None:
@@ -39,16 +43,16 @@ def test_a_wrong_call_does_nothing(net: Network, tmp_path: Path, name: str, argu
     assert not (tmp_path / "out").exists()
 
 
-def test_an_unwritable_folder_is_said_first(net: Network, tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_reported_first(net: Network, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
-    with pytest.raises(UsageError, match="Choose another folder"):
+    with pytest.raises(UsageError, match="Choose another directory"):
         run_report("verdicts", net=net, out=tmp_path / "out", **WINDOW)
     assert net.request_count == 0
 
 
 def test_texts_become_typed_values() -> None:
-    assert find_report("traffic-cost").checked({"top": "7"}) == {"every": "1h", "top": 7}
+    assert find_report("traffic-cost").parse_parameters({"top": "7"}) == {"every": "1h", "top": 7}
 
 
 def test_every_report_has_its_notebook() -> None:
-    assert all(report.path.parent == notebooks_folder() for report in REPORTS.values())
+    assert all(report.path.parent == notebooks_dir() for report in REPORTS.values())

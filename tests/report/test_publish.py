@@ -1,4 +1,4 @@
-"""Where reports lie: all or nothing, `latest` only ever shows a finished one."""
+"""Reports are published whole, and `latest` only ever points to a complete one."""
 
 from __future__ import annotations
 
@@ -10,79 +10,79 @@ from pathlib import Path
 import pytest
 
 from ledgerframes.errors import CoverageError
-from ledgerframes.report.publish import FAILED, Shelf
+from ledgerframes.report.publish import FAILED, ReportDir
 
-RUN = {"made_at": "2026-11-08T00:00:00Z", "window": {"since": "2026-11-01T00:00:00Z", "until": "2026-11-02T00:00:00Z"}}
+RUN = {"created_at": "2026-11-08T00:00:00Z", "window": {"since": "2026-11-01T00:00:00Z", "until": "2026-11-02T00:00:00Z"}}
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    shelf = Shelf(tmp_path / "out", "r")
-    shelf.prepare()
-    return shelf
+def report_dir(tmp_path: Path) -> ReportDir:
+    report_dir = ReportDir(tmp_path / "out", "r")
+    report_dir.prepare()
+    return report_dir
 
 
-def published(shelf: Shelf, key: str, words: str = "page") -> None:
-    with shelf.aside() as aside:
-        folder = aside / "report"
-        folder.mkdir()
-        (folder / "index.html").write_text(words)
-        (folder / "run.json").write_text(json.dumps(RUN))
-        shelf.publish(folder, key)
+def published(report_dir: ReportDir, key: str, words: str = "page") -> None:
+    with report_dir.staging_dir() as staging_dir:
+        directory = staging_dir / "report"
+        directory.mkdir()
+        (directory / "index.html").write_text(words)
+        (directory / "run.json").write_text(json.dumps(RUN))
+        report_dir.publish(directory, key)
 
 
-def test_latest_shows_the_newest(shelf: Shelf) -> None:
-    published(shelf, "a", "first")
-    published(shelf, "b", "second")
-    assert (shelf.latest / "index.html").read_text() == "second"
-    assert shelf.latest.readlink() == Path("../r/b")
-    assert sorted(path.name for path in shelf.folder.iterdir()) == ["a", "b"]
+def test_latest_shows_the_newest(report_dir: ReportDir) -> None:
+    published(report_dir, "a", "first")
+    published(report_dir, "b", "second")
+    assert (report_dir.latest / "index.html").read_text() == "second"
+    assert report_dir.latest.readlink() == Path("../r/b")
+    assert sorted(path.name for path in report_dir.path.iterdir()) == ["a", "b"]
 
 
-def test_the_whole_folder_can_be_moved(shelf: Shelf, tmp_path: Path) -> None:
-    published(shelf, "a")
+def test_the_whole_directory_can_be_moved(report_dir: ReportDir, tmp_path: Path) -> None:
+    published(report_dir, "a")
     (tmp_path / "out").rename(tmp_path / "elsewhere")
     assert (tmp_path / "elsewhere" / "latest" / "r" / "index.html").is_file()
 
 
-def test_two_runs_of_one_key_are_one_report(shelf: Shelf) -> None:
-    published(shelf, "a", "theirs")
-    published(shelf, "a", "ours")
-    assert (shelf.latest / "index.html").read_text() == "theirs"
+def test_two_runs_of_one_key_are_one_report(report_dir: ReportDir) -> None:
+    published(report_dir, "a", "theirs")
+    published(report_dir, "a", "ours")
+    assert (report_dir.latest / "index.html").read_text() == "theirs"
 
 
-def test_an_incomplete_report_is_replaced(shelf: Shelf) -> None:
-    published(shelf, "a", "old")
-    (shelf.folder / "a" / "run.json").unlink()
-    assert not shelf.is_complete("a")
-    published(shelf, "a", "new")
-    assert (shelf.latest / "index.html").read_text() == "new"
+def test_an_incomplete_report_is_replaced(report_dir: ReportDir) -> None:
+    published(report_dir, "a", "old")
+    (report_dir.path / "a" / "run.json").unlink()
+    assert not report_dir.is_complete("a")
+    published(report_dir, "a", "new")
+    assert (report_dir.latest / "index.html").read_text() == "new"
 
 
-def test_a_failure_leaves_latest_and_a_note(shelf: Shelf) -> None:
-    published(shelf, "a")
-    shelf.note_failure(CoverageError("Only 3 % is final.\nNext step."))
-    note = (shelf.folder / FAILED).read_text()
+def test_a_failure_leaves_latest_and_a_note(report_dir: ReportDir) -> None:
+    published(report_dir, "a")
+    report_dir.write_failure_note(CoverageError("Only 3 % is final.\nNext step."))
+    note = (report_dir.path / FAILED).read_text()
     assert "Reason: Only 3 % is final. Next step." in note
-    assert "latest still shows the report made at 2026-11-08T00:00:00Z" in note
-    assert shelf.latest.readlink() == Path("../r/a")
-    published(shelf, "b")
-    assert not (shelf.folder / FAILED).exists()
+    assert "latest still shows the report created at 2026-11-08T00:00:00Z" in note
+    assert report_dir.latest.readlink() == Path("../r/a")
+    published(report_dir, "b")
+    assert not (report_dir.path / FAILED).exists()
 
 
-def test_a_first_failure_says_that_there_is_nothing(shelf: Shelf) -> None:
-    shelf.note_failure(CoverageError("No."))
-    assert "There is no earlier report." in (shelf.folder / FAILED).read_text()
+def test_a_first_failure_says_that_there_is_nothing(report_dir: ReportDir) -> None:
+    report_dir.write_failure_note(CoverageError("No."))
+    assert "No earlier report exists." in (report_dir.path / FAILED).read_text()
 
 
-def test_what_killed_runs_left_is_swept_after_a_day(shelf: Shelf) -> None:
-    left, fresh = shelf.folder / ".tmp-left", shelf.folder / ".tmp-fresh"
-    for folder in (left, fresh):
-        (folder / "report").mkdir(parents=True)
-    link = shelf.latest.parent / ".tmp-link"
+def test_what_killed_runs_left_is_swept_after_a_day(report_dir: ReportDir) -> None:
+    left, fresh = report_dir.path / ".tmp-left", report_dir.path / ".tmp-fresh"
+    for directory in (left, fresh):
+        (directory / "report").mkdir(parents=True)
+    link = report_dir.latest.parent / ".tmp-link"
     link.symlink_to("nowhere")
     yesterday = time.time() - 25 * 3600
     os.utime(left, (yesterday, yesterday))
     os.utime(link, (yesterday, yesterday), follow_symlinks=False)
-    shelf.prepare()
+    report_dir.prepare()
     assert not left.exists() and fresh.exists() and not link.is_symlink()

@@ -25,53 +25,53 @@ pytestmark = pytest.mark.loopback
 
 
 def test_everything_is_in_place(traffic_run: ReportResult) -> None:
-    assert not traffic_run.already
-    assert traffic_run.index.is_file()
-    assert (traffic_run.latest / "index.html").samefile(traffic_run.index)
-    left = [path.name for path in traffic_run.folder.parent.iterdir()]
+    assert not traffic_run.reused
+    assert traffic_run.page_path.is_file()
+    assert (traffic_run.latest / "index.html").samefile(traffic_run.page_path)
+    left = [path.name for path in traffic_run.directory.parent.iterdir()]
     assert left == [traffic_run.key]
 
 
 def test_the_run_says_what_it_was_made_from(traffic_run: ReportResult, evil_net: Network) -> None:
-    run = json.loads((traffic_run.folder / "run.json").read_text(encoding="utf-8"))
+    run = json.loads((traffic_run.directory / "run.json").read_text(encoding="utf-8"))
     assert run == traffic_run.run
     assert run["parameters"] == {"every": "6h", "top": 5}
     assert run["window"] == {"since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}
     assert run["coverage"]["final"] == 1.0 and run["coverage"]["provisional_rows"] == 0
     assert set(run["versions"]) >= {"python", "ledgerframes", "pandas", "pyarrow"}
     assert set(run["seconds"]) == {"load", "freeze", "notebook", "page"}
-    assert run["requests_made"] == 0
+    assert run["request_count"] == 0
     (segment,) = run["inputs"]["segments"]
     assert segment["source"] == "evil.invalid" and len(segment["sha256"]["traffic"]) == 64
     assert str(evil_net.settings.store) not in json.dumps(run)
 
 
 def test_tables_are_what_the_analyses_give(traffic_run: ReportResult, evil_net: Network) -> None:
-    expected = lf.cost.by_participant(lf.load_events(evil_net, since=SINCE, until=UNTIL))
-    folder = traffic_run.folder / "tables"
-    parquet = pq.read_table(folder / "cost_by_participant.parquet").to_pandas()
-    csv = pd.read_csv(folder / "cost_by_participant.csv")
+    expected = lf.cost.spend(lf.load_events(evil_net, since=SINCE, until=UNTIL), by="participant")
+    directory = traffic_run.directory / "tables"
+    parquet = pq.read_table(directory / "cost_spend_by_participant.parquet").to_pandas()
+    csv = pd.read_csv(directory / "cost_spend_by_participant.csv")
     for frame in (parquet, csv):
         pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
     assert (
-        sorted(path.stem for path in folder.glob("*.csv"))
-        == sorted(path.stem for path in folder.glob("*.parquet"))
+        sorted(path.stem for path in directory.glob("*.csv"))
+        == sorted(path.stem for path in directory.glob("*.parquet"))
         == traffic_run.run["tables"]
     )
 
 
 def test_the_same_again_does_nothing(traffic_run: ReportResult, evil_net: Network) -> None:
-    before = traffic_run.index.stat().st_mtime_ns
+    before = traffic_run.page_path.stat().st_mtime_ns
     again = run_report(
         "traffic-cost",
         net=evil_net,
-        out=traffic_run.folder.parents[1],
+        out=traffic_run.directory.parents[1],
         since=SINCE,
         until=UNTIL,
         parameters={"top": 5, "every": "6h"},
     )
-    assert again.already and again.key == traffic_run.key and again.run == traffic_run.run
-    assert again.index.stat().st_mtime_ns == before
+    assert again.reused and again.key == traffic_run.key and again.run == traffic_run.run
+    assert again.page_path.stat().st_mtime_ns == before
 
 
 def test_a_stored_window_needs_no_request_and_other_parameters_are_another_report(
@@ -80,12 +80,12 @@ def test_a_stored_window_needs_no_request_and_other_parameters_are_another_repor
     small("x = 1")
     first = run_report("small", net=net, out=tmp_path / "out", during="yesterday")
     again = run_report("small", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL)
-    assert (first.already, again.already) == (False, True)
-    assert net.request_count == 0 and first.run["requests_made"] == 0
+    assert (first.reused, again.reused) == (False, True)
+    assert net.request_count == 0 and first.run["request_count"] == 0
     small("x = 2")
     changed = run_report("small", net=net, out=tmp_path / "out", during="yesterday")
-    assert not changed.already and changed.key != first.key
-    assert changed.latest.resolve() == changed.folder
+    assert not changed.reused and changed.key != first.key
+    assert changed.latest.resolve() == changed.directory
     back = run_report("small", net=net, out=tmp_path / "out", since=SINCE, until="2026-11-08T12:00Z")
     assert back.key != changed.key
 
@@ -113,18 +113,18 @@ def test_a_failing_cell(net: Network, tmp_path: Path, small: Small) -> None:
     with pytest.raises(ReportError) as caught:
         run_report("small", net=net, out=tmp_path / "out", during="yesterday")
     assert str(caught.value) == "Code cell 3 of small.ipynb failed: ValueError: it is broken here"
-    assert good.latest.resolve() == good.folder
+    assert good.latest.resolve() == good.directory
     note = tmp_path / "out" / "small" / "FAILED.txt"
     assert "ValueError: it is broken here" in note.read_text() and "latest still shows" in note.read_text()
     assert sorted(path.name for path in note.parent.iterdir()) == sorted([good.key, "FAILED.txt"])
     small("x = 1")
-    assert run_report("small", net=net, out=tmp_path / "out", during="yesterday").already
+    assert run_report("small", net=net, out=tmp_path / "out", during="yesterday").reused
     assert not note.exists()
 
 
 def test_a_kernel_that_dies(net: Network, tmp_path: Path, small: Small) -> None:
     small("import os; os._exit(9)")
-    with pytest.raises(ReportError, match="died"):
+    with pytest.raises(ReportError, match="ended unexpectedly"):
         run_report("small", net=net, out=tmp_path / "out", during="yesterday")
 
 
@@ -140,13 +140,13 @@ run_report("verdicts", net=net, out=Path(sys.argv[2]), during="yesterday")
 
 def test_a_killed_run_leaves_nothing_visible(store: Path, tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(store), str(tmp_path)], stderr=subprocess.DEVNULL)
-    folder = tmp_path / "verdicts"
-    while not list(folder.glob(".tmp-*/scratch")):
+    directory = tmp_path / "verdicts"
+    while not list(directory.glob(".tmp-*/working")):
         assert process.poll() is None
         time.sleep(0.02)
     process.kill()
     process.wait()
-    assert all(path.name.startswith(".tmp-") for path in folder.iterdir())
+    assert all(path.name.startswith(".tmp-") for path in directory.iterdir())
     assert list((tmp_path / "latest").iterdir()) == []
 
 
@@ -172,7 +172,7 @@ def test_inside_a_running_event_loop(net: Network, tmp_path: Path, small: Small)
         return run_report("small", net=net, out=tmp_path / "out", during="yesterday")
 
     small("x = 1")
-    assert asyncio.run(as_in_a_notebook()).index.is_file()
+    assert asyncio.run(as_in_a_notebook()).page_path.is_file()
 
 
 def test_offline_without_the_data(tmp_path: Path) -> None:

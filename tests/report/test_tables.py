@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ledgerframes.errors import UsageError
-from ledgerframes.report import finding, publish
+from ledgerframes.report import show_table, show_text
 from ledgerframes.report.tables import TABLES_VARIABLE
 
 FRAME = pd.DataFrame(
@@ -19,13 +19,13 @@ FRAME = pd.DataFrame(
         "share": [0.25, float("nan")],
         "p50": pd.to_timedelta([1.5, 0.25], unit="s").astype("timedelta64[us]"),
         "period_start": pd.to_datetime(["2026-11-08T01:00Z", "2026-11-08T02:00Z"]),
-        "outside": pd.array([True, None], dtype="boolean"),
+        "is_outside": pd.array([True, None], dtype="boolean"),
     }
 )
 
 
 def test_numbers_read_well_and_text_is_escaped() -> None:
-    html = publish("t", FRAME)._repr_html_()
+    html = show_table("t", FRAME)._repr_html_()
     assert "<b>" not in html and "&lt;b&gt;bold" in html
     for cell in ("1,234,567", "1,152,921,504,606,846,977", ">25.0<", ">1.500<", ">2026-11-08 01:00<", ">yes<", ">–<"):
         assert cell in html
@@ -34,13 +34,13 @@ def test_numbers_read_well_and_text_is_escaped() -> None:
 
 def test_nothing_is_written_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "2 rows" in publish("t", FRAME)._repr_html_()
+    assert "2 rows" in show_table("t", FRAME)._repr_html_()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_files_hold_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, str(tmp_path))
-    assert "1 of 2 rows" in publish("t", FRAME, rows=1)._repr_html_()
+    assert "1 of 2 rows" in show_table("t", FRAME, max_rows=1)._repr_html_()
     table = pq.read_table(tmp_path / "t.parquet")
     assert table.schema.metadata is None
     assert table.column("requests").to_pylist() == [1234567, 2**60 + 1]
@@ -51,20 +51,20 @@ def test_files_hold_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_other_rows_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, str(tmp_path))
-    shown = publish("t", FRAME, shown=FRAME.tail(1))
+    shown = show_table("t", FRAME, display=FRAME.tail(1))
     assert "1,234,567" not in shown._repr_html_()
     assert len(pq.read_table(tmp_path / "t.parquet")) == 2
 
 
 def test_an_empty_table_says_so() -> None:
-    assert "No rows." in publish("t", FRAME.head(0))._repr_html_()
+    assert "No rows." in show_table("t", FRAME.head(0))._repr_html_()
 
 
 @pytest.mark.parametrize("name", ["../up", "", "A", "a b", "a/b"])
 def test_a_name_that_is_no_file_name(name: str) -> None:
     with pytest.raises(UsageError):
-        publish(name, FRAME)
+        show_table(name, FRAME)
 
 
-def test_findings_are_plain_text() -> None:
-    assert finding("<i>50%</i>")._repr_html_() == '<p class="finding">&lt;i&gt;50\u00a0%&lt;/i&gt;</p>'
+def test_texts_are_plain_text() -> None:
+    assert show_text("<i>50%</i>")._repr_html_() == '<p class="statement">&lt;i&gt;50%&lt;/i&gt;</p>'

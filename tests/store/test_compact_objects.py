@@ -127,7 +127,7 @@ def test_contracts_stay_apart(tmp_path: Path) -> None:
 
 
 def test_the_state_is_the_same(two: tuple[lf.Network, lf.Network]) -> None:
-    states = [lf.active_contracts_at(lf.load_bulk(net, since="0001-01-01", until=WHOLE.until), "2026-11-08") for net in two]
+    states = [lf.contracts.active_at(lf.load_bulk(net, since="0001-01-01", until=WHOLE.until), "2026-11-08") for net in two]
     pd.testing.assert_frame_equal(states[1], states[0])
     snapshot = lf.load_bulk(two[0], kind="acs", at="2026-11-08").active_contracts
     assert states[1]["contract_id"].equals(snapshot["contract_id"])

@@ -32,7 +32,7 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 def offers_wallet(service: WalletService, folder: Path, now: datetime = NOW, retries: int = 5) -> OffersWallet:
     limits = Limits(requests_per_second=0, retries=retries)
-    return OffersWallet(Transport((URL,), limits, service.transport()), limits, Journal(folder), lambda: now)
+    return OffersWallet(Transport((URL,), limits, service.transport()), Journal(folder), lambda: now)
 
 
 # -- expiry -----------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 def offers_wallet(service: WalletService, folder: Path, now: datetime = NOW, retries: int = 5) -> OffersWallet:
     limits = Limits(requests_per_second=0, retries=retries)
-    return OffersWallet(Transport((URL,), limits, service.transport()), limits, Journal(folder), lambda: now)
+    return OffersWallet(Transport((URL,), limits, service.transport()), Journal(folder), lambda: now)
 
 
 # -- all is well ------------------------------------------------------------------------------------------------------
@@ -46,7 +46,11 @@ def test_an_offer_reaches_the_wallet_as_the_order_says(net: lf.Network, service:
     }
     assert (offer.tracking_id, offer.status, offer.contract_id, offer.amount) == ("t-1", "created", "000001", Decimal("5.0"))
     assert offer.expires_at == EXPIRY
-    assert [change.what for change in net.wallet.journal.history("t-1")] == ["journalled", "sending", "the wallet has it"]
+    assert [change.description for change in net.wallet.journal.history("t-1")] == [
+        "recorded",
+        "attempt started",
+        "wallet reported the status",
+    ]
 
 
 def test_a_tracking_id_is_made_when_none_is_given(net: lf.Network, service: WalletService) -> None:
@@ -55,7 +59,7 @@ def test_a_tracking_id_is_made_when_none_is_given(net: lf.Network, service: Wall
     assert {offer["tracking_id"] for offer in service.made} == ids
 
 
-def test_it_is_journalled_before_it_is_sent(net: lf.Network, service: WalletService) -> None:
+def test_it_is_in_the_journal_before_it_is_sent(net: lf.Network, service: WalletService) -> None:
     seen: list[tuple[str, int]] = []
 
     def hook(when: str, tracking_id: str) -> None:
@@ -146,7 +150,7 @@ def test_another_wallet_does_not_get_the_same_offer(net: lf.Network, connect: Co
         net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     sent = len(service.requests)
     for other in ({"wallet_url": "http://other.invalid"}, {"token": jwt("carol")}):
-        with pytest.raises(UsageError, match="another one"):
+        with pytest.raises(UsageError, match="belongs to another wallet"):
             connect(**other).wallet.resume("t-1")
         assert connect(**other).wallet.resume_all() == []
     assert len(service.requests) == sent
@@ -198,7 +202,7 @@ def test_an_offer_that_has_gone_on_meanwhile_is_a_success(net: lf.Network, servi
 
 
 @pytest.mark.parametrize(("fault", "status"), [("429 before", 429), ("503 before", 503), ("drop before", 0), ("never", 0)])
-def test_what_stays_unresolved_names_the_id_and_the_call_that_goes_on(
+def test_what_stays_unresolved_names_the_id_and_the_next_call(
     net: lf.Network, connect: Connect, service: WalletService, fault: str, status: int
 ) -> None:
     service.post_plan = [fault] * 99
@@ -207,8 +211,8 @@ def test_what_stays_unresolved_names_the_id_and_the_call_that_goes_on(
         net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     error = caught.value
     assert (error.tracking_id, error.status, error.outcome) == ("t-1", status, "unknown")
-    assert error.resume == "net.wallet.resume('t-1')"
-    assert error.resume in str(error)
+    assert error.next_call == "net.wallet.resume('t-1')"
+    assert error.next_call in str(error)
     service.settle()
     assert connect().wallet.resume("t-1").status == "created"
     assert service.count("t-1") == 1
@@ -237,7 +241,7 @@ def test_a_refusal_after_an_unknown_outcome_refuses_nothing(net: lf.Network, ser
     service.status_plan = ["404"] * 4
     assert net.wallet.offer_transfer(**OFFER, tracking_id="t-1").status == "created"
     service.post_plan = ["drop before", "400 before"]
-    with pytest.raises(OfferUnresolvedError, match="not known"):
+    with pytest.raises(OfferUnresolvedError, match="outcome of offer t-2 is unknown"):
         net.wallet.offer_transfer(**OFFER, tracking_id="t-2")
     assert net.wallet.journal.get("t-2").status == "pending"
 
@@ -256,7 +260,7 @@ def test_resume_all_tries_all_and_says_what_is_left(net: lf.Network, service: Wa
 
 
 def test_unknown_ids_cannot_be_resumed(net: lf.Network, service: WalletService) -> None:
-    with pytest.raises(UsageError, match="No offer 'nope'"):
+    with pytest.raises(UsageError, match="Unknown offer 'nope'"):
         net.wallet.resume("nope")
     assert net.wallet.resume_all() == []
     assert service.requests == []

@@ -1,4 +1,4 @@
-"""The transactions of a world: declarations in network.txt, and the interpreter that turns them into trees.
+"""Transactions of a world, declared in network.txt and interpreted here.
 
 Read network.txt, then `draft` and `kinds` (the interpreter); `roles`, `payments` and `governance` contain the
 functions that declarations name.

@@ -1,4 +1,4 @@
-"""What all slices of a world share: parties, rounds, contracts known by a key, and compiled declarations."""
+"""Constants of a world and its declarations, compiled for one encoding."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CompiledTemplate(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A compiled step of a tree; the functions are None unless it exercises a choice."""
+    """A compiled step of a tree, with the fields of a choice if it exercises one."""
 
     mark: str  # "+" creates, "-" archives, "*" inserts nodes, "" exercises a choice
     name: str  # of contracts or nodes, or the choice
@@ -76,7 +76,7 @@ class Compiled(dict[str, T]):
 
 
 class WorldConstants:
-    """What stays the same in all slices of a world, in one encoding.
+    """State that all slices of a world share, in one encoding.
 
     Parameters
     ----------
@@ -145,13 +145,7 @@ class WorldConstants:
 
     def _compile_choice(self, name: str) -> Step:
         choice = CHOICES[name]
-        return Step(
-            "",
-            self.vocabulary.translate(name.partition("/")[0]),
-            contract=choice.contract,
-            actors=choice.actors,
-            argument=self._payload(choice.argument),
-            result=self._payload(choice.result),
-            is_consuming=choice.is_consuming,
-            interface=getattr(self.templates, choice.interface) if choice.interface else None,
-        )
+        interface = getattr(self.templates, choice.interface) if choice.interface else None
+        payloads = self._payload(choice.argument), self._payload(choice.result)
+        name = self.vocabulary.translate(name.partition("/")[0])
+        return Step("", name, (), choice.contract, choice.actors, *payloads, choice.is_consuming, interface)

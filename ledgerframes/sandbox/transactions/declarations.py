@@ -1,4 +1,4 @@
-"""The declarations of network.txt: templates, choices and kinds of transactions."""
+"""Templates, choices and kinds of transactions as declared in network.txt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHOICE = re.compile(r"(\S+) on (.+?) by (.+?)(?: via (\w+))?( consuming)?")
 
 
 class TemplateSpec(NamedTuple):
-    """A template or interface; its parties are names of a transaction."""
+    """A template or interface, with its parties as names of a transaction."""
 
     package: str
     qualified_name: str
@@ -24,7 +24,7 @@ class TemplateSpec(NamedTuple):
 
 
 class ChoiceSpec(NamedTuple):
-    """A choice; its contract, with the key it may be known by, and its actors are names of a transaction."""
+    """A choice, with its contract (and key) and its actors as names of a transaction."""
 
     contract: tuple[str, ...]
     actors: tuple[str, ...]
@@ -38,7 +38,7 @@ Calls = list[tuple[str, ...]]  # of a name, the function that fills it, and its 
 
 
 class View(NamedTuple):
-    """A transaction view; its parties are names of a transaction, and a name may stand for several."""
+    """A transaction view, with its parties as names that may stand for several."""
 
     confirmers: list[str]
     quorum: list[str]  # a second quorum
@@ -120,7 +120,7 @@ def _kind(header: str, lines: list[str]) -> tuple[str, Kind]:
 
 
 def _calls(text: str) -> Calls:
-    """Read name=function:argument… for each word; a name alone is filled by the function of that name."""
+    """Read name=function:argument… from each word, or a name that is also the function."""
     return [tuple((word if "=" in word else f"{word}={word}").replace("=", ":").split(":")) for word in text.split()]
 
 

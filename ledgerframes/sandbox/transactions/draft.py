@@ -18,14 +18,12 @@ from .constants import Step, WorldConstants
 
 
 class SliceState:
-    """What the transactions of a slice leave for each other.
+    """State that the transactions of a slice share.
 
     Parameters
     ----------
-    constants
-        What all slices share.
-    slice_number
-        Number of the slice.
+    constants, slice_number
+        What all slices share, and the number of the slice.
     """
 
     def __init__(self, constants: WorldConstants, slice_number: int) -> None:
@@ -103,11 +101,11 @@ class DraftTransaction:
         return self.draws.around(median * UNITS_PER_COIN, 1.3) + self.draws.below(UNITS_PER_COIN)
 
     def any_visible(self, template: str) -> Contract | None:
-        """Draw a contract of a pool without taking it; None if the transaction will not be visible."""
+        """Draw a contract of a pool without taking it, if the transaction will be visible."""
         return self.pools[template].any(self.draws) if self.is_visible else None
 
     def make(self, template: str, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
-        """Make a contract; a node of the tree must create it.
+        """Make a contract, which a node of the tree must create.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Functions that declarations name: rounds, votes, reports, subscriptions, confirmations, the first transactions."""
+"""Functions of declarations for rounds, recurring events, confirmations and the start."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROUND_STEPS = (  # from this tick on: of the round so many below, which choice r
 
 
 def _vote(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    """Return a price vote: empty at the start (docs/facts.md#price-vote-without-price), then the wire's short decimal."""
+    """Return a price vote, which is empty at the start (docs/facts.md#price-vote-without-price)."""
     drawn = number(draft.constants.seed, "vote", member, occurrence) % 60_000
     price = f"0.{120_000 + drawn:06d}".rstrip("0") if occurrence >= 0 else None
     return {"sv": draft.parties.svs[member].identifier, "price": price}
@@ -144,9 +144,9 @@ def confirmation(draft: DraftTransaction) -> list[Node]:
     if stale := pools["confirmation"].any(draws):
         stale.is_spent = True
         return draft.nodes("DsoRules_ExpireStaleConfirmation[Confirmation_Expire]", confirmation=stale)
-    made = draft.make("confirmation")
-    pools["confirmation"].add(made)
-    return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=made)
+    fresh = draft.make("confirmation")
+    pools["confirmation"].add(fresh)
+    return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=fresh)
 
 
 def grant_rights(draft: DraftTransaction, since: str) -> list[Node]:

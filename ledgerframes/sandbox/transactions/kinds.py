@@ -1,4 +1,4 @@
-"""Interprets the declarations of kinds: draws the names of a draft, and builds its tree."""
+"""Interpreter of declared kinds, which draws the names of a draft and builds its tree."""
 
 from __future__ import annotations
 

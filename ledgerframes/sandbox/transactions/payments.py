@@ -1,4 +1,4 @@
-"""Functions that declarations name: coins, tokens, settlements, apps, offers and reassignments."""
+"""Functions of declarations for coins, tokens, apps, offers and reassignments."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def keep(draft: DraftTransaction, template: str) -> None:
 
 
 def take(draft: DraftTransaction, template: str, owner: str, limit: str) -> list[Contract]:
-    """Take contracts of an owner from a pool; the tree must consume them."""
+    """Take contracts of an owner from a pool, which the tree must consume."""
     return draft.pools[template].take(draft.names[owner], int(limit))
 
 
@@ -67,7 +67,7 @@ def carried_names(constants: WorldConstants, template: str, slice_number: int, i
 
 
 def carried(draft: DraftTransaction, template: str) -> str:
-    """Set the names of a contract that this event leaves for the next slice, and return who submits."""
+    """Set the names of a contract left for the next slice, and return the submitter."""
     names = carried_names(draft.constants, template, draft.state.number, draft.index)
     draft.names.update(names)
     return str(names.get("sender") or names["owner"])
@@ -91,14 +91,14 @@ def mint(draft: DraftTransaction, owner: str, units: int) -> Contract:
 
 
 def take_coins(draft: DraftTransaction, owner: str, limit: int = 3) -> list[Contract]:
-    """Take coins of an owner, or mint one; the caller must consume them."""
+    """Take coins of an owner, or mint one, for the caller to consume."""
     return draft.pools["coin"].take(owner, limit) or [mint(draft, owner, draft.draw_units(220))]
 
 
 def transfer(
     draft: DraftTransaction, sender: str, provider: str, inputs: list[Contract], parts: list[tuple[str, int]]
 ) -> list[Node]:
-    """Return the node of a coin transfer to (receiver, units) parts; the rest returns to the sender."""
+    """Return the node of a coin transfer to (receiver, units) parts, with change if any."""
     outputs = [draft.make("coin", owner=receiver, units=units) for receiver, units in parts]
     change_units = _total(inputs) - sum(units for _, units in parts)
     change = draft.make("coin", owner=sender, units=change_units) if change_units > 0 else None
@@ -159,7 +159,7 @@ def make_coupon(draft: DraftTransaction, provider: str, weight: str) -> Contract
 
 
 def take_tokens(draft: DraftTransaction, owner: str, limit: str = "3") -> list[Contract]:
-    """Take tokens of an owner, or mint some; the tree must consume them."""
+    """Take tokens of an owner, or mint some, for the tree to consume."""
     owner = draft.names[owner]
     tokens = draft.pools["token"].take(owner, int(limit))
     if not tokens:
@@ -169,7 +169,7 @@ def take_tokens(draft: DraftTransaction, owner: str, limit: str = "3") -> list[C
 
 
 def move_tokens(draft: DraftTransaction, sender: str, receiver: str, limit: str = "3") -> list[Node]:
-    """Return the node that moves tokens to a receiver; the rest returns to the sender."""
+    """Return the node that moves tokens to a receiver, with change if any."""
     names = {"sender": draft.names[sender], "receiver": draft.names[receiver]}
     tokens = take_tokens(draft, sender, limit)
     units = _total(tokens) * draft.draws.between(10, 100) // 100
@@ -246,7 +246,7 @@ def tracking_id(draft: DraftTransaction) -> str:
 
 
 def choose_offer_step(draft: DraftTransaction) -> str:
-    """Choose the next step of a waiting offer; without one, a coin transfer."""
+    """Choose the next step of a waiting offer, or a coin transfer without one."""
     names, dso = draft.names, draft.constants.dso
     if accepted := draft.any_visible("accepted_offer"):
         receiver = next(party for party in accepted.signatories if party not in (accepted.owner, dso))
@@ -308,11 +308,11 @@ def begin_reassignment(draft: DraftTransaction) -> str:
 
 
 def reassignment(draft: DraftTransaction) -> dict[str, Any]:
-    """Return one half of a reassignment; the assignment may come first."""
+    """Return one half of a reassignment, of which the assignment may come first."""
     names, contract = draft.names, draft.names["contract"]
-    kept = {name: names[name] for name in ("contract", "source", "target", "unassign_id", "counter")}
+    shared = {name: names[name] for name in ("contract", "source", "target", "unassign_id", "counter")}
     is_assignment = names["is_assignment"]
-    draft.state.reassignment = None if names["is_second"] else {**kept, "is_assignment": not is_assignment}
+    draft.state.reassignment = None if names["is_second"] else {**shared, "is_assignment": not is_assignment}
     created = {**create(contract), "created_at": trimmed(contract.created_at)}
     event = {"submitter": contract.owner, "source_synchronizer": names["source"]}
     target = {"target_synchronizer": names["target"]}

@@ -1,4 +1,4 @@
-"""Functions that declarations name: parties and other values that are drawn for every request."""
+"""Functions of declarations for the values that are drawn for every request."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def entry_url(draft: DraftTransaction, owner: str) -> str:
 
 
 def some(draft: DraftTransaction, name: str) -> Any:
-    """Return the first of some parties: none, one or two."""
+    """Return none, one or two of some parties."""
     return draft.names[name][: draft.draws.between(0, 2)]
 
 
@@ -89,7 +89,7 @@ def featured_provider(draft: DraftTransaction) -> str:
 
 
 def confirming_app(draft: DraftTransaction) -> list[str]:
-    """Return the app if it confirms a transfer; a request without it is larger."""
+    """Return the app if it confirms a transfer, or enlarge the request."""
     if draft.draws.chance(0.7):
         return [draft.names["provider"]]
     draft.bytes_per_view = 1900

@@ -1,4 +1,4 @@
-"""Bad statuses turned into errors that say what to do next."""
+"""Errors for bad HTTP statuses, each with the next step."""
 
 from __future__ import annotations
 
@@ -32,45 +32,40 @@ BY_STATUS: dict[int, type[ServiceError]] = {
 
 NEXT_STEP: dict[type[ServiceError], str] = {
     BadRequestError: "Check the arguments of the call.",
-    AuthenticationError: "Check the profile's token, token_file or token_env.",
+    AuthenticationError: "Check token=, token_file= or token_env= of the profile.",
     PermissionDeniedError: "Ask the operator for the right that the call needs.",
     NotFoundError: "Check the id, and that the network has this operation.",
-    ConflictError: "Look at the state of the thing first.",
-    BusyError: "Lower requests_per_second or parallel, or try later.",
-    ServiceUnavailableError: "Try later, or name a second host in the profile.",
-    InternalServerError: "Try later, or name a second host in the profile.",
+    ConflictError: "Check the current state before you retry.",
+    BusyError: "Lower requests_per_second= or max_concurrency=, or try again later.",
+    ServiceUnavailableError: "Try again later, or add a second host to the profile.",
+    InternalServerError: "Try again later, or add a second host to the profile.",
 }
 
 
 def service_error(status: int, body: bytes, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
-    """The error for a bad status, by what the caller can do about it."""
-    kind = kind_of(status)
-    detail = detail_of(body)
-    message = f"{host} answered {endpoint} with {status}{f': {detail}' if detail else ''}. {NEXT_STEP[kind]}"
+    """Return the error for a bad status."""
+    kind = BY_STATUS.get(status, InternalServerError if status >= 500 else BadRequestError)
+    detail = _detail(body)
+    message = f"{host} returned {status} for {endpoint}{f': {detail}' if detail else ''}. {NEXT_STEP[kind]}"
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=detail)
     error.retry_after = retry_after(headers)
     return error
 
 
-def kind_of(status: int) -> type[ServiceError]:
-    """The class of error for a status."""
-    return BY_STATUS.get(status, InternalServerError if status >= 500 else BadRequestError)
-
-
-def detail_of(body: bytes) -> str:
-    """What the service says is wrong, in one short line; a page of HTML says nothing."""
+def _detail(body: bytes) -> str:
+    """Return the service's reason in one short line."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
         content = body.decode("utf-8", "replace").strip()
         if content[:1] == "<":
-            return "a web page instead of an answer"
+            return "a web page instead of JSON"
     if isinstance(content, dict):
         content = content.get("error") or content.get("cause") or content
     return " ".join(str(content).split())[:200].rstrip(".")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds named by the Retry-After header; dates are left to our own back-off."""
+    """Return the seconds of the Retry-After header, or None for a date or no header."""
     text = headers.get("Retry-After", "")
     return float(text) if text.isdecimal() else None

@@ -1,4 +1,4 @@
-"""Which reports there are, what they can be asked, and which notebook makes each."""
+"""The reports: their parameters, and the notebook of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ledgerframes.errors import ReportError, UsageError
 
-HERE = Path(__file__).parent
+PACKAGE_DIR = Path(__file__).parent
 
 Period = Literal["15min", "1h", "6h", "1d", "7d"]
 
@@ -21,15 +21,15 @@ class TrafficCost(BaseModel):
     """Parameters of the report ``traffic-cost``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    every: Period = Field(default="1h", description="length of a period in the pictures over time")
-    top: int = Field(default=15, ge=1, le=200, description="rows that each table shows; the files hold all")
+    every: Period = Field(default="1h", description="length of a period in plots over time")
+    top: int = Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)")
 
 
 class Verdicts(BaseModel):
     """Parameters of the report ``verdicts``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    top: int = Field(default=15, ge=1, le=200, description="rows that each table shows; the files hold all")
+    top: int = Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)")
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Report:
     Attributes
     ----------
     name : str
-        As it is asked for, and the name of its folder.
+        Name on the command line, and of the report's directory.
     purpose : str
-        What it answers, in one line.
+        One line for lists.
     notebook : str
-        File name in :func:`notebooks_folder`.
+        File name in :func:`notebooks_dir`.
     parameters : type of BaseModel
-        What can be asked, beside the window.
+        Parameters other than the window.
     needs_cost : bool
-        Whether requests without known traffic make its figures lower bounds, so that they count for ``min_coverage``.
+        Whether requests with an unknown cost make its figures lower bounds, so that they count for ``min_coverage``.
     """
 
     name: str
@@ -58,40 +58,40 @@ class Report:
 
     @property
     def path(self) -> Path:
-        """The notebook's file.
+        """Path of the notebook.
 
         Raises
         ------
         ReportError
-            If the installation lacks it.
+            If the installation has no such file.
         """
-        path = notebooks_folder() / self.notebook
+        path = notebooks_dir() / self.notebook
         if not path.is_file():
             raise ReportError(f"The notebook {self.notebook} of report {self.name} is missing. Install ledgerframes again.")
         return path
 
-    def checked(self, parameters: Mapping[str, object]) -> dict[str, Any]:
-        """The parameters with their types and defaults.
+    def parse_parameters(self, parameters: Mapping[str, object]) -> dict[str, Any]:
+        """Return the parameters with their types and defaults.
 
         Parameters
         ----------
         parameters : mapping
-            Values, or texts as a command line gives them.
+            Values, or their text on the command line.
 
         Raises
         ------
         UsageError
-            If there is no such parameter, or a value makes no sense.
+            If a parameter is unknown or has an invalid value.
         """
-        known = self.parameters.model_fields
-        unknown = [name for name in parameters if name not in known]
+        fields = self.parameters.model_fields
+        unknown = [name for name in parameters if name not in fields]
         if unknown:
-            raise UsageError(f"Report {self.name} has no parameter {unknown[0]!r}. Parameters: {', '.join(known)}.")
+            raise UsageError(f"Unknown parameter {unknown[0]!r} of report {self.name}. Choose from {', '.join(fields)}.")
         try:
             return self.parameters(**parameters).model_dump(mode="json")
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise UsageError(f"Report {self.name}, parameter {first['loc'][0]}: {first['msg']}.") from None
+            raise UsageError(f"Invalid parameter {first['loc'][0]} of report {self.name}: {first['msg']}.") from None
 
 
 REPORTS: dict[str, Report] = {
@@ -99,14 +99,14 @@ REPORTS: dict[str, Report] = {
     for report in (
         Report(
             name="traffic-cost",
-            purpose="What traffic costs, who pays it, and for what.",
+            purpose="Traffic cost: how much, who pays, and for what.",
             notebook="02_traffic_cost.ipynb",
             parameters=TrafficCost,
             needs_cost=True,
         ),
         Report(
             name="verdicts",
-            purpose="How requests are decided, how fast, and by whom.",
+            purpose="Verdicts: outcomes, latency, rejections and confirming parties.",
             notebook="03_verdicts.ipynb",
             parameters=Verdicts,
             needs_cost=False,
@@ -116,24 +116,24 @@ REPORTS: dict[str, Report] = {
 
 
 def find_report(name: str) -> Report:
-    """The report of this name.
+    """Return the report with this name.
 
     Raises
     ------
     UsageError
-        If there is none.
+        If the name is unknown.
     """
     if name not in REPORTS:
-        raise UsageError(f"There is no report {name!r}. Reports: {', '.join(REPORTS)}.")
+        raise UsageError(f"Unknown report {name!r}. Choose from {', '.join(REPORTS)}.")
     return REPORTS[name]
 
 
-def notebooks_folder() -> Path:
-    """The folder of the notebooks: inside an installed package, or at the top of the repository."""
-    installed = HERE / "notebooks"
-    return installed if installed.is_dir() else HERE.parents[1] / "notebooks"
+def notebooks_dir() -> Path:
+    """Return the directory of the notebooks, in an installed package or at the top of the repository."""
+    installed = PACKAGE_DIR / "notebooks"
+    return installed if installed.is_dir() else PACKAGE_DIR.parents[1] / "notebooks"
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
+    """Return the SHA-256 digest of a file, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,115 @@
+"""The values of ``by=`` that several analyses have, and the requests in their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis._figures import INTEGER, LABEL, TEXT, TIME, Grouping, ResultColumn
+from ledgerframes.analysis._groups import (
+    Groups,
+    cross,
+    group_by,
+    group_by_hour_of_day,
+    group_by_period,
+    single_group,
+)
+from ledgerframes.analysis._requests import (
+    distinct_per_owner,
+    per_party,
+    positions,
+    requests,
+    root_templates,
+    take_or_missing,
+)
+from ledgerframes.frames import Frames
+
+TEMPLATE_NAME = ResultColumn("template_name", TEXT, "Module and entity of the root node. Missing without a visible tree.")
+CHOICE = ResultColumn("choice", TEXT, "Choice that the root node exercises. Missing for a create.")
+PARTICIPANT = Grouping(
+    (ResultColumn("submitting_participant_uid", TEXT, "Participant that submits and pays. Missing without a verdict."),)
+)
+PARTY = Grouping((ResultColumn("party", TEXT, "Submitting party. Missing without a verdict or a party."),))
+TEMPLATE = Grouping((TEMPLATE_NAME, CHOICE))
+KIND_AND_TEMPLATE = Grouping(
+    (
+        ResultColumn("kind", LABEL, "transaction, reassignment, or not visible (rejected or private)."),
+        ResultColumn("package_name", TEXT, "Package of the root node. Missing without a visible tree."),
+        *TEMPLATE.keys,
+    )
+)
+RESULT = Grouping((ResultColumn("verdict_result", LABEL, "Verdict of the mediator. Missing without a verdict."),))
+HOUR = Grouping((ResultColumn("hour", "int64", "Hour of the day of the record time, all 24 of them.", "UTC"),))
+DAY = Grouping((ResultColumn("day", TIME, "Start of the day of the record time, all days of the window.", "UTC"),))
+SIZE = Grouping((ResultColumn("size", LABEL, "Class of the request's cost. Missing if the cost is unknown.", "bytes"),))
+VIEWS = Grouping((ResultColumn("view_count", INTEGER, "Views of the request. Missing without a verdict.", "views"),))
+CONFIRMERS = Grouping(
+    (ResultColumn("confirmers", INTEGER, "Different parties that can confirm. Missing without a quorum.", "parties"),)
+)
+
+KINDS = ("transaction", "reassignment", "not visible")
+SIZE_EDGES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
+SIZES = ("under 2 kB", "2 to 5 kB", "5 to 10 kB", "10 to 20 kB", "20 to 50 kB", "50 kB and more")
+VERDICT_COLUMNS = {
+    "submitting_participant_uid": "submitting_participant_uid",
+    "party": "submitting_parties",
+    "verdict_result": "verdict_result",
+    "view_count": "view_count",
+}
+
+
+def requests_by(
+    frames: Frames, keys: Sequence[str], every: str | None, verdict_columns: Sequence[str] = (), *, cost: bool = True
+) -> tuple[pd.DataFrame, Groups]:
+    """Return the requests, once per party if `keys` has the party, and their groups."""
+    needed = [VERDICT_COLUMNS[key] for key in keys if key in VERDICT_COLUMNS]
+    rows = requests(frames, list(dict.fromkeys([*verdict_columns, *needed])), cost=cost or "size" in keys)
+    if "party" in keys:
+        rows = per_party(rows)
+    return rows, group_rows(frames, with_keys(frames, rows, keys), keys, every)
+
+
+def with_keys(frames: Frames, rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the requests with the key columns that need a lookup in other tables."""
+    if "template_name" in keys:
+        rows = pd.concat([rows, root_templates(frames, rows["update_id"])], axis=1)
+    if "kind" in keys:
+        rows = rows.assign(kind=_kinds(frames, rows["update_id"]))
+    if "size" in keys:
+        rows = rows.assign(size=_sizes(rows["total_traffic_cost"]))
+    if "confirmers" in keys:
+        rows = rows.assign(confirmers=_confirmers(frames, rows))
+    return rows
+
+
+def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: str | None) -> Groups:
+    """Return the groups of rows that have the key columns, in each period if `every` is given."""
+    times = rows["record_time"]
+    if not keys:
+        groups = single_group(len(rows))
+    elif list(keys) == ["hour"]:
+        groups = group_by_hour_of_day(times)
+    elif list(keys) == ["day"]:
+        days = group_by_period(frames, times, "1d")
+        groups = Groups(days.keys[["period_start"]].rename(columns={"period_start": "day"}), days.codes)
+    else:
+        groups = group_by(rows, keys)
+    return groups if every is None else cross(group_by_period(frames, times, every), groups, every)
+
+
+def _kinds(frames: Frames, update_ids: pd.Series) -> pd.Series:
+    updates = frames.read("updates", ["update_id", "kind"])
+    kinds = take_or_missing(updates["kind"].astype("str"), positions(update_ids, updates["update_id"]))
+    return pd.Series(pd.Categorical(kinds.fillna("not visible"), categories=KINDS), index=update_ids.index)
+
+
+def _sizes(costs: pd.Series) -> pd.Series:
+    codes = np.searchsorted(SIZE_EDGES, costs.to_numpy(dtype="int64", na_value=-1), side="right") - 1
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(SIZES), ordered=True), index=costs.index)
+
+
+def _confirmers(frames: Frames, rows: pd.DataFrame) -> pd.Series:
+    quorums = frames.read("quorums", ["update_id", "parties"])
+    return distinct_per_owner(positions(quorums["update_id"], rows["update_id"]), quorums["parties"]).reindex(rows.index)

@@ -1,0 +1,99 @@
+"""Views and envelopes of requests: their cost, and the parties that see or confirm them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ledgerframes.analysis._groupings import group_rows
+from ledgerframes.analysis._groups import Flags, Groups, Integers, distinct, known
+from ledgerframes.analysis._requests import (
+    distinct_per_owner,
+    list_items,
+    list_lengths,
+    positions,
+    requests,
+    root_templates,
+    take_or_missing,
+)
+from ledgerframes.frames import Frames
+
+# One number identifies a view: the position of its request and the view's own number side by side.
+VIEWS_PER_REQUEST = 1 << 31
+
+
+def has_no_views(envelopes: pd.DataFrame) -> Flags:
+    """Return which envelopes carry no view."""
+    is_empty: Flags = list_lengths(envelopes["view_ids"]) == 0
+    return is_empty
+
+
+def overhead_costs(frames: Frames, rows: pd.DataFrame) -> pd.Series:
+    """Return the cost of the envelopes without views of each request, missing for a request without envelopes."""
+    envelopes = frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"])
+    encoded = pa.chunked_array(pa.array(envelopes["update_id"])).dictionary_encode().combine_chunks()
+    groups = Groups(pd.DataFrame(index=range(len(encoded.dictionary))), encoded.indices.to_numpy().astype(np.int64))
+    costs = groups.masked_total(envelopes["traffic_cost"], has_no_views(envelopes))
+    indexes = pc.index_in(pa.array(rows["update_id"]), value_set=encoded.dictionary).fill_null(-1).to_numpy(zero_copy_only=False)
+    return take_or_missing(costs, indexes.astype(np.int64)).set_axis(rows.index)
+
+
+def views_by(
+    frames: Frames, keys: Sequence[str], every: str | None, verdict_columns: Sequence[str]
+) -> tuple[pd.DataFrame, Groups]:
+    """Return the views of all requests, and their groups by template, choice and view number.
+
+    An envelope counts once, for the lowest of its views; envelopes without views do not count.
+    """
+    request_rows = requests(frames, verdict_columns)
+    informees = _informee_counts(frames, request_rows)
+    envelope_names, envelope_costs = _lowest_views(frames, request_rows)
+    names = distinct(np.concatenate([informees.index.to_numpy("int64"), envelope_names]))
+    owners = names // VIEWS_PER_REQUEST
+    per_view = Groups(pd.DataFrame(index=range(len(names))), np.searchsorted(names, envelope_names))
+    views = pd.concat([request_rows, root_templates(frames, request_rows["update_id"])], axis=1)
+    views["is_known"] = known(views["total_traffic_cost"])
+    views = views.iloc[owners].reset_index(drop=True)
+    views["view_id"] = names % VIEWS_PER_REQUEST
+    views["informees"] = informees.reindex(names).array
+    views["confirmers"] = (
+        _confirmer_counts(frames, request_rows).reindex(names).fillna(0).where(informees.reindex(names).notna()).array
+    )
+    views["envelopes"] = per_view.count()
+    views["total_traffic_cost"] = per_view.total(envelope_costs)
+    views["overhead_traffic_cost"] = views["total_traffic_cost"].where(views["total_traffic_cost"].isna(), 0)
+    return views, group_rows(frames, views, keys, every)
+
+
+def _informee_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
+    views = _children(frames, "views", ["view_id", "informees"], rows)
+    return pd.Series(list_lengths(views["informees"]), index=_view_names(views["request"], views["view_id"]), dtype="Int64")
+
+
+def _confirmer_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
+    quorums = _children(frames, "quorums", ["view_id", "parties"], rows)
+    return distinct_per_owner(_view_names(quorums["request"], quorums["view_id"]), quorums["parties"])
+
+
+def _lowest_views(frames: Frames, rows: pd.DataFrame) -> tuple[Integers, pd.Series]:
+    envelopes = _children(frames, "envelopes", ["traffic_cost", "view_ids"], rows)
+    envelopes = envelopes[~has_no_views(envelopes)].reset_index(drop=True)
+    owners, view_ids = list_items(envelopes["view_ids"])
+    lowest = pd.Series(view_ids.to_numpy()).groupby(owners).min()
+    return _view_names(envelopes["request"], lowest), envelopes["traffic_cost"]
+
+
+def _children(frames: Frames, name: str, columns: list[str], rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a linked table that belong to the requests, with the request's position as ``request``."""
+    children = frames.read(name, ["update_id", *columns])
+    children["request"] = positions(children["update_id"], rows["update_id"])
+    return children[children["request"] >= 0].reset_index(drop=True)
+
+
+def _view_names(requests_of: pd.Series, view_ids: pd.Series) -> Integers:
+    names: Integers = requests_of.to_numpy("int64") * VIEWS_PER_REQUEST + view_ids.to_numpy("int64")
+    return names

@@ -1,0 +1,175 @@
+"""The parts of one transaction: tree, views, envelopes and activity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ledgerframes.analysis._figures import INTEGER, LABEL, RATE, SHARE, TEXT, Figure, ResultColumn, cost
+from ledgerframes.datasets import table
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+__all__ = ["anatomy"]
+
+ANATOMY = Figure(
+    "cost.anatomy",
+    columns=(
+        ResultColumn("part", LABEL, "Part of the transaction: node of the tree, view, envelope, or activity record.", "", "Part"),
+        ResultColumn("position", "int64", "Number of the row among those of its part, from 0."),
+        ResultColumn("parent", INTEGER, "Position of the parent node or view. Missing for roots and other parts."),
+        ResultColumn("depth", INTEGER, "Steps from the root of the tree or of the views. Missing for other parts."),
+        ResultColumn("label", TEXT, "Action of the node, views of the envelope, or round of the activity record."),
+        ResultColumn(
+            "parties", TEXT, "Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes."
+        ),
+        cost("traffic_cost", "Cost of the envelope. Missing for other parts.", "Cumulative traffic cost"),
+        ResultColumn("weight", INTEGER, "Weight of the activity record. Missing for other parts.", "bytes"),
+        ResultColumn("known_share", RATE, "1 if the cost of the transaction is known, 0 if not.", SHARE),
+    ),
+)
+PARTS = ("node", "view", "envelope", "activity")
+SEPARATOR = ", "
+
+
+@ANATOMY.document
+def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
+    """Return the parts of one transaction: nodes, views, envelopes and activity records.
+
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    update_id : str
+        Id of the transaction, or of the rejected request.
+
+    Returns
+    -------
+    DataFrame
+        One row per node, view, envelope and activity record, in this order. A request without a visible tree has no rows
+        for nodes, one without a traffic summary none for envelopes.
+
+    Raises
+    ------
+    UsageError
+        If the update is not in these frames.
+
+    Notes
+    -----
+    Source: one history event.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> parts = lf.anatomy(day, day.traffic["update_id"].iloc[0])
+    >>> bool((parts["part"] == "envelope").any())
+    True
+    """
+    ANATOMY.check(frames)
+    if not any(_rows(frames, name, update_id, ["update_id"]).size for name in ("verdicts", "updates", "traffic")):
+        raise UsageError(
+            f"Update {update_id!r} is not in these frames ({frames.window or 'loaded by id'}). "
+            f"Load a longer window, or the update with lf.load_events(net, update_ids=[{update_id!r}])."
+        )
+    parts = [part(frames, update_id) for part in (_nodes, _views, _envelopes, _activity)]
+    names = [column.name for column in ANATOMY.columns[:-1]]
+    columns: dict[str, Any] = {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in names}
+    columns["part"] = pd.Series(pd.Categorical(columns["part"], categories=PARTS))
+    has_cost = len(_rows(frames, "traffic", update_id, ["update_id"]))
+    return ANATOMY.build({**columns, "known_share": np.full(len(columns["part"]), float(has_cost))})
+
+
+def _nodes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+    names = ["event_id", "node_index", "parent_event_id", "depth", "template_name", "choice", "acting_parties", "signatories"]
+    nodes = _rows(frames, "tree_events", update_id, names).sort_values("node_index", ignore_index=True)
+    index_of = pd.Series(nodes["node_index"].astype("Int64").array, index=nodes["event_id"])
+    is_exercise = nodes["choice"].notna()
+    action = ("exercise " + nodes["template_name"] + "." + nodes["choice"]).where(is_exercise, "create " + nodes["template_name"])
+    return _part(
+        "node",
+        nodes["node_index"],
+        parent=nodes["parent_event_id"].map(index_of),
+        depth=nodes["depth"],
+        label=action,
+        parties=_join(nodes["acting_parties"]).where(is_exercise, _join(nodes["signatories"])),
+    )
+
+
+def _views(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+    views = _rows(frames, "views", update_id, ["view_id", "parent_view_id", "informees"]).sort_values(
+        "view_id", ignore_index=True
+    )
+    quorums = _rows(frames, "quorums", update_id, ["view_id", "quorum_index", "parties"])
+    informees = views["informees"].list.len().astype("str")
+    return _part(
+        "view",
+        views["view_id"],
+        parent=views["parent_view_id"],
+        depth=_depths(views),
+        label="view " + views["view_id"].astype("str") + ", informees: " + informees,
+        parties=views["view_id"].map(_confirmers(quorums)),
+    )
+
+
+def _envelopes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+    envelopes = _rows(frames, "envelopes", update_id, ["envelope_index", "traffic_cost", "view_ids"])
+    envelopes = envelopes.sort_values("envelope_index", ignore_index=True)
+    numbers = pd.Series([SEPARATOR.join(map(str, ids)) for ids in envelopes["view_ids"]], dtype="str")
+    label = ("views: " + numbers).where(numbers != "", "no views (mediator or root hash)")
+    return _part("envelope", envelopes["envelope_index"], label=label, traffic_cost=envelopes["traffic_cost"])
+
+
+def _activity(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+    names = ["round_number", "party", "weight"]
+    records = _rows(frames, "activity_records", update_id, names).sort_values("party", ignore_index=True)
+    label = "round " + records["round_number"].astype("str")
+    return _part("activity", pd.Series(range(len(records))), label=label, parties=records["party"], weight=records["weight"])
+
+
+# -- helpers ------------------------------------------------------------------------------------------------------------
+
+
+def _rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
+    """Return the rows of one update; the filter reaches the store, so that nothing else is read."""
+    rows = frames.scan(name).filter(pc.field("update_id") == update_id).to_table(columns=columns)
+    return table(name).to_pandas(rows)
+
+
+def _part(part: str, position: pd.Series, **columns: pd.Series) -> dict[str, pd.Series]:
+    """Return the rows of one part in the dtypes of the result, missing in all other columns."""
+    values: dict[str, Any] = {"part": part, "position": position, "label": "", **columns}
+    dtypes = {column.name: column.dtype for column in ANATOMY.columns[:-1]} | {"part": TEXT}
+    return {name: pd.Series(values.get(name), index=position.index, dtype=dtype) for name, dtype in dtypes.items()}
+
+
+def _join(lists: pd.Series) -> pd.Series:
+    texts = pc.binary_join(pa.array(lists), SEPARATOR)
+    return pd.Series(texts.to_pandas(), dtype="str")
+
+
+def _confirmers(quorums: pd.DataFrame) -> dict[int, str]:
+    """Return the different parties of all quorums of each view."""
+    parties = quorums[["view_id", "parties"]].explode("parties").dropna().drop_duplicates()
+    joined = parties.sort_values(["view_id", "parties"]).groupby("view_id")["parties"].agg(SEPARATOR.join)
+    return dict(zip(joined.index.astype(int), joined, strict=True))
+
+
+def _depths(views: pd.DataFrame) -> pd.Series:
+    """Return steps from the root view, in one pass per level, so that a loop of views ends."""
+    parents = dict(zip(views["view_id"], views["parent_view_id"], strict=True))
+    depths = dict.fromkeys(parents, 0)
+    above = dict(parents)
+    for _ in range(len(parents)):
+        above = {view: parent for view, parent in above.items() if parent is not pd.NA and parent in parents}
+        if not above:
+            break
+        for view in above:
+            depths[view] += 1
+        above = {view: parents[parent] for view, parent in above.items()}
+    return views["view_id"].map(depths)

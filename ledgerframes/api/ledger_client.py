@@ -1,0 +1,131 @@
+"""The base of the ledger API's client, with deprecation warnings and version checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+from ledgerframes.api.deprecation import warn_deprecated
+from ledgerframes.api.operation import HealthClient, Operation, Request, operation
+from ledgerframes.api.transport import Response, Transport
+from ledgerframes.api.update_format import EventFormat, UpdateFormat
+from ledgerframes.datasets.state.wire import LedgerVersion, release_of
+from ledgerframes.errors import DecodeError, LedgerError, LedgerframesError, ServiceError, UnsupportedOperationError
+
+__all__ = ["LedgerClient"]
+
+
+class Page(Protocol):
+    """A page of a list, with the token of the next page."""
+
+    @property
+    def next_page_token(self) -> str | None:
+        """Token of the next page, or empty on the last page (docs/facts.md#page-token-end)."""
+
+
+PageT = TypeVar("PageT", bound=Page)
+
+
+class LedgerClient(HealthClient):
+    """Base of the groups of ledger operations.
+
+    Parameters
+    ----------
+    transport : Transport
+        With the token, and :func:`ledgerframes.api.ledger_errors.ledger_error_factory`.
+    """
+
+    api = "ledger"
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self._warned: set[str] = set()
+        self._version: LedgerVersion | None = None
+
+    @operation("GET /v2/version", returns=LedgerVersion)
+    def version(self) -> Request:
+        """Return the version of the ledger API, such as 3.5.14, and its features."""
+        return Request()
+
+    def send(self, operation: Operation, request: Request) -> Response:
+        """Send a request of an operation.
+
+        Raises
+        ------
+        UnsupportedOperationError
+            If this participant's version does not have the operation.
+        """
+        self._warn_once(operation)
+        try:
+            return super().send(operation, replace(request, body=_with_json_filters(request.body)))
+        except ServiceError as error:
+            # The response to an unknown route is text (404), or names the method on a known path (405): no ledger code.
+            has_code = isinstance(error, LedgerError) and bool(error.code)
+            if error.status not in (404, 405) or has_code or operation.name == "version":
+                raise
+            raise self._unsupported(operation, error) from error
+
+    def _iter_pages(self, name: str, fetch: Callable[[str | None], PageT]) -> Iterator[PageT]:
+        """Iterate over the pages of an operation."""
+        token: str | None = None
+        while True:
+            page = fetch(token)
+            yield page
+            if not page.next_page_token:
+                return
+            if page.next_page_token == token:
+                endpoint = self.operations[name].route
+                raise DecodeError(
+                    f"Unexpected response from {endpoint}: the next page has the same token. Check the service's version.",
+                    endpoint=endpoint,
+                    json_path="$.nextPageToken",
+                )
+            token = page.next_page_token
+
+    def _warn_once(self, operation: Operation) -> None:
+        if operation.deprecated and operation.name not in self._warned:
+            self._warned.add(operation.name)
+            warn_deprecated(
+                f"Ledger operation {operation.name} ({operation.route}) is deprecated. Use {operation.deprecated} instead."
+            )
+
+    def _unsupported(self, operation: Operation, error: ServiceError) -> UnsupportedOperationError:
+        version = self._cached_version()
+        actual, label = version.version if version else "", f"{operation.name} ({operation.route})"
+        if version is None:
+            message = (
+                f"{error.host} has neither {label} nor /v2/version, so it is not a ledger API. "
+                "Check ledger_url=, with the operator's path prefix."
+            )
+        elif operation.since and release_of(actual) < release_of(operation.since):
+            message = (
+                f"{label} requires ledger API {operation.since}, but {error.host} runs {actual}. "
+                "Ask the operator for an upgrade, or choose another operation from ledgerframes.operations()."
+            )
+        else:
+            message = (
+                f"{error.host} runs {actual}, which supports {label}, but the route was not found. "
+                "Ask the operator whether a proxy blocks it."
+            )
+        unsupported = UnsupportedOperationError(
+            message, endpoint=error.endpoint, host=error.host, status=error.status, detail=error.detail
+        )
+        unsupported.required_version, unsupported.actual_version = operation.since, actual
+        return unsupported
+
+    def _cached_version(self) -> LedgerVersion | None:
+        """Return the participant's version, fetched once, or None if it cannot be fetched."""
+        if self._version is None:
+            try:
+                self._version = self.version()
+            except LedgerframesError:
+                return None
+        return self._version
+
+
+def _with_json_filters(body: Any) -> Any:
+    """Return a body in which filters are JSON."""
+    if not isinstance(body, Mapping):
+        return body
+    return {name: value.as_json() if isinstance(value, UpdateFormat | EventFormat) else value for name, value in body.items()}

@@ -1,0 +1,206 @@
+"""The ledger API's operations on commands and packages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ledgerframes.api.ledger_checks import require_page_size
+from ledgerframes.api.ledger_client import LedgerClient
+from ledgerframes.api.operation import Request, operation
+from ledgerframes.datasets.state.wire import PackageIds, PackageStatus, VettedPackages, VettedPackagesPage
+from ledgerframes.errors import UsageError
+
+__all__ = ["LedgerCommands"]
+
+Json = Mapping[str, Any]
+
+
+class LedgerCommands(LedgerClient):
+    """Operations on commands, interactive submissions and packages.
+
+    Bodies are those of the ledger API's reference, and responses are decoded JSON.
+    """
+
+    # -- commands -----------------------------------------------------------------------------------------------------
+
+    @operation("POST /v2/commands/submit-and-wait", since="3.4", changed="3.5")
+    def submit_and_wait(self, commands: Json) -> Request:
+        """Submit a command and wait for its result.
+
+        Parameters
+        ----------
+        commands : mapping
+            JsCommands. The result has ``updateId`` and ``completionOffset``.
+
+        Raises
+        ------
+        LedgerError
+            If the command failed. ``definite_answer`` is True if it certainly had no effect.
+        """
+        return Request(body=commands)
+
+    @operation("POST /v2/commands/submit-and-wait-for-transaction", since="3.4", changed="3.5")
+    def submit_and_wait_for_transaction(self, request: Json) -> Request:
+        """Submit a command, with an optional transaction format, and wait for the transaction."""
+        return Request(body=request)
+
+    @operation("POST /v2/commands/submit-and-wait-for-reassignment", since="3.4", changed="3.5")
+    def submit_and_wait_for_reassignment(self, request: Json) -> Request:
+        """Submit a reassignment, with an optional event format, and wait for the reassignment."""
+        return Request(body=request)
+
+    @operation(
+        "POST /v2/commands/submit-and-wait-for-transaction-tree",
+        deprecated="submit_and_wait_for_transaction, with a transaction format",
+    )
+    def submit_and_wait_for_transaction_tree(self, commands: Json) -> Request:
+        """Submit a command and wait for the transaction tree."""
+        return Request(body=commands)
+
+    @operation("POST /v2/commands/async/submit", since="3.4", changed="3.5")
+    def async_submit(self, commands: Json) -> Request:
+        """Submit a command without waiting for its completion."""
+        return Request(body=commands)
+
+    @operation("POST /v2/commands/async/submit-reassignment", since="3.4", changed="3.5")
+    def async_submit_reassignment(self, request: Json) -> Request:
+        """Submit a reassignment without waiting for its completion."""
+        return Request(body=request)
+
+    # -- interactive submission ---------------------------------------------------------------------------------------
+
+    @operation("POST /v2/interactive-submission/prepare", read_only=True)
+    def prepare_submission(self, request: Json) -> Request:
+        """Prepare a transaction for external signing."""
+        return Request(body=request)
+
+    @operation("POST /v2/interactive-submission/execute")
+    def execute_submission(self, request: Json) -> Request:
+        """Submit a signed transaction."""
+        return Request(body=request)
+
+    @operation("POST /v2/interactive-submission/executeAndWait")
+    def execute_and_wait(self, request: Json) -> Request:
+        """Submit a signed transaction and wait for its result."""
+        return Request(body=request)
+
+    @operation("POST /v2/interactive-submission/executeAndWaitForTransaction")
+    def execute_and_wait_for_transaction(self, request: Json) -> Request:
+        """Submit a signed transaction and wait for the transaction."""
+        return Request(body=request)
+
+    @operation("POST /v2/interactive-submission/preferred-packages", read_only=True)
+    def preferred_packages(self, request: Json) -> Request:
+        """Return the preferred packages for a submission."""
+        return Request(body=request)
+
+    @operation("GET /v2/interactive-submission/preferred-package-version", deprecated="preferred_packages")
+    def preferred_package_version(self, query: Json) -> Request:
+        """Return the preferred version of one package."""
+        return Request(query=query)
+
+    # -- packages -----------------------------------------------------------------------------------------------------
+
+    @operation("GET /v2/packages", returns=PackageIds, unwrap=lambda packages: packages.package_ids or [])
+    def packages(self) -> Request:
+        """List the ids of all packages that the participant supports."""
+        return Request()
+
+    @operation("GET /v2/packages/{package-id}", returns=bytes)
+    def package(self, package_id: str) -> Request:
+        """Download one package."""
+        return Request(path={"package_id": package_id})
+
+    @operation("GET /v2/packages/{package-id}/status", returns=PackageStatus, unwrap=lambda status: status.package_status)
+    def package_status(self, package_id: str) -> Request:
+        """Return the status of a package, such as PACKAGE_STATUS_REGISTERED."""
+        return Request(path={"package_id": package_id})
+
+    @operation("POST /v2/dars")
+    def upload_dar(self, dar: bytes, *, vet_all_packages: bool | None = None, synchronizer_id: str | None = None) -> Request:
+        """Upload a DAR.
+
+        Parameters
+        ----------
+        dar : bytes
+        vet_all_packages : bool, optional
+            Also vet the packages of the DAR; by default as the participant is configured.
+        synchronizer_id : str, optional
+            Synchronizer to vet them on.
+        """
+        return _dar_request(dar, vetAllPackages=vet_all_packages, synchronizerId=synchronizer_id)
+
+    @operation("POST /v2/dars/validate", read_only=True)
+    def validate_dar(self, dar: bytes, *, synchronizer_id: str | None = None) -> Request:
+        """Check a DAR and its upgrades of vetted packages, without uploading it."""
+        return _dar_request(dar, synchronizerId=synchronizer_id)
+
+    @operation("POST /v2/packages", deprecated="upload_dar")
+    def upload_package(self, dar: bytes, *, vet_all_packages: bool | None = None, synchronizer_id: str | None = None) -> Request:
+        """Upload a DAR to its old path."""
+        return _dar_request(dar, vetAllPackages=vet_all_packages, synchronizerId=synchronizer_id)
+
+    @operation("POST /v2/package-vetting/list", returns=VettedPackagesPage, read_only=True)
+    def vetted_packages_page(
+        self,
+        *,
+        page_token: str | None = None,
+        page_size: int | None = None,
+        package_filter: Json | None = None,
+        topology_filter: Json | None = None,
+    ) -> Request:
+        """Return a page of the packages that each participant vetted on each synchronizer.
+
+        Any authenticated user may call this operation.
+
+        Parameters
+        ----------
+        page_token : str, optional
+            From the page before.
+        page_size : int, optional
+        package_filter, topology_filter : mapping, optional
+            ``packageMetadataFilter`` and ``topologyStateFilter``.
+        """
+        require_page_size(page_size, "page_size")
+        body = {
+            "packageMetadataFilter": package_filter,
+            "topologyStateFilter": topology_filter,
+            "pageToken": page_token,
+            "pageSize": page_size,
+        }
+        return Request(body={name: value for name, value in body.items() if value is not None})
+
+    def vetted_packages(
+        self, *, page_size: int | None = None, package_filter: Json | None = None, topology_filter: Json | None = None
+    ) -> Iterator[VettedPackages]:
+        """Iterate over all vetted packages, page by page as in :meth:`vetted_packages_page`."""
+
+        def fetch(token: str | None) -> VettedPackagesPage:
+            return self.vetted_packages_page(
+                page_token=token, page_size=page_size, package_filter=package_filter, topology_filter=topology_filter
+            )
+
+        pages = self._iter_pages("vetted_packages_page", fetch)
+        return (vetted for page in pages for vetted in page.vetted_packages or [])
+
+    @operation("GET /v2/package-vetting", deprecated="vetted_packages_page")
+    def vetted_packages_page_by_get(self, request: Json | None = None) -> Request:
+        """Return a page of vetted packages by GET with a body."""
+        return Request(body=request or {})
+
+    @operation("POST /v2/package-vetting/update")
+    def update_vetting(self, request: Json) -> Request:
+        """Change the vetted packages, and return the past and the new ones."""
+        return Request(body=request)
+
+    @operation("POST /v2/package-vetting")
+    def post_package_vetting(self, request: Json) -> Request:
+        """Send a request to an operation that the API lists without a description."""
+        return Request(body=request)
+
+
+def _dar_request(dar: bytes, **query: object) -> Request:
+    if not isinstance(dar, bytes) or not dar:
+        raise UsageError(f"dar= must be bytes, such as Path('app.dar').read_bytes(), got {type(dar).__name__}.")
+    return Request(query=query, body=dar)

@@ -1,0 +1,136 @@
+"""The ledger API's operations on a participant's offsets, synchronizers and parties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ledgerframes.api.ledger_checks import require_page_size
+from ledgerframes.api.ledger_client import LedgerClient
+from ledgerframes.api.operation import Request, operation
+from ledgerframes.datasets.state.wire import (
+    ConnectedSynchronizers,
+    LedgerEnd,
+    ParticipantId,
+    PartiesPage,
+    PartyDetails,
+    PrunedOffsets,
+)
+
+__all__ = ["LedgerState"]
+
+Json = Mapping[str, Any]
+
+
+class LedgerState(LedgerClient):
+    """Operations on the state of a participant."""
+
+    @operation("GET /v2/state/ledger-end", returns=LedgerEnd, unwrap=lambda end: end.offset)
+    def ledger_end(self) -> Request:
+        """Return the offset of the ledger's end, or 0 on an empty ledger."""
+        return Request()
+
+    @operation("GET /v2/state/latest-pruned-offsets", returns=PrunedOffsets)
+    def latest_pruned_offsets(self) -> Request:
+        """Return the offsets through which the ledger is pruned, or 0 if it never was."""
+        return Request()
+
+    @operation("GET /v2/parties/participant-id", returns=ParticipantId, unwrap=lambda body: body.participant_id)
+    def participant_id(self) -> Request:
+        """Return the id of the participant.
+
+        Offsets belong to one participant (docs/facts.md#offsets-per-participant).
+        """
+        return Request()
+
+    @operation(
+        "GET /v2/state/connected-synchronizers",
+        returns=ConnectedSynchronizers,
+        unwrap=lambda body: body.connected_synchronizers or [],
+    )
+    def connected_synchronizers(
+        self, *, party: str | None = None, participant_id: str | None = None, identity_provider_id: str | None = None
+    ) -> Request:
+        """List the synchronizers that the participant is connected to.
+
+        Parameters
+        ----------
+        party : str, optional
+            Only synchronizers that host this party, with the party's permission there.
+        participant_id, identity_provider_id : str, optional
+        """
+        query = {"party": party, "participantId": participant_id, "identityProviderId": identity_provider_id}
+        return Request(query=query)
+
+    # -- parties ------------------------------------------------------------------------------------------------------
+
+    @operation("GET /v2/parties", returns=PartiesPage)
+    def parties_page(
+        self,
+        *,
+        page_token: str | None = None,
+        page_size: int | None = None,
+        filter_party: str | None = None,
+        identity_provider_id: str | None = None,
+    ) -> Request:
+        """Return a page of the parties that the participant knows.
+
+        Parameters
+        ----------
+        page_token : str, optional
+            From the page before.
+        page_size : int, optional
+        filter_party : str, optional
+            Prefix of party ids.
+        identity_provider_id : str, optional
+        """
+        require_page_size(page_size, "page_size")
+        return Request(
+            query={
+                "pageToken": page_token,
+                "pageSize": page_size,
+                "filter-party": filter_party,
+                "identity-provider-id": identity_provider_id,
+            }
+        )
+
+    def parties(
+        self, *, page_size: int | None = None, filter_party: str | None = None, identity_provider_id: str | None = None
+    ) -> Iterator[PartyDetails]:
+        """Iterate over all parties that the participant knows, as in :meth:`parties_page`."""
+
+        def fetch(token: str | None) -> PartiesPage:
+            return self.parties_page(
+                page_token=token,
+                page_size=page_size,
+                filter_party=filter_party,
+                identity_provider_id=identity_provider_id,
+            )
+
+        pages = self._iter_pages("parties_page", fetch)
+        return (details for page in pages for details in page.party_details or [])
+
+    @operation("GET /v2/parties/{party}", returns=PartiesPage, unwrap=lambda page: page.party_details or [])
+    def party(self, party: str) -> Request:
+        """Return the details of a party, or an empty list if the party is unknown."""
+        return Request(path={"party": party})
+
+    @operation("POST /v2/parties")
+    def allocate_party(self, request: Json) -> Request:
+        """Allocate a party on this participant."""
+        return Request(body=request)
+
+    @operation("PATCH /v2/parties/{party}")
+    def update_party(self, party: str, request: Json) -> Request:
+        """Change the participant-local attributes of a party."""
+        return Request(path={"party": party}, body=request)
+
+    @operation("POST /v2/parties/external/generate-topology", read_only=True)
+    def external_party_topology(self, request: Json) -> Request:
+        """Generate the topology transactions that an external party signs, without any effect."""
+        return Request(body=request)
+
+    @operation("POST /v2/parties/external/allocate")
+    def allocate_external_party(self, request: Json) -> Request:
+        """Allocate an external party, with its signed topology transactions."""
+        return Request(body=request)

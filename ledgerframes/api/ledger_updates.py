@@ -1,0 +1,335 @@
+"""The ledger API's operations on updates, completions and contracts, which only read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ledgerframes.api.ledger_checks import (
+    require_filter,
+    require_offset,
+    require_page_request,
+    require_page_size,
+    require_text,
+    require_texts,
+)
+from ledgerframes.api.ledger_client import LedgerClient
+from ledgerframes.api.operation import Request, operation
+from ledgerframes.api.transport import Response
+from ledgerframes.api.update_format import EventFormat, UpdateFormat
+from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
+from ledgerframes.datasets.state.wire import ActiveContractsPage, Completion, CompletionItem, ContractEvents
+from ledgerframes.errors import UnsupportedOperationError
+
+__all__ = ["LedgerUpdates"]
+
+EventFilter = EventFormat | Mapping[str, Any]
+UpdateFilter = UpdateFormat | Mapping[str, Any]
+
+
+def _completions(items: list[CompletionItem]) -> list[Completion | OffsetCheckpoint]:
+    contents = (item.content("command completions") for item in items)
+    return [content for content in contents if content is not None]
+
+
+class LedgerUpdates(LedgerClient):
+    """Operations on updates, completions and contracts."""
+
+    # -- updates ------------------------------------------------------------------------------------------------------
+
+    @operation("POST /v2/updates/get-updates-page", returns=Response, since="3.5", read_only=True)
+    def get_updates_page(self, request: Mapping[str, Any]) -> Request:
+        """Fetch a page of updates without decoding it.
+
+        See docs/facts.md#update-pages.
+
+        Parameters
+        ----------
+        request : mapping
+            updateFormat (an UpdateFormat, or its JSON), beginOffsetExclusive, endOffsetInclusive, maxPageSize,
+            descendingOrder, pageToken.
+
+        Raises
+        ------
+        UsageError
+            If the request has unknown members, no filter or invalid offsets; nothing is sent.
+        InvalidPageTokenError
+            If anything but the token differs from the request before (docs/facts.md#page-token-binding).
+        PrunedOffsetError, OffsetAfterEndError
+            If the offset range is outside the participant's ledger.
+        """
+        return Request(body=require_page_request(request))
+
+    @operation("POST /v2/updates", returns=Response, read_only=True)
+    def updates(
+        self,
+        update_format: UpdateFilter,
+        *,
+        after: int = 0,
+        through: int | None = None,
+        descending: bool = False,
+        limit: int | None = None,
+        idle_ms: int | None = None,
+    ) -> Request:
+        """List updates without decoding them, up to the participant's list limit.
+
+        Parameters
+        ----------
+        update_format : UpdateFormat or mapping
+        after, through : int
+            ``after < offset <= through``.
+        descending : bool
+            Needs ``through=``.
+        limit : int, optional
+            Maximum number of updates.
+        idle_ms : int, optional
+            Milliseconds without an update after which the list ends; 500 unless the operator changed it.
+
+        Raises
+        ------
+        TooManyElementsError
+            If there are more than the list limit, 200 by default (docs/facts.md#list-limit). :meth:`get_updates_page`
+            has no limit.
+        """
+        body: dict[str, Any] = {
+            "beginExclusive": require_offset(after, "after"),
+            "updateFormat": require_filter(update_format, "updateFormat"),
+        }
+        if through is not None:
+            body["endInclusive"] = require_offset(through, "through")
+        if descending:
+            body["descendingOrder"] = True
+        return Request(query=_list_query(limit, idle_ms), body=body)
+
+    @operation("POST /v2/updates/update-by-id", returns=Response, read_only=True)
+    def update_by_id(self, update_id: str, update_format: UpdateFilter) -> Request:
+        """Look up one update by its id, without decoding it.
+
+        Raises
+        ------
+        UpdateNotFoundError
+            If no update has this id, or none that the parties of the filter see.
+        """
+        return Request(
+            body={
+                "updateId": require_text(update_id, "update_id"),
+                "updateFormat": require_filter(update_format, "updateFormat"),
+            }
+        )
+
+    @operation("POST /v2/updates/update-by-offset", returns=Response, read_only=True)
+    def update_by_offset(self, offset: int, update_format: UpdateFilter) -> Request:
+        """Look up one update by its offset, without decoding it."""
+        return Request(
+            body={
+                "offset": require_offset(offset, "offset", minimum=1),
+                "updateFormat": require_filter(update_format, "updateFormat"),
+            }
+        )
+
+    # -- deprecated forms of updates ----------------------------------------------------------------------------------
+
+    @operation("POST /v2/updates/flats", read_only=True, deprecated="updates")
+    def flat_updates(self, request: Mapping[str, Any]) -> Request:
+        """List flat transactions (beginExclusive, endInclusive, filter, verbose)."""
+        return Request(body=request)
+
+    @operation("POST /v2/updates/trees", read_only=True, deprecated="updates")
+    def tree_updates(self, request: Mapping[str, Any]) -> Request:
+        """List transaction trees (beginExclusive, endInclusive, filter, verbose)."""
+        return Request(body=request)
+
+    @operation("POST /v2/updates/transaction-by-offset", read_only=True, deprecated="update_by_offset")
+    def transaction_by_offset(self, offset: int, transaction_format: UpdateFilter) -> Request:
+        """Look up one transaction by its offset."""
+        return Request(body={"offset": offset, "transactionFormat": transaction_format})
+
+    @operation("POST /v2/updates/transaction-by-id", read_only=True, deprecated="update_by_id")
+    def transaction_by_id(self, update_id: str, transaction_format: UpdateFilter) -> Request:
+        """Look up one transaction by its id."""
+        return Request(body={"updateId": update_id, "transactionFormat": transaction_format})
+
+    @operation("GET /v2/updates/transaction-tree-by-offset/{offset}", deprecated="update_by_offset")
+    def transaction_tree_by_offset(self, offset: int, *, parties: str | Sequence[str] = ()) -> Request:
+        """Look up one transaction tree by its offset, as parties see it."""
+        return Request(path={"offset": str(require_offset(offset, "offset", minimum=1))}, query={"parties": parties})
+
+    @operation("GET /v2/updates/transaction-tree-by-id/{update-id}", deprecated="update_by_id")
+    def transaction_tree_by_id(self, update_id: str, *, parties: str | Sequence[str] = ()) -> Request:
+        """Look up one transaction tree by its id, as parties see it."""
+        return Request(path={"update_id": update_id}, query={"parties": parties})
+
+    # -- completions --------------------------------------------------------------------------------------------------
+
+    @operation(
+        "POST /v2/commands/command-completions",
+        returns=list[CompletionItem],
+        unwrap=_completions,
+        since="3.5",
+        read_only=True,
+    )
+    def command_completions(
+        self, parties: Sequence[str] = (), *, after: int = 0, limit: int | None = None, idle_ms: int | None = None
+    ) -> Request:
+        """List command completions, and the checkpoints between them.
+
+        :meth:`completions` also works before ledger API 3.5.
+
+        Parameters
+        ----------
+        parties : sequence of str
+            Parties that submitted.
+        after : int
+            Exclusive start offset.
+        limit, idle_ms : int, optional
+            As for :meth:`updates`.
+        """
+        body = {"parties": require_texts(parties, "parties"), "beginExclusive": require_offset(after, "after")}
+        return Request(query=_list_query(limit, idle_ms), body=body)
+
+    @operation(
+        "POST /v2/commands/completions",
+        returns=list[CompletionItem],
+        unwrap=_completions,
+        read_only=True,
+        deprecated="command_completions",
+    )
+    def user_completions(
+        self,
+        parties: Sequence[str],
+        *,
+        user_id: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+        idle_ms: int | None = None,
+    ) -> Request:
+        """List command completions of one user."""
+        body: dict[str, Any] = {"parties": require_texts(parties, "parties"), "beginExclusive": require_offset(after, "after")}
+        if user_id is not None:
+            body["userId"] = user_id
+        return Request(query=_list_query(limit, idle_ms), body=body)
+
+    def completions(
+        self,
+        parties: Sequence[str] = (),
+        *,
+        user_id: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+        idle_ms: int | None = None,
+    ) -> list[Completion | OffsetCheckpoint]:
+        """List command completions with the operation that the participant supports.
+
+        Parameters
+        ----------
+        parties, after, limit, idle_ms
+            As for :meth:`command_completions`.
+        user_id : str, optional
+            For participants before ledger API 3.5, by default the token's user.
+        """
+        try:
+            return self.command_completions(parties, after=after, limit=limit, idle_ms=idle_ms)
+        except UnsupportedOperationError:
+            self._warned.add("user_completions")  # the caller did not choose the deprecated operation
+            return self.user_completions(parties, user_id=user_id, after=after, limit=limit, idle_ms=idle_ms)
+
+    # -- contracts ----------------------------------------------------------------------------------------------------
+
+    @operation("POST /v2/state/active-contracts-page", returns=Response, since="3.5", read_only=True)
+    def active_contracts_page(
+        self,
+        event_format: EventFilter,
+        *,
+        active_at_offset: int | None = None,
+        max_page_size: int | None = None,
+        page_token: str | None = None,
+    ) -> Request:
+        """Fetch a page of the contracts active at an offset.
+
+        :meth:`decode_active_contracts` decodes the response.
+
+        Parameters
+        ----------
+        event_format : EventFormat or mapping
+        active_at_offset : int, optional
+            By default the ledger's end, which the page contains.
+        max_page_size : int, optional
+            2000 by default, 10000 at most, unless the operator changed that.
+        page_token : str, optional
+            From the page before; everything else stays the same.
+        """
+        require_page_size(max_page_size, "max_page_size")
+        if active_at_offset is not None:
+            require_offset(active_at_offset, "active_at_offset")
+        body = {
+            "eventFormat": require_filter(event_format, "eventFormat"),
+            "activeAtOffset": active_at_offset,
+            "maxPageSize": max_page_size,
+            "pageToken": page_token,
+        }
+        return Request(body={name: value for name, value in body.items() if value is not None})
+
+    @staticmethod
+    def decode_active_contracts(response: Response) -> ActiveContractsPage:
+        """Return the offset, the next token and the contracts of a page, the latter as JSON."""
+        return response.decode(ActiveContractsPage)
+
+    @operation("GET /v2/state/active-contracts-page", since="3.5", deprecated="active_contracts_page")
+    def active_contracts_page_by_get(self, request: Mapping[str, Any]) -> Request:
+        """Fetch a page of active contracts by GET with a body."""
+        return Request(body=request)
+
+    @operation("POST /v2/state/active-contracts", returns=Response, read_only=True)
+    def active_contracts(
+        self, event_format: EventFilter, *, active_at_offset: int, limit: int | None = None, idle_ms: int | None = None
+    ) -> Request:
+        """List the contracts active at an offset, for ledger APIs before 3.5.
+
+        Raises
+        ------
+        TooManyElementsError
+            If there are more than the participant's list limit, 200 by default. The list cannot be continued: use
+            :meth:`active_contracts_page`, or a narrower filter.
+        """
+        body = {
+            "activeAtOffset": require_offset(active_at_offset, "active_at_offset"),
+            "eventFormat": require_filter(event_format, "eventFormat"),
+        }
+        return Request(query=_list_query(limit, idle_ms), body=body)
+
+    @operation("POST /v2/events/events-by-contract-id", returns=Response, since="3.4", changed="3.5", read_only=True)
+    def events_by_contract_id(self, contract_id: str, event_format: EventFilter) -> Request:
+        """Look up the create and the consuming exercise of a contract.
+
+        :meth:`decode_contract_events` decodes the response.
+
+        Raises
+        ------
+        ContractNotFoundError
+            If no contract has this id, none that the parties of the filter see, or it was pruned after its archival.
+        """
+        return Request(
+            body={
+                "contractId": require_text(contract_id, "contract_id"),
+                "eventFormat": require_filter(event_format, "eventFormat"),
+            }
+        )
+
+    @staticmethod
+    def decode_contract_events(response: Response) -> ContractEvents:
+        """Return the create and the consuming exercise, each None if it does not exist."""
+        return response.decode(ContractEvents)
+
+    @operation("POST /v2/contracts/contract-by-id", returns=Response, read_only=True)
+    def contract_by_id(self, contract_id: str, *, querying_parties: Sequence[str] = ()) -> Request:
+        """Look up the create of a contract, without decoding it."""
+        body: dict[str, Any] = {"contractId": require_text(contract_id, "contract_id")}
+        if querying_parties:
+            body["queryingParties"] = require_texts(querying_parties, "querying_parties")
+        return Request(body=body)
+
+
+def _list_query(limit: int | None, idle_ms: int | None) -> dict[str, Any]:
+    """Return the query of the list operations (docs/facts.md#ledger-operations)."""
+    require_page_size(limit, "limit")
+    return {"limit": limit, "stream_idle_timeout_ms": idle_ms}

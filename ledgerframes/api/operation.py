@@ -1,0 +1,343 @@
+"""Declarations of operations, whose methods build requests and whose decorators send them.
+
+An operation is declared once::
+
+    class Ledger(Client):
+        api = "ledger"
+
+        @operation("GET /v2/state/ledger-end", returns=LedgerEnd, unwrap=lambda end: end.offset)
+        def ledger_end(self) -> Request:
+            \"\"\"Return the offset of the ledger's end, or 0 on an empty ledger.\"\"\"
+            return Request()
+
+``net.ledger.ledger_end()`` then sends the request and returns the offset. The same declaration is a row of
+``lf.operations()`` and of docs/operations.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from string import Formatter
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
+from urllib.parse import quote
+
+from ledgerframes.api.transport import Response
+from ledgerframes.errors import DecodeError, UsageError
+
+if TYPE_CHECKING:
+    from ledgerframes.api.transport import Transport
+
+__all__ = ["Api", "Body", "Client", "HealthClient", "Operation", "Request", "declare", "operation", "path_segment"]
+
+Api = Literal["ledger", "wallet", "history"]
+Body = Mapping[str, Any] | bytes | None
+JSON: Any = object()  # the response is decoded as JSON of any shape
+
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+C = TypeVar("C", bound="Client")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of an API.
+
+    Attributes
+    ----------
+    name : str
+        Name of the client's method.
+    api : {"ledger", "wallet", "history"}
+    method, path : str
+        HTTP method and path below the base URL, with parameters in braces.
+    purpose : str
+        First line of the method's docstring.
+    since, changed : str
+        First version of the API with the operation, and versions that changed it. Empty if unknown.
+    deprecated : str
+        Successor of a deprecated operation. Empty if the operation is not deprecated.
+    read_only : bool
+        Whether the operation has no effect, so that it may be sent again.
+    returns : type or None
+        What the response body is decoded into: a struct, ``bytes``, None for an empty body, or any JSON.
+    """
+
+    name: str
+    method: str
+    path: str
+    purpose: str
+    api: Api = "ledger"
+    since: str = ""
+    changed: str = ""
+    deprecated: str = ""
+    read_only: bool = False
+    returns: Any = JSON
+
+    @property
+    def route(self) -> str:
+        """HTTP method and path, such as ``GET /v2/version``."""
+        return f"{self.method} {self.path}"
+
+    @property
+    def path_names(self) -> tuple[str, ...]:
+        """Names of the path parameters, as in the path."""
+        return tuple(name for _, name, _, _ in Formatter().parse(self.path) if name)
+
+    def fill_path(self, values: Mapping[str, object]) -> str:
+        """Return the path with its parameters filled in.
+
+        Parameters
+        ----------
+        values : mapping
+            Value by parameter name, with an underscore for a dash.
+
+        Raises
+        ------
+        UsageError
+            If a parameter is missing, unknown or cannot be part of a path.
+        """
+        names = {name.replace("-", "_"): name for name in self.path_names}
+        if names.keys() != values.keys():
+            needed = f"needs the path parameter {', '.join(names)}" if names else "has no path parameters"
+            raise UsageError(f"Operation {self.name!r} {needed}, got {', '.join(values) or 'none'}.")
+        path = self.path
+        for name, placeholder in names.items():
+            path = path.replace("{" + placeholder + "}", path_segment(values[name], name))
+        return path
+
+    def decode(self, response: Response) -> Any:
+        """Return the content of a response of this operation.
+
+        Raises
+        ------
+        DecodeError
+            If the body does not have the declared type.
+        """
+        if self.returns in (Response, bytes, None):
+            return {Response: response, bytes: response.body, None: None}[self.returns]
+        return self.decode_json(response) if self.returns is JSON else response.decode(self.returns)
+
+    @staticmethod
+    def decode_json(response: Response) -> Any:
+        """Return the body as JSON of any shape, or None if the body is empty.
+
+        Raises
+        ------
+        DecodeError
+            If the body is not JSON.
+        """
+        if not response.body.strip():
+            return None
+        try:
+            return json.loads(response.body)
+        except ValueError as error:
+            raise DecodeError(
+                f"Unexpected response from {response.endpoint}: not JSON. Check that the URL of the profile is the API's base.",
+                endpoint=response.endpoint,
+                json_path="$",
+            ) from error
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of one call, as they are sent.
+
+    Attributes
+    ----------
+    path : mapping
+        Value by path parameter.
+    query : mapping
+        Query parameters; those that are None are not sent.
+    body : mapping or bytes, optional
+        Sent as JSON, or as it is.
+    retry : bool, optional
+        Whether a failed request is sent again and to the next host; by default if the operation only reads.
+    """
+
+    path: Mapping[str, object] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Body = None
+    retry: bool | None = None
+
+
+def _first_line(function: Callable[..., Any]) -> str:
+    return inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
+
+
+class Facts(TypedDict, total=False):
+    """Optional attributes of an :class:`Operation`."""
+
+    name: str
+    since: str
+    changed: str
+    deprecated: str
+    read_only: bool
+
+
+def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Declare the operation of a method that sends its requests itself.
+
+    Parameters
+    ----------
+    route : str
+        HTTP method and path, such as ``GET /v2/users/{user-id}``.
+    returns, **facts
+        Attributes of :class:`Operation`. By default, the name is the method's, and GET operations only read.
+    """
+    method, path = route.split()
+    facts.setdefault("read_only", method == "GET")
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        facts.setdefault("name", function.__name__)
+        declared = Operation(method=method, path=path, purpose=_first_line(function), returns=returns, **facts)
+        function.operation = declared  # type: ignore[attr-defined]
+        # The help shows the route, so that no docstring repeats it.
+        notes = [f"``{route}``", facts.get("since") and f"since {facts['since']}", facts.get("deprecated") and "deprecated"]
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nNotes\n-----\n{', '.join(filter(None, notes))}."
+        return function
+
+    return decorate
+
+
+class Sends(Protocol[T_co]):
+    """Turns a method that builds a request into one that returns the response's content."""
+
+    def __call__(self, build: Callable[Concatenate[C, P], Request], /) -> Callable[Concatenate[C, P], T_co]:
+        """Return the method."""
+
+
+@overload
+def operation(route: str, *, returns: type[S], unwrap: Callable[[S], T], **facts: Unpack[Facts]) -> Sends[T]: ...
+@overload
+def operation(route: str, *, returns: type[T], **facts: Unpack[Facts]) -> Sends[T]: ...
+@overload
+def operation(route: str, *, returns: None, **facts: Unpack[Facts]) -> Sends[None]: ...
+@overload
+def operation(route: str, **facts: Unpack[Facts]) -> Sends[Any]: ...
+def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] | None = None, **facts: Unpack[Facts]) -> Any:
+    """Declare an operation, and send the request that the decorated method builds.
+
+    Parameters
+    ----------
+    route : str
+        HTTP method and path, such as ``GET /v2/users/{user-id}``.
+    returns : type or None
+        What the response body is decoded into, by default JSON of any shape.
+    unwrap : callable, optional
+        Converts the decoded body into the method's result.
+    **facts
+        As for :func:`declare`.
+    """
+
+    def decorate(build: Callable[..., Request]) -> Callable[..., Any]:
+        @functools.wraps(build)
+        def call(self: Client, *args: Any, **kwargs: Any) -> Any:
+            content = declared.decode(self.send(declared, build(self, *args, **kwargs)))
+            return unwrap(content) if unwrap else content
+
+        declare(route, returns=returns, **facts)(call)
+        declared: Operation = call.operation  # type: ignore[attr-defined]
+        result = inspect.signature(unwrap).return_annotation if unwrap else Any if returns is JSON else returns
+        call.__signature__ = inspect.signature(build).replace(return_annotation=result)  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+class Client:
+    """Base of the three API clients.
+
+    Parameters
+    ----------
+    transport : Transport
+
+    Attributes
+    ----------
+    operations : dict
+        The API's operations by name.
+    """
+
+    api: ClassVar[Api]
+    operations: ClassVar[dict[str, Operation]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Collect the operations that the class and its bases declare."""
+        cls.operations = {}
+        for base in cls.__mro__:
+            for member in vars(base).values():
+                declared = getattr(member, "operation", None)
+                if isinstance(declared, Operation):
+                    # The public method of that name has the better description of what the operation does.
+                    purpose = _first_line(getattr(cls, declared.name, member)) or declared.purpose
+                    api = getattr(cls, "api", declared.api)
+                    cls.operations.setdefault(declared.name, replace(declared, api=api, purpose=purpose))
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+
+    def send(self, operation: Operation, request: Request) -> Response:
+        """Send a request of an operation, with retries if the operation only reads."""
+        query = {name: _query_value(value) for name, value in request.query.items() if value is not None}
+        retry = operation.read_only and not isinstance(request.body, bytes) if request.retry is None else request.retry
+        return self.transport.request(
+            operation.method,
+            operation.fill_path(request.path),
+            query=query,
+            body=request.body,
+            retry=retry,
+            endpoint=operation.route,
+        )
+
+
+class HealthClient(Client):
+    """Base of the clients whose API has health checks."""
+
+    @declare("GET /readyz", returns=None)
+    def ready(self) -> dict[str, int]:
+        """Return the HTTP status of the readiness check by host URL, 200 if the host is ready."""
+        return self._status_by_host("ready")
+
+    @declare("GET /livez", returns=None)
+    def live(self) -> dict[str, int]:
+        """Return the HTTP status of the liveness check by host URL, 200 if the host is alive."""
+        return self._status_by_host("live")
+
+    def _status_by_host(self, name: str) -> dict[str, int]:
+        return {url: self.transport.status(url, self.operations[name].path).status for url in self.transport.urls}
+
+
+def path_segment(value: object, name: str) -> str:
+    """Return text as one segment of a URL path.
+
+    Raises
+    ------
+    UsageError
+        If no segment can contain the value.
+    """
+    if not isinstance(value, str) or value in ("", ".", ".."):
+        raise UsageError(f"{name}= must be text that a URL path can contain, got {value!r}.")
+    # Servers list the keys of bulk objects with %7E for the tilde, although a path may contain it.
+    return quote(value, safe="").replace("~", "%7E")
+
+
+def _query_value(value: object) -> str | list[str]:
+    if isinstance(value, list | tuple):
+        return [str(item) for item in value]
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,377 @@
+"""Plots of verdicts: outcomes, latency, rejections and quorums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.errors import UsageError
+from ledgerframes.plot import _canvas as c
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["verdict_latency", "verdict_latency_distribution", "verdict_outcomes", "verdict_quorums", "verdict_rejections"]
+
+MAX_CURVE_POINTS = 2_000
+TIMEOUT_SECONDS = 30.0
+MIN_SECONDS = 0.001
+NO_VERDICT = "No verdict in this window."
+LATENCY_TITLE = "Latency until finalization"
+PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
+REJECTIONS_BY = {
+    "kind": ("reject_kind_heuristic", "kind (guessed from latency)"),
+    "participant": ("submitting_participant_uid", "submitting participant"),
+}
+
+
+def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw rejection rates with their 95% intervals.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.outcomes`, in any grouping.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        Rates [%] over time for hours, days and periods, with a line for each of the largest groups. Otherwise: one row per
+        group, the 25 with the most requests.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.outcomes``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> ax = lf.plot.verdict_outcomes(lf.verdict.outcomes(day, by="participant"))
+    >>> ax.get_xlabel()
+    'Rejection rate (%)'
+    """
+    shape = c.check_result(frame, "verdict.outcomes")
+    is_over_time = shape.has_periods or shape.by in ("hour", "day")
+    has_rate = frame[frame["rejection_rate"].notna()]
+    shown, note = (has_rate, "") if is_over_time else c.largest_groups(has_rate)
+    title = "Rejection rate with 95% intervals"
+    with c.canvas(ax, 4.0 if is_over_time else c.height_for_rows(len(shown))) as ax:
+        if shown.empty:
+            return c.draw_message(ax, NO_VERDICT)
+        if shape.has_periods and shape.by:
+            labels = c.group_labels(frame, shape)
+            table = c.by_group_over_time(frame, shape.keys, labels, frame["rejection_rate"], frame["requests"])
+            note, title = c.lines_over_time(ax, table, frame), "Rejection rate"
+        else:
+            _draw_intervals(ax, shown, shape, is_over_time=is_over_time)
+            set_limits = ax.set_ylim if is_over_time else ax.set_xlim
+            set_limits(0, min(float(shown["high"].max()) * 1.1, 1.02) or 1)
+        if is_over_time:
+            _finish_time_axis(ax, frame, shape)
+        c.percent_axis(ax.yaxis if is_over_time else ax.xaxis, shape.title("rejection_rate"))
+        period = f", per {c.period_length(frame)}" if shape.has_periods else ""
+        c.set_titles(ax, title + period, note, c.known_share_note(frame, "Verdict"))
+        return ax
+
+
+def verdict_latency(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the median, 95th and 99th percentile of the latency.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.latency`, in any grouping.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most
+        requests, or a line per percentile over record time [UTC]. Groups over time: the medians of the largest.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.latency``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> ax = lf.plot.verdict_latency(lf.verdict.latency(day, by="hour"))
+    >>> ax.get_xlabel()
+    'Latency (s)'
+    """
+    shape = c.check_result(frame, "verdict.latency")
+    has_latency = frame[frame["p50"].notna()]
+    shown, note = (has_latency, "") if shape.has_periods else c.largest_groups(has_latency)
+    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(shown)) + 0.3) as ax:
+        if shown.empty:
+            return c.draw_message(ax, NO_VERDICT)
+        if shape.has_periods:
+            return _latency_over_time(ax, frame, shape)
+        rows = np.arange(len(shown))
+        seconds = {name: _seconds(shown[name]) for name, _, _ in PERCENTILES}
+        ax.hlines(rows, seconds["p50"], seconds["p99"], color=c.color(2), linewidth=1.5, alpha=0.6)
+        for name, marker, number in PERCENTILES:
+            ax.plot(seconds[name], rows, marker, color=c.color(number), label=name)
+        c.row_labels(ax, c.rows_with_counts(shown, shape))
+        c.latency_axis(ax.xaxis, shape.title("p50"))
+        ax.set_xlim(seconds["p50"].min() / 1.6, max(seconds["p99"].max(), TIMEOUT_SECONDS) * 1.6)
+        _timeout_line(ax)
+        notes = (note, c.known_share_note(frame, "Verdict"))
+        # Next to the title, because anywhere inside the axes there can be points.
+        above: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 2.1 if any(notes) else 0.6}
+        ax.legend(ncols=3, frameon=False, labelcolor=c.text_color(ax), **above)
+        c.set_titles(ax, LATENCY_TITLE, *notes)
+        return ax
+
+
+def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the share of requests that are decided within a time.
+
+    Parameters
+    ----------
+    verdicts : DataFrame
+        ``frames.verdicts``, or its columns ``record_time``, ``finalization_time`` and ``verdict_result``.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        Share of requests [%] over latency [s] on a logarithmic axis, one curve per result, with a line at 30 s. A curve has
+        at most 2,000 points.
+
+    Raises
+    ------
+    UsageError
+        If `verdicts` is not a table of verdicts.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> ax = lf.plot.verdict_latency_distribution(day.verdicts)
+    >>> ax.get_xlabel()
+    'Latency (s)'
+    """
+    needed = {"record_time", "finalization_time", "verdict_result"}
+    if not isinstance(verdicts, pd.DataFrame) or not needed <= set(verdicts.columns):
+        raise UsageError(f"Pass frames.verdicts to lf.plot.verdict_latency_distribution, got {type(verdicts).__name__}.")
+    with c.canvas(ax) as ax:
+        if verdicts.empty:
+            return c.draw_message(ax, NO_VERDICT)
+        latencies = _seconds(verdicts["finalization_time"] - verdicts["record_time"])
+        for result, (name, line, number) in c.RESULTS.items():
+            ordered = np.sort(latencies[(verdicts["verdict_result"] == result).to_numpy(dtype=bool)])
+            if len(ordered):
+                x, y = _curve(ordered)
+                ax.step(x, y, line, where="post", color=c.color(number), label=f"{name} ({len(ordered):,})")
+        c.latency_axis(ax.xaxis, "Latency")
+        c.percent_axis(ax.yaxis, "Share of requests decided within")
+        ax.set_ylim(0, 1.02)
+        ax.set_xlim(latencies.min() / 1.6, max(latencies.max(), TIMEOUT_SECONDS) * 1.6)
+        _timeout_line(ax)
+        ax.legend(loc="lower right", bbox_to_anchor=(0.9, 0.02))
+        c.set_titles(ax, LATENCY_TITLE)
+        return ax
+
+
+def verdict_rejections(frame: pd.DataFrame, by: str = "kind", ax: Axes | None = None) -> Axes:
+    """Draw rejected requests per hour of the day as a heat map.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.rejections`.
+    by : {"kind", "participant"}, optional
+        Rows: the kind of rejection, which is a heuristic, or the 25 participants with the most rejections.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        Number of rejected requests by hour of the day [UTC].
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.rejections``, or `by` is neither.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> ax = lf.plot.verdict_rejections(lf.verdict.rejections(day))
+    >>> ax.get_xlabel()
+    'Hour of day (UTC)'
+    """
+    c.check_result(frame, "verdict.rejections")
+    if by not in REJECTIONS_BY:
+        raise UsageError(f"Unknown by={by!r}. Choose from {', '.join(map(repr, REJECTIONS_BY))}.")
+    column, quantity = REJECTIONS_BY[by]
+    hours = frame["record_time"].dt.hour
+    counts = pd.crosstab(frame[column].astype("str"), hours).reindex(columns=range(24), fill_value=0)
+    busiest = counts.sum(axis=1).sort_values(ascending=False, kind="stable").index[: c.MAX_ROWS]
+    shown = counts.loc[busiest]
+    with c.canvas(ax, c.height_for_rows(len(shown)) + 0.3) as ax:
+        if frame.empty:
+            return c.draw_message(ax, "No rejected request in this window.")
+        _heat_map(ax, shown.to_numpy())
+        c.row_labels(ax, [f"{c.label(name)}  ({n:,})" for name, n in zip(shown.index, shown.sum(axis=1), strict=True)])
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+        ax.grid(visible=False)
+        c.hour_axis(ax)
+        ax.set_xlim(-0.5, 23.5)
+        c.set_titles(ax, f"Rejected requests by {quantity}", c.omitted_note(len(counts) - len(shown)))
+        return ax
+
+
+def verdict_quorums(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the parties that confirm together most often.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`ledgerframes.verdict.quorums`, in any grouping.
+    ax : Axes, optional
+        Axes to draw on (default: a new figure).
+
+    Returns
+    -------
+    Axes
+        One bar per quorum, the 15 most frequent, and one for all others. Over time: a line for each of the most frequent.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of ``verdict.quorums``.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> ax = lf.plot.verdict_quorums(lf.verdict.quorums(day))
+    >>> ax.get_xlabel()
+    'Quorums'
+    """
+    shape = c.check_result(frame, "verdict.quorums")
+    labels = [
+        f"{threshold} of {count}:  {c.join_parties(parties)}"
+        for threshold, count, parties in zip(frame["threshold"], frame["party_count"], frame["parties"], strict=True)
+    ]
+    if shape.by:
+        labels = [f"{group}, {label}" for group, label in zip(c.group_labels(frame, shape), labels, strict=True)]
+    title, note = "Quorums: confirmations needed and parties", c.known_share_note(frame, "Verdict")
+    rows, values = c.group_remaining(labels, frame["quorums"].to_numpy("float64"))
+    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(rows))) as ax:
+        if values.sum() == 0:
+            return c.draw_message(ax, "No quorum in this window.")
+        if shape.has_periods:
+            keys = [*shape.keys, "parties", "threshold", "party_count"]
+            table = c.by_group_over_time(frame, keys, labels, frame["quorums"], frame["quorums"])
+            omitted = c.lines_over_time(ax, table, frame)
+            c.count_axis(ax.yaxis, shape.title("quorums"))
+            c.set_titles(ax, f"{title}, per {c.period_length(frame)}", omitted, note)
+            return ax
+        c.bars(ax, rows, list(values), [f"{value:,.0f}  ({c.percent(value / values.sum())})" for value in values])
+        c.count_axis(ax.xaxis, shape.title("quorums"))
+        c.set_titles(ax, title, note)
+        return ax
+
+
+# -- helpers ------------------------------------------------------------------------------------------------------------
+
+
+def _draw_intervals(ax: Axes, shown: pd.DataFrame, shape: c.ResultShape, *, is_over_time: bool) -> None:
+    rate = shown["rejection_rate"].to_numpy()
+    # Floats can put the end of an interval a hair inside the rate, and matplotlib refuses a length below 0.
+    spread = np.clip([rate - shown["low"], shown["high"] - rate], 0, None)
+    drawing: dict[str, Any] = {"fmt": "o", "color": c.color(0), "ecolor": c.color(2), "elinewidth": 2, "capsize": 3}
+    if is_over_time:
+        ax.errorbar(_time_positions(shown, shape), rate, yerr=spread, **drawing)
+    else:
+        ax.errorbar(rate, range(len(shown)), xerr=spread, **drawing)
+        c.row_labels(ax, c.rows_with_counts(shown, shape))
+
+
+def _time_positions(frame: pd.DataFrame, shape: c.ResultShape) -> c.Numbers:
+    if shape.has_periods:
+        return (c.time_numbers(frame["period_start"]) + c.time_numbers(frame["period_end"])) / 2
+    return frame["hour"].to_numpy("float64") if shape.by == "hour" else c.time_numbers(frame["day"])
+
+
+def _finish_time_axis(ax: Axes, frame: pd.DataFrame, shape: c.ResultShape) -> None:
+    if shape.has_periods:
+        c.period_axis(ax, frame)
+    elif shape.by == "hour":
+        c.hour_axis(ax)
+    else:
+        days = c.time_numbers(frame["day"])
+        c.time_axis(ax.xaxis)
+        ax.set_xlim(days[0] - 0.7, days[-1] + 0.7)
+
+
+def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: c.ResultShape) -> Axes:
+    title, names = LATENCY_TITLE, [name for name, _, _ in PERCENTILES]
+    if shape.by:
+        labels = c.group_labels(frame, shape)
+        table = c.by_group_over_time(frame, shape.keys, labels, _optional_seconds(frame["p50"]), frame["requests"])
+        title = "Median latency until finalization"
+    else:
+        table = pd.DataFrame({name: _optional_seconds(frame[name]).to_numpy() for name in names})
+    note = c.lines_over_time(ax, table, frame)
+    c.latency_axis(ax.yaxis, shape.title("p50"))
+    seconds = table.to_numpy()
+    ax.set_ylim(float(np.nanmin(seconds)) / 1.6, max(float(np.nanmax(seconds)), TIMEOUT_SECONDS) * 5)
+    ax.axhline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
+    c.set_titles(ax, f"{title}, per {c.period_length(frame)}", note, c.known_share_note(frame, "Verdict"))
+    return ax
+
+
+def _seconds(durations: pd.Series) -> c.Numbers:
+    """Return seconds, at least a millisecond, so that a logarithmic axis can show them."""
+    return np.maximum(durations.astype("int64").to_numpy() / 1e6, MIN_SECONDS)
+
+
+def _optional_seconds(durations: pd.Series) -> pd.Series:
+    seconds: pd.Series = durations.dt.total_seconds().clip(lower=MIN_SECONDS)
+    return seconds
+
+
+def _curve(ordered: c.Numbers) -> tuple[c.Numbers, c.Numbers]:
+    """Return latencies and the share decided within them, starting at 0."""
+    indexes = np.unique(np.linspace(0, len(ordered) - 1, MAX_CURVE_POINTS).astype(int))
+    x, y = ordered[indexes], (indexes + 1) / len(ordered)
+    return np.append(x[0], x), np.append(0.0, y)
+
+
+def _timeout_line(ax: Axes) -> None:
+    ax.axvline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
+    ax.annotate(
+        "30 s", (TIMEOUT_SECONDS, 1), xycoords=("data", "axes fraction"), xytext=(-3, -9), textcoords="offset points",
+        ha="right", fontsize=8, color=c.text_color(ax),
+    )  # fmt: skip
+
+
+def _heat_map(ax: Axes, counts: Any) -> None:
+    """Shade cells by count, and write the count into those that have any."""
+    ax.imshow(counts, aspect="auto", cmap="Blues", vmin=0, vmax=max(counts.max() * 1.3, 1))
+    for row, column in np.argwhere(counts > 0):
+        is_dark = counts[row, column] > counts.max() * 0.75
+        text = f"{counts[row, column]:,}" if counts[row, column] < 10_000 else f"{counts[row, column] / 1000:.0f}k"
+        ax.text(column, row, text, ha="center", va="center", fontsize=7, color="#ffffff" if is_dark else "#23272d")
