@@ -92,7 +92,7 @@ def verify(
     """Compare every stored file with the catalog.
 
     Size, SHA-256 digest and row count must match. The exit code is 1 while any file is damaged. A segment that cannot be fetched
-    again, such as an old snapshot of price votes, stays in the catalog and is reported until you drop it.
+    again, such as an old observation of price votes, stays in the catalog and is reported until you drop it.
     """
     from ledgerframes.store.prune import orphan_files
     from ledgerframes.store.verify import verify as verify_store

@@ -143,6 +143,14 @@ def test_sync_by_id(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run("sync", "events", "--update-ids", "-", "--json").document["requests"] == 0
 
 
+@pytest.mark.parametrize("command", ["price-votes", "name-rules"])
+def test_sync_of_reference_data(run: Run, command: str) -> None:
+    document = run("sync", command, "--json").document
+    assert document["observations"] == 1
+    assert document["rows"] > 0
+    assert "observations" in run("sync", command).out
+
+
 def test_store_info(run: Run) -> None:
     empty = run("store", "info", "--json").document
     assert (empty["exists"], empty["segments"], empty["coverage"]) == (False, 0, [])

@@ -56,7 +56,7 @@ def test_a_store_in_a_bucket_holds_what_a_folder_holds(uri: str, machine: Machin
 
     document = describe(net)
     assert document["exists"]
-    assert document["folder"] == f"s3://bucket/{tmp_path.name}/{net.name}"
+    assert document["location"] == f"s3://bucket/{tmp_path.name}/{net.name}"
     assert document["tables"]["events.traffic"]["rows"] == len(found.traffic)
     other = lf.connect("sandbox", store=uri, seed=2, **WORLD)
     assert describe(other)["other_networks"] == [net.name]
