@@ -84,16 +84,16 @@ class Figure:
         Columns of every grouping; the last one stays last.
     by : mapping of str to Grouping
         Values of ``by=``.
-    refused : mapping of str to str
+    misleading : mapping of str to str
         Values of ``by=`` that would mislead, and why.
     has_periods : bool
-        Whether the analysis takes ``every=``.
+        Whether the analysis has ``every=``.
     """
 
     name: str
     columns: tuple[ResultColumn, ...]
     by: Mapping[str, Grouping] = field(default_factory=dict)
-    refused: Mapping[str, str] = field(default_factory=dict)
+    misleading: Mapping[str, str] = field(default_factory=dict)
     has_periods: bool = False
 
     def grouping(self, by: str | None) -> Grouping:
@@ -122,7 +122,7 @@ class Figure:
         if by is None or by in self.by:
             return self.grouping(by)
         choices = ", ".join(repr(choice) for choice in (None, *self.by))
-        reason = f" because {self.refused[by]}" if by in self.refused else ""
+        reason = f" because {self.misleading[by]}" if by in self.misleading else ""
         raise UsageError(f"lf.{self.name} cannot group by={by!r}{reason}. Choose from {choices}.")
 
     def build(self, values: Mapping[str, Any], by: str | None = None, *, every: str | None = None) -> pd.DataFrame:
@@ -188,7 +188,7 @@ def share(description: str, name: str = "share", title: str = "Share") -> Result
 
 
 def known_share(fact: str, of: str = "requests of this row") -> ResultColumn:
-    """Return the column that tells how much of the data a row is computed from."""
+    """Return the column with the share of the data that a row is computed from."""
     return ResultColumn("known_share", RATE, f"Share of the {of} with a known {fact}. Missing if there are none.", SHARE)
 
 

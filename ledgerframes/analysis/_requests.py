@@ -98,7 +98,7 @@ def per_party(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def require_rejections(rows: pd.DataFrame, accept_survivorship: bool, rate: str) -> None:
-    """Raise a CoverageError if every request comes from a source of accepted updates."""
+    """Raise a CoverageError if all requests are from sources of accepted updates."""
     sources = rows["id_source"].dropna()
     if accept_survivorship or sources.empty or not sources.isin(ALWAYS_ACCEPTED).all():
         return

@@ -29,7 +29,7 @@ ANATOMY = Figure(
         ),
         cost("traffic_cost", "Cost of the envelope. Missing for other parts.", "Cumulative traffic cost"),
         ResultColumn("weight", INTEGER, "Weight of the activity record. Missing for other parts.", "bytes"),
-        ResultColumn("known_share", RATE, "1 if the cost of the transaction is known, 0 if not.", SHARE),
+        ResultColumn("known_share", RATE, "1 with a traffic summary, 0 without.", SHARE),
     ),
 )
 PARTS = ("node", "view", "envelope", "activity")
@@ -156,8 +156,8 @@ def _join(lists: pd.Series) -> pd.Series:
 def _confirmers(quorums: pd.DataFrame) -> dict[int, str]:
     """Return the different parties of all quorums of each view."""
     parties = quorums[["view_id", "parties"]].explode("parties").dropna().drop_duplicates()
-    joined = parties.sort_values(["view_id", "parties"]).groupby("view_id")["parties"].agg(SEPARATOR.join)
-    return dict(zip(joined.index.astype(int), joined, strict=True))
+    texts = parties.sort_values(["view_id", "parties"]).groupby("view_id")["parties"].agg(SEPARATOR.join)
+    return dict(zip(texts.index.astype(int), texts, strict=True))
 
 
 def _depths(views: pd.DataFrame) -> pd.Series:

@@ -1,6 +1,6 @@
 """Traffic costs: how much, who pays, and for what.
 
-All costs are bytes, as integers. A cost is missing, never 0, where no traffic summary is known, as in older history. A sum
+All costs are bytes, as integers. Without a traffic summary, as in older history, a cost is missing, never 0. A sum
 with a ``known_share`` below 1 is therefore a lower bound. Percentiles are by nearest rank, so they are costs that occurred.
 
 A request is a verdict, an update or a traffic summary, whichever of them exist.
@@ -105,7 +105,7 @@ WASTE = Figure(
     columns=(
         count("requests", "Confirmation requests."),
         count("rejected", "Rejected requests."),
-        cost("wasted_traffic_cost", "Cost of the rejected requests. 0 if costs are known and nothing was rejected."),
+        cost("wasted_traffic_cost", "Cost of the rejected requests. 0 with known costs but no rejected request."),
         cost("total_traffic_cost", "Cost of all requests."),
         share("Wasted part of the total cost.", title="Share of the cost that was wasted"),
         share("Median share of all periods of the group. Missing with fewer than 7 periods.", "center"),

@@ -63,7 +63,7 @@ __all__ = ["latency", "outcomes", "quorums", "rejections"]
 OUTCOMES = Figure(
     "verdict.outcomes",
     by={"participant": PARTICIPANT, "party": PARTY, "hour": HOUR, "day": DAY, "views": VIEWS, "size": SIZE},
-    refused={"template": "rejected requests show no template"},
+    misleading={"template": "rejected requests show no template"},
     columns=(
         count("requests", "Confirmation requests."),
         count("accepted", "Accepted requests."),
@@ -257,9 +257,9 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None) 
 def rejections(frames: Frames) -> pd.DataFrame:
     """Return the rejected requests, with a guess at the cause.
 
-    A verdict has no reason. The latency tells requests that reached the mediator's limit of 30 s from the others:
+    A verdict has no reason. The latency separates requests that reached the mediator's limit of 30 s:
     ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.** Frames from sources
-    of accepted updates have no rows here, whatever happened on the network.
+    of accepted updates have no rows here, which is no fact about the network.
 
     Parameters
     ----------
@@ -389,5 +389,5 @@ def _join_sorted(lists: pd.Series) -> pd.Series:
     codes, names = encode_texts(texts)
     ordered = names.take(pa.array(codes[np.lexsort((codes, owners))]))
     ends = np.concatenate([[0], np.cumsum(list_lengths(lists))])
-    joined = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), ordered), ", ")
-    return pd.Series(pd.array(joined, dtype="str"))
+    texts_by_list = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), ordered), ", ")
+    return pd.Series(pd.array(texts_by_list, dtype="str"))
