@@ -25,6 +25,10 @@ TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
 AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
+USAGE_ERROR = """\
+UsageError
+    If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+"""
 
 
 @dataclass(frozen=True)
@@ -132,12 +136,15 @@ class Figure:
         return frame.astype({column.name: column.dtype for column in columns if column.dtype != AMOUNT})
 
     def document(self, analysis: Analysis) -> Analysis:
-        """Register an analysis, and list the declared columns in its docstring."""
+        """Register an analysis, and add the declared columns and the errors of :meth:`check` to its docstring."""
         FIGURES[self.name] = self
         CALLS[self.name] = _call_text(self.name, analysis)
-        head, returns, rest = re.split(
-            r"(Returns\n-------\n.*?)\n(?=\n\w)", inspect.cleandoc(analysis.__doc__ or ""), flags=re.DOTALL
-        )
+        if not analysis.__doc__:  # Python removes docstrings with -OO
+            return analysis
+        head, returns, rest = re.split(r"(Returns\n-------\n.*?)\n(?=\n\w)", inspect.cleandoc(analysis.__doc__), flags=re.DOTALL)
+        if self.by or self.has_periods:
+            section = "\nRaises\n------\n"
+            rest = section + USAGE_ERROR + rest.removeprefix(section)
         analysis.__doc__ = f"{head}{returns}\n\n    Columns:\n\n{self._listing()}\n{rest}"
         return analysis
 
