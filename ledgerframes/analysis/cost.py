@@ -21,7 +21,7 @@ from ledgerframes.analysis._views import has_no_views, overhead_costs, views_by
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.frames import Frames
 
-__all__ = ["anatomy", "overhead", "payers", "spend", "waste"]
+__all__ = ["anatomy", "overhead", "spend", "waste"]
 
 SPEND = declare.Figure(
     "cost.spend",
@@ -293,57 +293,6 @@ def waste(frames: Frames, *, by: str | None = None, every: str | None = "1d", ac
         "known_share": groups.known_share(known(costs)),
     }
     return WASTE.build(values, by, every=every)
-
-
-PAYERS = declare.Figure(
-    "cost.payers",
-    by={"result": grouping.RESULT},
-    columns=(
-        declare.count("requests", "Confirmation requests."),
-        declare.count("participants", "Different participants that submitted them.", "participants"),
-        declare.known_share("submitter"),
-    ),
-    has_periods=True,
-)
-
-
-@PAYERS.document
-def payers(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
-    """Return the number of participants that pay for requests.
-
-    Parameters
-    ----------
-    frames : Frames
-        With ``verdicts``, ``updates`` and ``traffic``.
-    by : {None, "result"}, optional
-        Verdict.
-    every : str, optional
-        Length of a period, such as ``"1h"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per period and group; sorted by time and group.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
-    >>> len(lf.cost.payers(day, every="6h"))
-    4
-    """
-    rows, groups = grouping.requests_by(
-        frames, PAYERS.check(frames, by).key_names, every, ["submitting_participant_uid"], cost=False
-    )
-    payer = rows["submitting_participant_uid"]
-    is_first = ~pd.DataFrame({"group": groups.codes, "payer": payer}).duplicated() & payer.notna()
-    values = {
-        **groups.keys,
-        "requests": groups.count(),
-        "participants": groups.count(is_first.to_numpy(dtype=bool)),
-        "known_share": groups.known_share(known(payer)),
-    }
-    return PAYERS.build(values, by, every=every)
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ledgerframes.plot import _results as r
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["cost_anatomy", "cost_overhead", "cost_payers", "cost_spend", "cost_waste"]
+__all__ = ["cost_anatomy", "cost_overhead", "cost_spend", "cost_waste"]
 
 MAX_ENVELOPES = 25
 NO_COST = "No request with a known cost in this window."
@@ -233,42 +233,6 @@ def cost_anatomy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         counts = frame["part"].value_counts()
         note = f"Nodes: {counts['node']:,}. Views: {counts['view']:,}. Activity records: {counts['activity']:,}"
         c.set_titles(ax, f"Traffic cost by envelope: {c.size(total)} in {len(envelopes):,} envelopes", note)
-        return ax
-
-
-def cost_payers(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the number of participants that pay for requests.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.payers`, in any grouping.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One bar per group, or lines over record time [UTC].
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
-    >>> lf.plot.cost_payers(lf.cost.payers(day)).get_xlabel()
-    'Participants'
-    """
-    shape = r.check_result(frame, "cost.payers")
-    labels, values = r.group_labels(frame, shape), frame["participants"]
-    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(frame))) as ax:
-        if shape.has_periods:
-            table = r.by_group_over_time(frame, shape.keys, labels, values, values) if shape.by else frame[["participants"]]
-            c.set_titles(ax, f"Participants, per {r.period_length(frame)}", c.lines_over_time(ax, table, frame))
-            c.count_axis(ax.yaxis, shape.title("participants"))
-            return ax
-        c.bars(ax, labels, list(values), [f"{value:,}" for value in values])
-        c.set_titles(ax, "Participants")
-        c.count_axis(ax.xaxis, shape.title("participants"))
         return ax
 
 
