@@ -113,7 +113,7 @@ def require_rejections(rows: pd.DataFrame, accept_survivorship: bool, rate: str)
 # -- lookups ------------------------------------------------------------------------------------------------------------
 
 
-def positions(ids: pd.Series, values: pd.Series) -> Integers:
+def positions(ids: pd.Series, values: pd.Series | pa.Array) -> Integers:
     """Return the first position of each id in `values`, -1 for an id that is not in there.
 
     Arrow's hash lookup is several times faster here than a merge of frames, and cannot multiply rows.

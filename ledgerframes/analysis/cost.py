@@ -17,7 +17,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Groups, Rates, known, ratio, shares
 from ledgerframes.analysis._requests import is_rejected, positions, require_rejections
-from ledgerframes.analysis._views import has_no_views, overhead_costs, views_by
+from ledgerframes.analysis._views import has_no_views, overhead_totals, views_by
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.frames import Frames
 
@@ -145,7 +145,6 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None) ->
         is_known = rows["is_known"].to_numpy(dtype=bool)
     else:
         rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"])
-        rows["overhead_traffic_cost"] = overhead_costs(frames, rows)
         is_known = known(rows["total_traffic_cost"])
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
     once = ~rows["request"].duplicated() if by == "party" else slice(None)
@@ -158,7 +157,7 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None) ->
         "rejected": groups.count(rejected),
         "total_traffic_cost": total,
         "rejected_traffic_cost": groups.masked_total(costs, rejected),
-        "overhead_traffic_cost": groups.total(rows["overhead_traffic_cost"]),
+        "overhead_traffic_cost": overhead_totals(frames, rows, groups, keys, every),
         "share": shares(total, costs[once].sum(min_count=1)),
         "median": median,
         "p95": p95,
