@@ -67,7 +67,7 @@ def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -
       that lives on in the next migration keeps its id and is not created again (docs/facts.md#contracts-across-migrations).
       Archived there, it is gone.
     - Reassignments change nothing, as in the network's own snapshots: a contract in transit, or on another synchronizer,
-      exists. A contract that came from a synchronizer whose creates are not in the history is only in
+      exists. A contract from a synchronizer whose creates are not in the history is only in
       ``frames.reassignments``.
     - A live network counts an update at exactly the microsecond of a snapshot as before it. This function counts it as after,
       like every window of this library. A base of either kind leads to the same contracts.
@@ -134,7 +134,7 @@ def _require_final_history(frames: Frames, needed: Window) -> None:
     missing = tuple(str(part) for part in needed.difference(_covered_windows(frames)))
     if missing:
         raise CoverageError(
-            f"The state at {iso(needed.until)} needs the whole history {needed}, and these frames lack {', '.join(missing)}. "
+            f"The state at {iso(needed.until)} needs history that these frames do not cover: {', '.join(missing)}. "
             f'Load since="{iso(needed.since)}" until="{iso(needed.until)}", or pass a base= from a later time.',
             missing=missing,
         )

@@ -32,7 +32,7 @@ class Coverage:
     data_until : datetime or None
         The later of the newest row and the end of the final window, None without either.
     sources : tuple of str
-        Hosts that the rows came from.
+        Hosts of the rows.
     """
 
     final: float

@@ -1,4 +1,4 @@
-"""Everything a caller can get wrong is said before anything is asked or written."""
+"""Wrong arguments are errors before anything is fetched or written."""
 
 from __future__ import annotations
 
