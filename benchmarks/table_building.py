@@ -32,7 +32,7 @@ from rounds import Pace, Run, busy, contest, middle, ratio, seconds_of
 
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets._schema import TEXT
-from ledgerframes.datasets.bulk.expand import BLOCK
+from ledgerframes.datasets.bulk.expand import BATCH_BYTES
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.events.build import UPDATE_TABLES, VERDICT_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody
@@ -55,7 +55,7 @@ def write_lines(path: Path, every: int = EVERY) -> Path:
 
 def blocks(path: Path) -> Iterator[memoryview]:
     """The file in blocks of whole lines, each in the buffer of the one before."""
-    buffer = bytearray(BLOCK)
+    buffer = bytearray(BATCH_BYTES)
     view, kept = memoryview(buffer), 0
     with path.open("rb", buffering=0) as file:
         while read := file.readinto(view[kept:]):

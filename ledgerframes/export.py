@@ -303,8 +303,7 @@ def _members(values: pa.Array, column: Column) -> list[Any]:
     if _is_bare(values.type) or pa.types.is_list(values.type):
         return list(values.to_pylist())
     texts = list(_as_text(values).to_pylist())
-    # That a column holds JSON is said by its meaning only: to Arrow it is text.
-    return [text and _embedded(text) for text in texts] if "JSON text" in column.description else texts
+    return [text and _embedded(text) for text in texts] if column.is_json else texts
 
 
 def _embedded(text: str) -> Any:

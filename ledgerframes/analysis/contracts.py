@@ -167,7 +167,7 @@ def _held(frames: Frames) -> list[Window]:
 
 def _folders(object_keys: Iterable[str]) -> list[Window]:
     """The ranges of folders: an object may lie between others that do not show it in what they cover."""
-    return [Window(key.since, key.until) for key in map(ObjectKey.of_file, object_keys) if key]
+    return [Window(key.since, key.until) for key in map(ObjectKey.from_path, object_keys) if key]
 
 
 def _not_final(frames: Frames, needed: Window) -> list[Window]:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from ledgerframes.api.transport import Transport, host_of, path_segment, pause_before_retry, tries
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets.bulk.listing import ActiveContractsListing, Checksums, UpdatesListing
+from ledgerframes.datasets.bulk.wire import ActiveContractsListing, Checksums, UpdatesListing
 from ledgerframes.errors import HostUnreachableError, ServiceError, StoreError, TransportError
 from ledgerframes.windows import iso
 

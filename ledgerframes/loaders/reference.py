@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.transport import host_of
-from ledgerframes.datasets.reference.schema import name_rules_table, price_vote_table
+from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network

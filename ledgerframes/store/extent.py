@@ -365,7 +365,7 @@ def microseconds(time: datetime) -> int:
 @functools.lru_cache(maxsize=100_000)
 def _order(object_key: str) -> tuple[datetime, datetime, str, str, int]:
     """Where an object belongs; remembered, because a folder's objects are compared again and again while they are merged."""
-    return ObjectKey.parse(object_key).order
+    return ObjectKey.parse(object_key).sort_key
 
 
 def record_time_filter(start: int | datetime, stop: int | datetime) -> pc.Expression:

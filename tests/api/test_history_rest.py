@@ -83,7 +83,7 @@ def test_a_bulk_key_is_one_segment_of_the_path() -> None:
 
 @pytest.mark.parametrize("key", ["", ".", ".."])
 def test_what_is_no_key_is_refused(key: str) -> None:
-    with pytest.raises(UsageError, match="not the key of a bulk object"):
+    with pytest.raises(UsageError, match="Invalid object key"):
         network(lambda _: pytest.fail("sent")).history.bulk_object(key)
 
 

@@ -46,7 +46,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"), [(["tables"], ""), (["tables", "nothing", "--json"], "ledgerframes: There is no table")]
+    ("arguments", "said"), [(["tables"], ""), (["tables", "nothing", "--json"], "ledgerframes: Unknown table")]
 )
 def test_a_closed_pipe_is_quiet(arguments: list[str], said: str) -> None:
     reader, writer = os.pipe()
