@@ -162,8 +162,10 @@ def join_members(parts: Sequence[Values]) -> Values:
     """
     text = parts[0]
     if len(parts) > 1:
-        joined = pc.binary_join_element_wise(*parts, ",", null_handling="skip")
-        text = pc.if_else(pc.not_equal(joined, ""), joined, None)
+        # Arrow loses rows without any member if it is told to skip nulls, so each member has its own comma.
+        members = [pc.binary_join_element_wise(",", part, "") for part in parts]
+        joined = pc.binary_join_element_wise(*members, "", null_handling="replace", null_replacement="")
+        text = pc.if_else(pc.equal(joined, ""), None, pc.utf8_slice_codeunits(joined, 1))
     return pc.binary_join_element_wise("{", text, "}", "")
 
 
