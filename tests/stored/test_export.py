@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
-from ledgerframes import export
+from ledgerframes import export, testing
 from ledgerframes.datasets import EVENT_TABLES, TABLES, Table
 from ledgerframes.datasets.events.schema import TRAFFIC, UPDATES, VERDICTS
 from ledgerframes.datasets.reference.schema import PRICE_VOTES
@@ -188,16 +188,7 @@ def missing_and_text(written: bytes, names: list[str]) -> list[dict[str, str | N
 
 def test_payloads_are_json_digit_for_digit_on_one_line(tmp_path: Path) -> None:
     payloads = ['{"a": 1.50,\n "b": [1e400, 0E-10, "x\\ny"]}', "not json", "", None, "[]", '"\\ud83d"']
-    rows = TRAFFIC.from_arrays(
-        {
-            "migration_id": pa.array([0] * 6, pa.int64()),
-            "record_time": pa.array([datetime(2026, 1, 1, tzinfo=UTC)] * 6, pa.timestamp("us", tz="UTC")),
-            "update_id": pa.array(["x"] * 6),
-            "total_traffic_cost": pa.array([2**63 - 1] * 6, pa.int64()),
-            "envelope_count": pa.array([1] * 6, pa.int32()),
-            "extra": pa.array(payloads),
-        }
-    )
+    rows = testing.table("traffic").sample_arrow(6, total_traffic_cost=2**63 - 1, extra=payloads)
     frames = lf.Frames(MemoryFrameSource({"traffic": rows}, ordered=True), ["traffic"])
     export.write(frames, "traffic", tmp_path / "x.jsonl", columns=["extra", "total_traffic_cost"])
     assert (tmp_path / "x.jsonl").read_text().split("\n") == [
