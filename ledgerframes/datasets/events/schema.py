@@ -347,7 +347,6 @@ TRAFFIC = Table(
             TRAFFIC_SUMMARY,
             unit="bytes",
         ),
-        Column("free_traffic_cost", INTEGER, "Part of the cost that was free.", TRAFFIC_SUMMARY, nullable=True, unit="bytes"),
         Column("envelope_count", SMALL, "Number of envelopes of the request.", TRAFFIC_SUMMARY, unit="envelopes"),
         unknown_members("traffic summary"),
     ),
