@@ -306,8 +306,7 @@ def _members(values: pa.Array, column: Column) -> list[Any]:
     if _is_bare(values.type) or pa.types.is_list(values.type):
         return list(values.to_pylist())
     texts = list(_as_text(values).to_pylist())
-    # To Arrow JSON is text, so the description of the column decides.
-    return [text and _embedded(text) for text in texts] if "JSON text" in column.description else texts
+    return [text and _embedded(text) for text in texts] if column.is_json else texts
 
 
 def _embedded(text: str) -> Any:

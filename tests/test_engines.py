@@ -133,7 +133,7 @@ def test_batches_of_frames_in_a_folder_and_by_id(net: lf.Network, frames: lf.Fra
 def test_batches_of_what_is_not_there(frames: lf.Frames) -> None:
     with pytest.raises(UsageError, match="no table 'trafic'"):
         next(frames.iter_batches("trafic"))
-    with pytest.raises(UsageError, match="no column 'cost'"):
+    with pytest.raises(UsageError, match="Unknown column 'cost'"):
         next(frames.iter_batches("traffic", ["cost"]))
 
 

@@ -160,7 +160,7 @@ def _covered_windows(frames: Frames) -> list[Window]:
 
 def _folder_windows(object_keys: Iterable[str]) -> list[Window]:
     """Return the windows of folders, because an object can be between others whose coverage does not show it."""
-    return [Window(key.since, key.until) for key in map(ObjectKey.of_file, object_keys) if key]
+    return [Window(key.since, key.until) for key in map(ObjectKey.from_path, object_keys) if key]
 
 
 def _not_final(frames: Frames, needed: Window) -> list[Window]:

@@ -17,7 +17,7 @@ DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
 USAGE = {
     "profile": (["store", "info", "--profile", "nowhere"], "Unknown profile 'nowhere'", "ledgerframes.toml"),
     "profile before": (["--profile", "nowhere", "store", "info"], "Unknown profile 'nowhere'", "ledgerframes.toml"),
-    "table": (["tables", "nothing"], "no table 'nothing'", "traffic"),
+    "table": (["tables", "nothing"], "Unknown table 'nothing'", "traffic"),
     "report": (["report", "run", "nothing", "--during", "yesterday"], "Unknown report 'nothing'", "traffic-cost"),
     "parameter": (
         ["report", "run", "verdicts", "--during", "yesterday", "--param", "colour=red"],

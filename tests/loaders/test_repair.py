@@ -180,13 +180,13 @@ def test_objects_that_are_not_listed_any_more_stay(
     if compacted:
         compact(net.store)
     last = max(
-        (key for key in net.store.committed_keys(dataset) if not key.endswith("/")), key=lambda key: ObjectKey.parse(key).order
+        (key for key in net.store.committed_keys(dataset) if not key.endswith("/")), key=lambda key: ObjectKey.parse(key).sort_key
     )
     with_rows = [segment for segment in net.store.segments(dataset) if table in segment.files]
     path = damage(net, dataset, table, [last in segment.extent.object_keys for segment in with_rows].index(True))
 
     def without_last(page: Any) -> Any:
-        refs = [ref for ref in page.object_refs if ObjectKey.of_url(ref.url).text != last]
+        refs = [ref for ref in page.object_refs if ObjectKey.from_url(ref.url).key != last]
         return msgspec.structs.replace(page, object_refs=refs)
 
     for name in ("bulk_updates", "bulk_active_contracts"):

@@ -6,11 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
+from ledgerframes import testing
 from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
-from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.datasets.registry import BULK, DATASETS, EVENTS, LEDGER, PRICE_VOTES
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.extents import Migration, MigrationWindow, Observation, OffsetRange, from_microseconds
@@ -25,9 +24,8 @@ HOUR = 3_600_000_000
 
 def put(store: Store, start: int, stop: int, *, final: bool = True) -> None:
     """A range of hours of 1970-01-01; one row, in one file."""
-    values = [4, from_microseconds(start * HOUR), f"id{start}", 5, 1, None]
-    columns = {each.name: pa.array([value], each.type) for each, value in zip(TRAFFIC.columns, values, strict=True)}
-    tables = {"traffic": TRAFFIC.from_arrays(columns)}
+    row = testing.table("traffic").sample_arrow(1, record_time=from_microseconds(start * HOUR), update_id=f"id{start}")
+    tables = {"traffic": row}
     store.commit(EVENTS, MigrationWindow(4, start * HOUR, stop * HOUR), tables, final=final, source="test")
 
 

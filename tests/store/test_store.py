@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledgerframes.datasets.events.schema import TRAFFIC
+from ledgerframes import testing
 from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds
@@ -23,15 +23,9 @@ ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
 
 def traffic(rows: list[tuple[int, int]], migration_id: int = 4) -> dict[str, pa.Table]:
     """A traffic table with one row per (record time, cost)."""
-    columns = {
-        "migration_id": pa.array([migration_id] * len(rows), pa.int64()),
-        "record_time": pa.array([from_microseconds(time) for time, _ in rows], pa.timestamp("us", tz="UTC")),
-        "update_id": pa.array([f"id{time}" for time, _ in rows], pa.string()),
-        "total_traffic_cost": pa.array([cost for _, cost in rows], pa.int64()),
-        "envelope_count": pa.array([1] * len(rows), pa.int32()),
-        "extra": pa.nulls(len(rows), pa.string()),
-    }
-    return {"traffic": TRAFFIC.from_arrays(columns)}
+    times, costs = [time for time, _ in rows], [cost for _, cost in rows]
+    columns = {"record_time": from_microseconds, "update_id": lambda time: f"id{time}", "total_traffic_cost": costs}
+    return {"traffic": testing.table("traffic").sample_arrow(times, **columns, migration_id=migration_id)}
 
 
 def every_row(store: Store) -> dict[int, int]:

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from ledgerframes.datasets.events.schema import TRAFFIC
+from ledgerframes import testing
 from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import MigrationWindow, from_microseconds
@@ -19,16 +18,8 @@ from ledgerframes.store.verify import check_file, verify
 
 
 def commit(store: Store, start: int, stop: int) -> None:
-    times = range(start, stop)
-    columns = {
-        "migration_id": pa.array([4] * len(times), pa.int64()),
-        "record_time": pa.array([from_microseconds(time) for time in times], pa.timestamp("us", tz="UTC")),
-        "update_id": pa.array([f"id{time}" for time in times], pa.string()),
-        "total_traffic_cost": pa.array(times, pa.int64()),
-        "envelope_count": pa.array([1] * len(times), pa.int32()),
-        "extra": pa.nulls(len(times), pa.string()),
-    }
-    store.commit(EVENTS, MigrationWindow(4, start, stop), {"traffic": TRAFFIC.from_arrays(columns)}, final=True, source="test")
+    rows = testing.table("traffic").sample_arrow(range(start, stop), record_time=from_microseconds)
+    store.commit(EVENTS, MigrationWindow(4, start, stop), {"traffic": rows}, final=True, source="test")
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
-from ledgerframes import export
+from ledgerframes import export, testing
 from ledgerframes.datasets import EVENT_TABLES, TABLES, Table
 from ledgerframes.datasets.events.schema import TRAFFIC, UPDATES, VERDICTS
 from ledgerframes.datasets.reference.schema import PRICE_VOTES
@@ -73,7 +73,7 @@ def test_json_lines_parse_back(frames: lf.Frames, tmp_path: Path, table: str) ->
     assert lines.pop() == ""
     spec = TABLES[table]
     expected = expected_rows(frames.scan(table).to_table())
-    holds_json = [column.name for column in spec.columns if "JSON text" in column.description]
+    holds_json = [column.name for column in spec.columns if column.is_json]
     for row in expected:
         row.update({name: json.loads(row[name]) for name in holds_json if row[name] is not None})
     assert [json.loads(line) for line in lines] == expected
@@ -188,16 +188,7 @@ def missing_and_text(written: bytes, names: list[str]) -> list[dict[str, str | N
 
 def test_payloads_are_json_digit_for_digit_on_one_line(tmp_path: Path) -> None:
     payloads = ['{"a": 1.50,\n "b": [1e400, 0E-10, "x\\ny"]}', "not json", "", None, "[]", '"\\ud83d"']
-    rows = TRAFFIC.from_arrays(
-        {
-            "migration_id": pa.array([0] * 6, pa.int64()),
-            "record_time": pa.array([datetime(2026, 1, 1, tzinfo=UTC)] * 6, pa.timestamp("us", tz="UTC")),
-            "update_id": pa.array(["x"] * 6),
-            "total_traffic_cost": pa.array([2**63 - 1] * 6, pa.int64()),
-            "envelope_count": pa.array([1] * 6, pa.int32()),
-            "extra": pa.array(payloads),
-        }
-    )
+    rows = testing.table("traffic").sample_arrow(6, total_traffic_cost=2**63 - 1, extra=payloads)
     frames = lf.Frames(MemoryFrameSource({"traffic": rows}, is_sorted=True), ["traffic"])
     export.write_table(frames, "traffic", tmp_path / "x.jsonl", columns=["extra", "total_traffic_cost"])
     assert (tmp_path / "x.jsonl").read_text().split("\n") == [
@@ -304,13 +295,13 @@ def test_a_folder_that_is_not_there(frames: lf.Frames, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        (lambda frames, target: export.write_table(frames, "trafic", target), "no table 'trafic'"),
+        (lambda frames, target: export.write_table(frames, "trafic", target), "Unknown table 'trafic'"),
         (lambda frames, target: export.write_table(frames, "price_votes", target), "These frames have no table"),
-        (lambda frames, target: export.write_table(frames, "traffic", target, columns=["cost"]), "no column 'cost'"),
+        (lambda frames, target: export.write_table(frames, "traffic", target, columns=["cost"]), "Unknown column 'cost'"),
         (lambda frames, target: export.write_table(frames, "traffic", target, columns=[]), "columns= must not be empty"),
         (
             lambda frames, target: export.write_table(frames, "traffic", target, columns=["update_id", "update_id"]),
-            "Column update_id is asked for twice",
+            "'update_id' twice",
         ),
         (
             lambda frames, target: export.write_table(frames, "traffic", target.with_suffix(".xlsx")),

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pytest
 
 import ledgerframes as lf
-from ledgerframes import export
+from ledgerframes import export, testing
 from ledgerframes.datasets import EVENT_TABLES, LEDGER_TABLES, TABLES
-from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.datasets.registry import EVENTS, EVENTS_BY_ID, STORED_TABLES
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.extents import IdSet, MigrationWindow, from_microseconds
@@ -96,17 +95,8 @@ def test_an_empty_store_has_every_table(tmp_path: Path) -> None:
 
 def traffic_rows(costs: list[int]) -> pa.Table:
     """Traffic with these costs, one a microsecond."""
-    times = [from_microseconds(time) for time in range(len(costs))]
-    return TRAFFIC.from_arrays(
-        {
-            "migration_id": pa.array([0] * len(costs), pa.int64()),
-            "record_time": pa.array(times, pa.timestamp("us", tz="UTC")),
-            "update_id": pa.array([f"id{time}" for time in range(len(costs))]),
-            "total_traffic_cost": pa.array(costs, pa.int64()),
-            "envelope_count": pa.array([1] * len(costs), pa.int32()),
-            "extra": pa.nulls(len(costs), pa.string()),
-        }
-    )
+    columns = {"record_time": from_microseconds, "update_id": lambda time: f"id{time}", "total_traffic_cost": costs}
+    return testing.table("traffic").sample_arrow(len(costs), **columns, migration_id=0)
 
 
 def store_with_costs(net: lf.Network, costs: list[int]) -> None:
