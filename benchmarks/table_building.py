@@ -37,7 +37,7 @@ from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.events.build import UPDATE_TABLES, VERDICT_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody
 from ledgerframes.gc_pause import pause_gc
-from ledgerframes.loaders.gathering import SEGMENT_BYTES
+from ledgerframes.loaders.buffering import SEGMENT_BYTES
 from ledgerframes.sandbox import Sandbox
 
 EVERY = 2  # half of the sandbox's default world, evenly: 12,000 event items, 126 MB

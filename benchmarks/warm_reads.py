@@ -27,7 +27,7 @@ from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.extents import Migration, MigrationWindow, microseconds
-from ledgerframes.loaders.gathering import SEGMENT_BYTES
+from ledgerframes.loaders.buffering import SEGMENT_BYTES
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.store import Segment
@@ -99,7 +99,7 @@ def _against_bare(net: Network, asked: Asked, rounds: int) -> tuple[float, str]:
 
 
 def _reading(net: Network, asked: Asked) -> Callable[[], pd.DataFrame]:
-    return lambda: lf.load_traffic(net, columns=COLUMNS, progress=False, **asked)
+    return lambda: lf.load_traffic(net, columns=COLUMNS, progress=False, **asked)  # type: ignore[arg-type]
 
 
 def _repeated(run: Callable[[], object]) -> Callable[[], object]:

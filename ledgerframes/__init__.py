@@ -11,17 +11,17 @@ from ledgerframes.frames import Frames
 from ledgerframes.frames_io import open_frames, save_frames
 from ledgerframes.loaders.bulk import load_bulk
 from ledgerframes.loaders.events import load_activity, load_events, load_traffic, load_verdicts
-from ledgerframes.loaders.ledger_state import (
+from ledgerframes.loaders.ledger import load_updates
+from ledgerframes.loaders.offers import load_transfer_offers
+from ledgerframes.loaders.operations import operations
+from ledgerframes.loaders.reference import load_name_rules, load_price_votes
+from ledgerframes.loaders.state import (
     load_active_contracts,
     load_completions,
     load_packages,
     load_parties,
     load_synchronizers,
 )
-from ledgerframes.loaders.operations import operations
-from ledgerframes.loaders.reference import load_name_rules, load_price_votes
-from ledgerframes.loaders.transfer_offers import load_transfer_offers
-from ledgerframes.loaders.updates import load_updates
 from ledgerframes.network import Network, connect
 from ledgerframes.sql import sql
 from ledgerframes.version import installed_version

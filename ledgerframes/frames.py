@@ -1,4 +1,4 @@
-"""Frames: linked tables, read lazily, narrowed together."""
+"""Frames, linked tables that are read lazily and filtered together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -30,14 +30,14 @@ Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
 
 @dataclass(frozen=True)
 class _Filter:
-    """What a Frames object has been narrowed to."""
+    """The rows that a Frames object is limited to."""
 
     window: Window | None = None
     update_ids: pa.Array | None = None
     offsets: Offsets | None = None
 
     def expression(self, table: Table) -> pc.Expression | None:
-        """The filter of one table as an Arrow expression, or None when everything passes."""
+        """Return the filter of one table as an Arrow expression, or None if every row passes."""
         parts: list[pc.Expression] = []
         if self.window and (in_window := table.filter_window(self.window)) is not None:
             parts.append(in_window)
@@ -49,20 +49,33 @@ class _Filter:
         return functools.reduce(operator.and_, parts) if parts else None
 
 
-def _require_possible(column: pd.Series, wanted: list[Any]) -> None:
-    """A value outside a closed set is a slip, not an empty answer."""
+def _require_categories(column: pd.Series, values: list[Any]) -> None:
+    """Raise UsageError for a value outside a closed set."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         known = column.dtype.categories
-        strange = [value for value in wanted if value not in known]
-        if strange:
-            raise UsageError(f"Column {column.name} is never {strange[0]!r}. Values: {', '.join(known)}.")
+        invalid = [value for value in values if value not in known]
+        if invalid:
+            raise UsageError(f"{invalid[0]!r} is not a value of column {column.name}. Choose from {', '.join(known)}.")
+
+
+def _require_list(columns: Sequence[str] | None) -> None:
+    if isinstance(columns, str) or not isinstance(columns, Sequence | pd.Index | None):
+        raise UsageError(f"columns= must be a list of column names, got {columns!r}.")
+
+
+def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return the matches of a predicate, where a missing value is no match."""
+    matches = predicate(rows) if callable(predicate) else None
+    if not isinstance(matches, pd.Series) or not matches.index.equals(rows.index):
+        raise UsageError(f"predicate must be a function that returns a boolean Series of the rows, got {predicate!r}.")
+    return matches.fillna(False).astype(bool)
 
 
 class Frames:
-    """Linked tables over one range of one network; each is a plain DataFrame, read when first touched.
+    """Linked tables of one load, each read as a plain DataFrame when it is first used.
 
-    ``frames.traffic`` is a DataFrame, as is every other table in :attr:`tables`. Narrowing (:meth:`between`, :meth:`where`)
-    gives new Frames and narrows all tables together.
+    ``frames.traffic`` is a DataFrame, as is every other table in :attr:`tables`. The methods :meth:`between` and :meth:`where`
+    return new Frames with all tables filtered together.
 
     Examples
     --------
@@ -73,6 +86,23 @@ class Frames:
     >>> len(rejected.updates)
     0
     """
+
+    # For type checkers and editors. No attribute exists at run time, so __getattr__ reads the table.
+    updates: pd.DataFrame
+    tree_events: pd.DataFrame
+    reassignments: pd.DataFrame
+    verdicts: pd.DataFrame
+    views: pd.DataFrame
+    quorums: pd.DataFrame
+    traffic: pd.DataFrame
+    envelopes: pd.DataFrame
+    activity_records: pd.DataFrame
+    ledger_updates: pd.DataFrame
+    ledger_events: pd.DataFrame
+    ledger_reassignments: pd.DataFrame
+    ledger_topology: pd.DataFrame
+    active_contracts: pd.DataFrame
+    bulk_objects: pd.DataFrame
 
     def __init__(
         self,
@@ -92,7 +122,7 @@ class Frames:
         self._filter = _Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
         self._read: dict[str, pd.DataFrame] = {}
 
-    # -- what is here -----------------------------------------------------------------------------------------------
+    # -- properties -------------------------------------------------------------------------------------------------
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -101,43 +131,40 @@ class Frames:
 
     @property
     def network(self) -> str:
-        """Name of the network that the rows came from."""
+        """Name of the network."""
         return self._source.network
 
     @property
     def window(self) -> Window | None:
-        """The half-open range of record times asked for, or None when loaded by id."""
+        """The half-open window of record times, or None if loaded by id or by offset."""
         return self._filter.window
 
     @property
     def offset_range(self) -> Offsets | None:
-        """The offsets asked for, ``after < offset <= through``, or None when not of a participant's ledger."""
+        """The offsets ``after < offset <= through``, or None if not loaded by offset."""
         return self._filter.offsets
 
     @property
     def is_filtered(self) -> bool:
-        """Whether :meth:`where` has taken updates away, so that what is left is not all of the range."""
+        """Whether :meth:`where` has removed updates of the window."""
         return self._filter.window is not None and self._filter.update_ids is not None
 
     @property
     def unknown_ids(self) -> tuple[str, ...]:
-        """Ids asked for that the service does not know; nothing is stored for them."""
+        """Ids that the service does not know."""
         return self._unknown_ids
 
     @property
     def failed_objects(self) -> dict[str, str]:
-        """Bulk objects asked for that could not be read, and why; only when told that a part is enough."""
+        """Bulk objects that could not be read, with the reasons."""
         return dict(self._failed)
 
     @property
     def coverage(self) -> pd.DataFrame:
-        """Where the rows came from.
+        """The segments that the rows are from, one row per segment, sorted by migration and time.
 
-        Returns
-        -------
-        DataFrame
-            One row per part of the range, sorted by migration and time: ``migration_id``, ``since``, ``until``, ``status``
-            (``final`` or ``provisional``), ``rows`` of all tables together, ``source`` host and ``fetched_at``.
+        Columns are ``migration_id``, ``since``, ``until``, ``after``, ``through``, ``status`` (``final``, ``provisional`` or
+        ``gap``), ``rows`` of all tables together, ``source`` host and ``fetched_at``.
         """
         covered = self._source.coverage()
         window = self.window
@@ -152,7 +179,7 @@ class Frames:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def scan(self, table: str) -> ds.Dataset:
-        """The rows of one table as a ``pyarrow.dataset``, for Polars, DuckDB, Dask or Spark.
+        """Return one table as a ``pyarrow.dataset``, for Polars, DuckDB, Dask or Spark.
 
         Parameters
         ----------
@@ -176,26 +203,27 @@ class Frames:
         table : str
             Name of a table in :attr:`tables`.
         columns : sequence of str, optional
-            Only these columns, in this order: payload columns are most of the bytes.
+            Only these columns, in this order. Payload columns are most of the bytes.
 
         Returns
         -------
         DataFrame
-            One row per what ``ledgerframes tables TABLE`` says, sorted as it says.
+            Rows and their order are those that ``ledgerframes tables TABLE`` documents.
 
         Raises
         ------
         UsageError
-            If there is no such table or column, or a column is named twice.
+            If there is no such table or column, or a column is repeated.
         """
         spec = self._required(table)
-        chosen = spec.select(columns)
+        _require_list(columns)
+        selection = spec.select(columns)
         if columns is None and table in self._read:
             return self._read[table].copy(deep=False)
-        return spec.to_pandas(self._rows(spec, chosen))
+        return spec.to_pandas(self._rows(spec, selection))
 
     def iter_batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Read one table as Arrow record batches, one row group of the files after the other: memory stays bounded.
+        """Read one table as Arrow record batches of bounded size.
 
         Parameters
         ----------
@@ -207,7 +235,7 @@ class Frames:
         Yields
         ------
         RecordBatch
-            Sorted as declared; rows that were looked up by id come in the order of asking.
+            Sorted as documented; events by id are in the order of their segments.
 
         Raises
         ------
@@ -217,12 +245,13 @@ class Frames:
             If a file of the table is damaged.
         """
         spec = self._required(table)
+        _require_list(columns)
         with damage_as_store_error(table, self._source.location):
             for rows, expression in self._parts(spec):
                 yield from iter_batches(rows, spec.select(columns), expression)
 
     def count_rows(self, table: str) -> int:
-        """How many rows a table has, without reading them.
+        """Count the rows of a table without reading them.
 
         Parameters
         ----------
@@ -232,7 +261,7 @@ class Frames:
         Raises
         ------
         StoreError
-            If a file of the table is lost, or does not say how many rows it has.
+            If a file of the table is missing or damaged.
         """
         spec = self._required(table)
         with damage_as_store_error(table, self._source.location):
@@ -240,7 +269,7 @@ class Frames:
 
     def _required(self, table: str) -> Table:
         if table not in self._tables:
-            raise UsageError(f"These frames have no table {table!r}. Tables: {', '.join(self._tables)}.")
+            raise UsageError(f"These frames have no table {table!r}. Choose from {', '.join(self._tables)}.")
         return table_spec(table)
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
@@ -255,26 +284,27 @@ class Frames:
         return pa.concat_tables(read or [spec.empty_arrow().select(columns)])
 
     def _parts(self, spec: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
-        """What to read of a table, in order, and which rows: those known to lie in the window need not be compared with it."""
+        """Return the scans of a table in order, each with the filter that it still needs."""
         window, beyond = self._filter.window, replace(self._filter, window=None)
         parts = self._source.iter_scans(spec.name, window) if window else [(self._source.scan(spec.name), False)]
         return [(rows, (beyond if inside else self._filter).expression(spec)) for rows, inside in parts]
 
-    def __getattr__(self, name: str) -> pd.DataFrame:
-        if name.startswith("_") or name not in self._tables:
-            raise AttributeError(
-                f"Frames have no table or attribute {name!r}. Tables: {', '.join(self.__dict__.get('_tables', ()))}."
-            )
-        self._read[name] = self.read(name)
-        return self.read(name)  # a copy on write: what a user changes is the user's
+    if not TYPE_CHECKING:  # or a misspelled table would pass the type checker
+
+        def __getattr__(self, name: str) -> pd.DataFrame:
+            if name.startswith("_") or name not in self._tables:
+                tables = ", ".join(self.__dict__.get("_tables", ()))
+                raise AttributeError(f"Frames have no table or attribute {name!r}. Choose from {tables}.")
+            self._read[name] = self.read(name)
+            return self.read(name)  # a copy on write, so that changes do not affect other users of these frames
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._tables]
 
-    # -- narrowing --------------------------------------------------------------------------------------------------
+    # -- filtering --------------------------------------------------------------------------------------------------
 
     def between(self, since: Time, until: Time) -> Frames:
-        """Narrow every table to a half-open range of record times.
+        """Limit every table to a half-open window of record times.
 
         Parameters
         ----------
@@ -284,30 +314,30 @@ class Frames:
         Raises
         ------
         UsageError
-            If the range is empty or lies outside these frames.
+            If the window is empty or outside these frames.
         """
-        asked = Window(instant(since, "since"), instant(until, "until"))
-        kept = asked.intersect(self.window) if self.window else asked
-        if kept is None:
-            raise UsageError(f"{asked} lies outside these frames, which hold {self.window}.")
-        return self._narrowed(replace(self._filter, window=kept))
+        window = Window(instant(since, "since"), instant(until, "until"))
+        overlap = window.intersect(self.window) if self.window else window
+        if overlap is None:
+            raise UsageError(f"since= and until= must overlap {self.window}, the window of these frames, got {window}.")
+        return self._filtered(replace(self._filter, window=overlap))
 
     def where(self, table: str, predicate: Predicate | None = None, **equal: Any) -> Frames:
-        """Narrow every table to the updates that have a matching row in one table.
+        """Limit every table to the updates that have a matching row in one table.
 
         Parameters
         ----------
         table : str
-            Table that decides.
+            Name of the table with the matching rows.
         predicate : callable, optional
-            Takes the table's DataFrame, gives a boolean Series.
+            Function from the table's DataFrame to a boolean Series.
         **equal
-            Column = value, or column = list of values; all must hold.
+            Column = value, or column = list of values. A matching row fulfills all of them.
 
         Raises
         ------
         UsageError
-            If there is no such table or column.
+            If there is no such table or column, or the predicate is not a function that returns a boolean Series.
 
         Examples
         --------
@@ -319,24 +349,24 @@ class Frames:
         """
         columns = None if predicate else list(dict.fromkeys(["update_id", *equal]))
         rows = self.read(table, columns)
-        keep = pd.Series(True, index=rows.index) if predicate is None else predicate(rows).fillna(False).astype(bool)
+        matches = pd.Series(True, index=rows.index) if predicate is None else _evaluate(predicate, rows)
         for name, value in equal.items():
             if name not in rows:
-                raise UsageError(f"Table {table} has no column {name!r}. Columns: {', '.join(rows.columns)}.")
-            wanted = list(value) if isinstance(value, list | tuple | set) else [value]
-            _require_possible(rows[name], wanted)
-            keep &= rows[name].isin(wanted)
-        update_ids = pa.array(rows.loc[keep, "update_id"].unique(), pa.string())
-        return self._narrowed(replace(self._filter, update_ids=update_ids))
+                raise UsageError(f"Table {table} has no column {name!r}. Choose from {', '.join(rows.columns)}.")
+            values = list(value) if isinstance(value, list | tuple | set) else [value]
+            _require_categories(rows[name], values)
+            matches &= rows[name].isin(values)
+        update_ids = pa.array(rows.loc[matches, "update_id"].unique(), pa.string())
+        return self._filtered(replace(self._filter, update_ids=update_ids))
 
-    def _narrowed(self, narrowed: _Filter) -> Frames:
+    def _filtered(self, row_filter: _Filter) -> Frames:
         frames = Frames(self._source, self._tables, unknown_ids=self._unknown_ids, failed=self._failed)
-        frames._filter = narrowed
+        frames._filter = row_filter
         return frames
 
-    # -- saying what it is ------------------------------------------------------------------------------------------
+    # -- representation ---------------------------------------------------------------------------------------------
 
-    def _range(self) -> str:
+    def _extent(self) -> str:
         if self.offset_range:
             return f"offsets after {self.offset_range[0]} through {self.offset_range[1]}"
         return str(self.window) if self.window else "by id"
@@ -345,10 +375,10 @@ class Frames:
         covered = self.coverage
         provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
         rows = {table: self.count_rows(table) for table in self._tables}
-        facts = [("network", self.network), ("range", self._range())]
+        facts = [("network", self.network), ("range", self._extent())]
         facts += [(table, f"{count:,} rows") for table, count in rows.items()]
         if provisional:
-            facts.append(("provisional", f"{provisional:,} rows may still change"))
+            facts.append(("provisional", f"{provisional:,} rows (the next load fetches them again)"))
         facts.append(("on disk", f"{self._source.bytes / 1e6:,.1f} MB"))
         if self._unknown_ids:
             facts.append(("unknown ids", f"{len(self._unknown_ids):,}"))

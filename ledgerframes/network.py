@@ -67,7 +67,7 @@ class Network:
         return self._transport is not None
 
     def __reduce__(self) -> tuple[Callable[..., Network], tuple[object, ...]]:
-        """Return the recipe for workers in other processes, without tokens."""
+        """Return the recipe for workers in other processes, without the token; workers read a token_file or token_env."""
         if self._transport is not None and self._origin is None:
             raise UsageError("executor= cannot be combined with transport=: a custom transport cannot be pickled.")
         settings = _without_token(self.settings)
@@ -288,7 +288,7 @@ def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | Non
 
 
 def _without_token(settings: Settings) -> Settings:
-    return settings.model_copy(update=dict.fromkeys(("token", "token_file", "token_env")))
+    return settings.model_copy(update={"token": None})
 
 
 def _addresses(box: Sandbox) -> dict[str, tuple[str]]:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import inspect
+import subprocess
+import sys
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -14,9 +17,9 @@ from hypothesis import strategies as st
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.datasets import TABLES
-from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.datasets.registry import DATASETS, EVENTS, NAME_RULES, PRICE_VOTES
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
-from ledgerframes.frames import MemoryFrameSource
+from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.sandbox import Faults
 from ledgerframes.windows import Window, instant
 
@@ -162,10 +165,16 @@ def test_scan_is_the_same_rows_for_other_engines(frames: lf.Frames) -> None:
         (lambda frames: frames.read("traffic", ["cost"]), "Unknown column 'cost'"),
         (lambda frames: frames.where("traffic", cost=1), "Unknown column 'cost'"),
         (lambda frames: frames.where("trafic"), "no table 'trafic'"),
-        (lambda frames: frames.where("verdicts", verdict_result="REJECTED"), "never 'REJECTED'"),
+        (lambda frames: frames.where("verdicts", verdict_result="REJECTED"), "'REJECTED' is not a value"),
         (lambda frames: frames.read("traffic", ["update_id", "update_id"]), "'update_id' twice"),
+        (lambda frames: frames.read("traffic", "update_id"), "must be a list of column names"),
+        (lambda frames: frames.read(7), "no table 7"),
+        (lambda frames: frames.where("verdicts", "REJECTED"), "predicate must be a function"),
+        (lambda frames: frames.where("verdicts", lambda rows: True), "boolean Series"),
+        (lambda frames: frames.where(lambda rows: rows), "no table <function"),
+        (lambda frames: frames.between(1, 2), "must be a time"),
         (lambda frames: frames.between("2026-11-09", "2026-11-08"), "must be before"),
-        (lambda frames: frames.between("2025-01-01", "2025-01-02"), "lies outside these frames"),
+        (lambda frames: frames.between("2025-01-01", "2025-01-02"), "must overlap"),
     ],
 )
 def test_what_makes_no_sense_names_the_known(frames: lf.Frames, wrong: object, reason: str) -> None:
@@ -174,9 +183,30 @@ def test_what_makes_no_sense_names_the_known(frames: lf.Frames, wrong: object, r
 
 
 def test_an_unknown_attribute_is_an_attribute_error(frames: lf.Frames) -> None:
-    with pytest.raises(AttributeError, match="Tables: updates"):
+    with pytest.raises(AttributeError, match="Choose from updates"):
         frames.trafic  # noqa: B018
     assert not hasattr(frames, "__dataframe__")
+
+
+def test_type_checkers_know_the_tables_that_loaders_link() -> None:
+    linked = [table.name for dataset in DATASETS.values() for table in dataset.tables if dataset not in (PRICE_VOTES, NAME_RULES)]
+    assert dict.fromkeys(linked, "pd.DataFrame") == Frames.__annotations__
+    assert not hasattr(Frames, "traffic"), "nothing is read before it is used"
+
+
+def test_a_misspelled_table_is_a_type_error(tmp_path: Path) -> None:
+    snippet = tmp_path / "snippet.py"
+    snippet.write_text(
+        "from ledgerframes.frames import Frames\n"
+        "def right(frames: Frames) -> object: return frames.traffic\n"
+        "def wrong(frames: Frames) -> object: return frames.trafic\n"
+    )
+    options = ["--config-file=", "--follow-imports=skip", "--ignore-missing-imports", f"--cache-dir={tmp_path}"]
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, inspect.getfile(Frames), str(snippet)], capture_output=True, text=True
+    )
+    assert checked.stdout.splitlines()[0].endswith('"Frames" has no attribute "trafic"; maybe "traffic"?  [attr-defined]')
+    assert "Found 1 error" in checked.stdout
 
 
 def test_coverage_is_clipped_to_the_window(frames: lf.Frames) -> None:
@@ -220,7 +250,7 @@ def test_frames_of_bulk_objects_in_a_folder_are_the_same(tmp_path: Path) -> None
 
 def test_what_could_not_be_read_is_still_known_in_a_folder(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store", faults=Faults(truncated_object=0.3))
-    frames = lf.load_bulk(net, since="2026-11-08", until="2026-11-09", partial=True)
+    frames = lf.load_bulk(net, since="2026-11-08", until="2026-11-09", allow_partial=True)
     lf.save_frames(frames, tmp_path / "folder")
     assert lf.open_frames(tmp_path / "folder").failed_objects == frames.failed_objects != {}
 

@@ -39,7 +39,7 @@ def open_executor(workers: int | None, dask: str | None) -> Iterator[Executor | 
 
 
 def _open_processes(workers: int) -> Iterator[Executor]:
-    from ledgerframes.loaders.workers import processes
+    from ledgerframes.loaders.executors import processes
 
     executor = processes(workers)
     try:

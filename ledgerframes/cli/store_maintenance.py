@@ -128,8 +128,7 @@ def verify(
         first = next(iter(reasons.values()))
         raise IntegrityError(
             f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is "
-            f"{next(iter(reasons.values()))}. "
-            "Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
+            f"{first}. Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
             failures=reasons if context.as_json or context.quiet else {},  # the table above has them, too
         )
 
@@ -238,7 +237,8 @@ def _describe_pruning(network: str, result: PruneResult, *, dry_run: bool, older
         "dry_run": dry_run,
         "older_than": older_than,
         "dropped_segments": [
-            {"dataset": segment.dataset, "extent": str(segment.extent), "rows": segment.rows} for segment in result.dropped_segments
+            {"dataset": segment.dataset, "extent": str(segment.extent), "rows": segment.rows}
+            for segment in result.dropped_segments
         ],
         "deleted_files": _totals(result.deleted_files),
         "retained_files": _totals(result.retained_files),

@@ -101,17 +101,20 @@ def updates(
         float,
         typer.Option(min=0.1, metavar="SECONDS", help="Wait between polls with --follow (default: 5).", show_default=False),
     ] = 5.0,
+    dry_run: DryRun = False,
+    workers: Workers = None,
+    dask: Dask = None,
 ) -> None:
     """Fetch updates of a participant's ledger by offset.
 
     The next run resumes at the last committed offset. The shape acs_delta has creates and archives of active contracts,
     ledger_effects has the tree of all creates and exercises.
     """
-    from ledgerframes.loaders.updates import load_updates
+    from ledgerframes.loaders.ledger import load_updates
 
     net = context.connect()
-    start = time.monotonic()
-    frames = load_updates(
+    load: Any = partial(
+        load_updates,
         net,
         after=after,
         through=through,
@@ -122,9 +125,15 @@ def updates(
         descending=descending,
         follow=follow,
         poll_seconds=poll_seconds,
-        progress=context.progress,
     )
-    context.print_summary(describe_sync(net, frames, time.monotonic() - start), format_sync)
+    if dry_run:
+        context.print_result(describe_plan(net, load(plan=True)), format_plan)
+        return
+    start = time.monotonic()
+    with open_executor(workers, dask) as executor:
+        frames = load(executor=executor, progress=context.progress)
+    document = describe_sync(net, frames, time.monotonic() - start)
+    context.print_summary(document, partial(format_sync, with_workers=executor is not None))
 
 
 @app.command("bulk")
@@ -173,7 +182,7 @@ def bulk(
         return
     start = time.monotonic()
     with open_executor(workers, dask) as executor:
-        frames = load(keep=download_dir, partial=allow_partial, executor=executor, progress=context.progress)
+        frames = load(download_dir=download_dir, allow_partial=allow_partial, executor=executor, progress=context.progress)
     for key, reason in frames.failed_objects.items():
         output.write_error(f"{output.escape_control(key)}: {reason}")
     document = {**describe_sync(net, frames, time.monotonic() - start), **describe_bulk(frames, kind)}

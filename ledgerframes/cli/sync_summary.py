@@ -21,7 +21,7 @@ def describe_plan(net: Network, plan: pd.DataFrame) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return a cell as a plain Python value, with None for a missing one."""
-    if hasattr(value, "to_pydatetime"):
+    if hasattr(value, "to_pydatetime") and value == value:
         return value.to_pydatetime()
     return value if isinstance(value, str | int) else None
 
@@ -32,9 +32,12 @@ def format_plan(document: dict[str, Any]) -> str:
     if not rows:
         return f"Nothing to fetch: the store has everything of {network} that you selected."
     for column, noun in (("object_key", "bulk object"), ("update_id", "update id")):
-        if column in rows[0]:
+        if rows[0][column] is not None:
             title = f"Would fetch {output.pluralize(len(rows), noun)} from {network}:"
             return "\n".join([title, *(output.escape_control(row[column]) for row in rows)])
+    if rows[0]["through"] is not None:
+        offsets = [(f"{row['after']:,}", f"{row['through']:,}") for row in rows]
+        return f"Would fetch from {network}:\n" + output.format_table(("after offset", "through offset"), offsets)
     cells = [
         (
             "unknown" if row["migration_id"] is None else row["migration_id"],

@@ -1,30 +1,21 @@
-"""Tables about the store: the coverage of frames, and the plan of a load."""
+"""Tables about the store itself, the coverage of frames and the plan of a load."""
 
 from __future__ import annotations
 
 from ledgerframes.datasets._schema import CHOICE, INTEGER, TEXT, TIME, Column, Table
-from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.datasets.events.schema import MIGRATION_ID
 
 STORE = "docs/architecture.md#the-store"
 
 SINCE = Column(
-    "since",
-    TIME,
-    "Start of the window, inclusive. Missing if the segment was fetched by id.",
-    STORE,
-    nullable=True,
-    unit="UTC, microseconds",
+    "since", TIME, "Start of the window, inclusive. Missing for ids and offsets.", STORE, nullable=True, unit="UTC, microseconds"
 )
 UNTIL = Column(
-    "until",
-    TIME,
-    "End of the window, exclusive. Missing if the segment was fetched by id.",
-    STORE,
-    nullable=True,
-    unit="UTC, microseconds",
+    "until", TIME, "End of the window, exclusive. Missing for ids and offsets.", STORE, nullable=True, unit="UTC, microseconds"
 )
 MIGRATION = Column("migration_id", INTEGER, MIGRATION_ID.description, MIGRATION_ID.reference, nullable=True)
+AFTER = Column("after", INTEGER, "Start of the offset range, exclusive. Missing for windows and ids.", STORE, nullable=True)
+THROUGH = Column("through", INTEGER, "End of the offset range, inclusive. Missing for windows and ids.", STORE, nullable=True)
 
 COVERAGE = Table(
     name="coverage",
@@ -36,20 +27,8 @@ COVERAGE = Table(
         MIGRATION,
         SINCE,
         UNTIL,
-        Column(
-            "after",
-            INTEGER,
-            "Offset before the first, exclusive. Missing if the segment is not of a participant's ledger.",
-            STORE,
-            nullable=True,
-        ),
-        Column(
-            "through",
-            INTEGER,
-            "Last offset, inclusive. Missing if the segment is not of a participant's ledger.",
-            STORE,
-            nullable=True,
-        ),
+        AFTER,
+        THROUGH,
         Column(
             "status",
             CHOICE,
@@ -57,26 +36,26 @@ COVERAGE = Table(
             STORE,
             values=("final", "provisional", "gap"),
         ),
-        Column("rows", INTEGER, "Number of rows in all tables together.", STORE, unit="rows"),
-        Column("source", TEXT, "Host that the rows came from, or `file`.", STORE),
-        Column("fetched_at", TIME, "Time at which the segment was written.", STORE, unit="UTC, microseconds"),
+        Column("rows", INTEGER, "Rows of all tables together.", STORE, unit="rows"),
+        Column("source", TEXT, "Host that returned the rows, or file.", STORE),
+        Column("fetched_at", TIME, "Time when the segment was written.", STORE, unit="UTC, microseconds"),
     ),
 )
 
 PLAN = Table(
     name="plan",
-    row_description="window that would be fetched",
+    row_description="extent that a load would fetch",
     family="bookkeeping",
     key=(),
-    sort=("migration_id", "since"),
-    columns=(MIGRATION, SINCE, UNTIL),
-)
-
-BULK_PLAN = Table(
-    name="bulk_plan",
-    row_description="bulk object that would be read",
-    family="bookkeeping",
-    key=("object_key",),
-    sort=("since", "object_key"),
-    columns=(BULK_OBJECTS["object_key"], SINCE, UNTIL),
+    sort=("dataset", "migration_id", "since", "after"),
+    columns=(
+        Column("dataset", TEXT, "Dataset of the store, or table of a state that is not stored.", STORE),
+        MIGRATION,
+        SINCE,
+        UNTIL,
+        AFTER,
+        THROUGH,
+        Column("update_id", TEXT, "Id to look up. Missing unless ids are loaded.", STORE, nullable=True),
+        Column("object_key", TEXT, "Key of a bulk object. Missing unless bulk objects are loaded.", STORE, nullable=True),
+    ),
 )

@@ -1,1 +1,1 @@
-"""Loaders: plan, fetch, decode, store, and answer with Frames."""
+"""Loaders, which fetch what the store does not cover and return Frames."""

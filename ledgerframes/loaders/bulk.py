@@ -1,57 +1,47 @@
-"""Loading bulk objects: the fast way to a whole history, one object a segment."""
+"""``load_bulk``, the fast way to a whole history."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Literal, get_args, overload
+from typing import Literal, TypedDict, Unpack, get_args, overload
 
 import pandas as pd
 
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.bulk_reading import BulkKind, BulkReading
+from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.bulk_loader import BulkFileLoader, BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader
+from ledgerframes.loaders.bulk_object import BulkKind
+from ledgerframes.loaders.sync import load
 from ledgerframes.network import Network
 from ledgerframes.windows import Time, instant, window
 
 __all__ = ["load_bulk"]
 
 
+class BulkOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`load_bulk`, except ``plan``."""
+
+    since: Time | None
+    until: Time | None
+    during: str | None
+    object_keys: Iterable[str] | None
+    paths: Iterable[str | Path] | str | Path | None
+    kind: BulkKind
+    at: Time | None
+    download_dir: str | Path | None
+    allow_partial: bool
+    executor: Executor | None
+    progress: bool | None
+
+
 @overload
-def load_bulk(
-    net: Network,
-    *,
-    since: Time | None = ...,
-    until: Time | None = ...,
-    during: str | None = ...,
-    object_keys: Iterable[str] | None = ...,
-    paths: Iterable[str | Path] | str | Path | None = ...,
-    kind: BulkKind = ...,
-    at: Time | None = ...,
-    keep: str | Path | None = ...,
-    executor: Executor | None = ...,
-    partial: bool = ...,
-    plan: Literal[False] = ...,
-    progress: bool | None = ...,
-) -> Frames: ...
+def load_bulk(net: Network, *, plan: Literal[False] = ..., **options: Unpack[BulkOptions]) -> Frames: ...
 @overload
-def load_bulk(
-    net: Network,
-    *,
-    since: Time | None = ...,
-    until: Time | None = ...,
-    during: str | None = ...,
-    object_keys: Iterable[str] | None = ...,
-    paths: Iterable[str | Path] | str | Path | None = ...,
-    kind: BulkKind = ...,
-    at: Time | None = ...,
-    keep: str | Path | None = ...,
-    executor: Executor | None = ...,
-    partial: bool = ...,
-    plan: Literal[True],
-    progress: bool | None = ...,
-) -> pd.DataFrame: ...
+def load_bulk(net: Network, *, plan: Literal[True], **options: Unpack[BulkOptions]) -> pd.DataFrame: ...
+@loader(default_executor="a process for each core, or this process for the embedded sandbox and for a single object")
 def load_bulk(
     net: Network,
     *,
@@ -62,57 +52,50 @@ def load_bulk(
     paths: Iterable[str | Path] | str | Path | None = None,
     kind: BulkKind = "updates",
     at: Time | None = None,
-    keep: str | Path | None = None,
+    download_dir: str | Path | None = None,
+    allow_partial: bool = False,
     executor: Executor | None = None,
-    partial: bool = False,
     plan: bool = False,
     progress: bool | None = None,
 ) -> Frames | pd.DataFrame:
-    """Load bulk objects: the network's whole history, a day a folder; an object that was read is never read again.
+    """Load bulk objects, fetching those not yet in the store.
 
     Parameters
     ----------
     net : Network
     since, until : str, date or datetime, optional
-        Half-open range of record times, UTC; until is now by default. Objects hold whole days: other lines are stored, too, but
-        are not in these frames.
+        Half-open window of record times, UTC; until is now by default. Objects contain whole days: the other lines are stored,
+        too, but are not in these frames.
     during : str, optional
-        A date word instead, such as ``last-week`` or ``2026-11-03``, read against ``net.now()``.
+        A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
     object_keys : iterable of str, optional
-        These objects instead, listed or not; also those with ``protobuf_json`` payloads.
+        These objects instead, listed or not, also those with ``protobuf_json`` payloads.
     paths : path or iterable of path, optional
-        ObjectSet on this disk instead, or folders of them. No request is made.
+        Objects on this machine instead, or directories of them, without an HTTP request.
     kind : {"updates", "acs"}
-        Updates, or the contracts that were active at a snapshot.
+        Updates, or the active contracts of an ACS snapshot.
     at : str, date or datetime, optional
-        For active contracts: the newest snapshot that is not after this; now by default.
-    keep : path, optional
-        Folder in which downloaded objects are kept; by default they go when they were read.
-    executor : Executor, optional
-        Who reads the objects: any ``concurrent.futures.Executor``, also ``dask.distributed.Client(…).get_executor()``. Workers
-        must reach the network and the store's root. By default a process for each core of this machine.
-    partial : bool
-        Give frames of what could be read when some objects could not, with a warning.
-    plan : bool
-        Read nothing; say what would be read.
-    progress : bool, optional
-        Show a progress bar; by default in terminals and notebooks.
+        For active contracts, the newest snapshot at or before this time; now by default.
+    download_dir : path, optional
+        Directory that downloaded objects are saved to; by default they are deleted.
+    allow_partial : bool
+        Return frames even if some objects could not be read; they are in ``frames.failed_objects``.
 
     Returns
     -------
     Frames
-        ``updates``, ``tree_events`` and ``reassignments``, or ``active_contracts``; sorted as these tables declare. And
-        ``bulk_objects``: one row per object. With ``plan``, a DataFrame: one row per object that would be read.
+        ``updates``, ``tree_events`` and ``reassignments``, or ``active_contracts``, sorted as these tables declare, and
+        ``bulk_objects`` with one row per object. With ``plan``, a DataFrame.
 
     Raises
     ------
     IntegrityError
-        After everything else was committed, if an object was cut off, damaged, too large or not what was listed; all of them are
-        in its ``failed``.
+        If objects are cut off, damaged, too large or not as listed. The others are committed before, and all failures are in
+        its ``failures``.
     UsageError
-        If the range makes no sense, a key is none, or this network lists no bulk objects.
+        If the window or a key is invalid, or the network lists no bulk objects.
     CoverageError
-        If the network is offline and the store does not hold all of it.
+        If the network is offline and the store does not cover the load.
     ServiceError, TransportError
         If the service fails; what was committed before stays.
     WorkerError
@@ -120,8 +103,8 @@ def load_bulk(
 
     Notes
     -----
-    Source: docs/facts.md#bulk-storage, GET /v0/history/bulk/download/{object_key}. Objects hold updates only: no verdicts,
-    no traffic.
+    Source: docs/facts.md#bulk-storage, GET /v0/history/bulk/download/{object_key}. Objects contain updates only, without
+    verdicts and traffic.
 
     Examples
     --------
@@ -131,24 +114,29 @@ def load_bulk(
     >>> len(frames.updates) == int(frames.bulk_objects["lines"].sum())
     True
     """
-    ways = [object_keys is not None, paths is not None, (since, until, during, at) != (None, None, None, None)]
-    if sum(ways) > 1:
-        raise UsageError("Give a range, or object_keys, or paths: one of them.")
-    _require_fitting(kind, since or until or during, at)
-    reading = BulkReading(net, kind, any(ways[:2]), None if keep is None else str(keep), executor, partial, progress)
+    _require_compatible(kind, (since, until, during), at, object_keys, paths)
+    directory = None if download_dir is None else str(download_dir)
+    bulk: BulkLoader
     if paths is not None:
-        return reading.files(paths, plan)
-    if object_keys is not None:
-        return reading.named(object_keys, plan)
-    if kind == "acs":
-        return reading.snapshot(net.now() if at is None else instant(at, "at"), plan)
-    return reading.window(window(net.now(), since, until, during), plan)
+        bulk = BulkFileLoader(net, paths, kind, allow_partial)
+    elif object_keys is not None:
+        bulk = BulkKeyLoader(net, object_keys, kind, directory, allow_partial)
+    elif kind == "acs":
+        bulk = BulkSnapshotLoader(net, net.now() if at is None else instant(at, "at"), directory, allow_partial)
+    else:
+        bulk = BulkWindowLoader(net, window(net.now(), since, until, during), directory, allow_partial)
+    return load(bulk, plan=plan, executor=executor, progress=progress)
 
 
-def _require_fitting(kind: str, asked: Time | None, at: Time | None) -> None:
+def _require_compatible(
+    kind: str, times: tuple[Time | None, Time | None, str | None], at: Time | None, object_keys: object, paths: object
+) -> None:
+    has_window = times != (None, None, None)
+    if sum([object_keys is not None, paths is not None, has_window or at is not None]) > 1:
+        raise UsageError("A window, object_keys= and paths= cannot be combined. Pass one of them.")
     if kind not in get_args(BulkKind):
-        raise UsageError(f"kind={kind!r} is not known. Use {' or '.join(get_args(BulkKind))}.")
-    if kind == "acs" and asked is not None:
-        raise UsageError("Active contracts are those at one time: give at=, not a range.")
+        raise UsageError(f"Unknown kind {kind!r}. Choose from {', '.join(get_args(BulkKind))}.")
+    if kind == "acs" and has_window:
+        raise UsageError("kind='acs' cannot be combined with since=, until= or during=. Pass at= instead.")
     if kind == "updates" and at is not None:
-        raise UsageError("at= is for kind='acs'. Updates have a range: give since and until, or during.")
+        raise UsageError("at= cannot be combined with kind='updates'. Pass since= and until=, or during=.")

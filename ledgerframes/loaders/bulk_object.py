@@ -1,4 +1,4 @@
-"""One bulk object: downloaded, checked, and written as a segment. Runs in a worker."""
+"""One bulk object, downloaded, verified and written as a segment by a worker."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 import pyarrow as pa
 
 from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.expand import LineBatch, iter_line_batches, verify_zstd_frames
+from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
@@ -25,9 +27,10 @@ from ledgerframes.datasets.events.wire import Event, Update
 from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Dataset
 from ledgerframes.errors import DecodeError, IntegrityError
 from ledgerframes.extents import EPOCH, from_microseconds, microseconds
-from ledgerframes.gc_pause import pause_gc
-from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory
-from ledgerframes.loaders.listing import Position, places
+from ledgerframes.loaders import buffering
+from ledgerframes.loaders.buffering import Pipeline
+from ledgerframes.loaders.event_pages import Position, positions_of
+from ledgerframes.loaders.sync import ChunkContext
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.store.location import not_writable_error
@@ -35,17 +38,17 @@ from ledgerframes.store.segments import SegmentWriter
 from ledgerframes.store.store import new_segment, new_segment_id
 from ledgerframes.windows import MICROSECOND
 
-__all__ = ["BulkTask", "read_object", "stream_of"]
+__all__ = ["BulkKind", "BulkTask", "choose_dataset", "read_object"]
 
 logger = logging.getLogger("ledgerframes")
 
-EMPTY = hashlib.sha256(
-    b""
-).hexdigest()  # listed for good objects after a race in the service (docs/facts.md#digest-of-empty-bytes)
-LEAST_LIMIT = 64_000_000  # bytes that any object may expand to
-LEFT_BEHIND = 86_400  # seconds without a change, after which nobody is at a download any more
+BulkKind = Literal["updates", "acs"]
+# Listed for good objects after a race in the service (docs/facts.md#digest-of-empty-bytes).
+EMPTY_DIGEST = hashlib.sha256(b"").hexdigest()
+MIN_SIZE_LIMIT = 64_000_000  # bytes that any object may decompress to
+STALE_AFTER = 86_400  # seconds without a change, after which a download has been abandoned
 FILE = "file"
-PART = ".part"
+PARTIAL_SUFFIX = ".part"
 
 
 @dataclass(frozen=True)
@@ -55,18 +58,18 @@ class BulkTask:
     Attributes
     ----------
     object_key : str
-        Its key, or the digest of a file whose name is none.
+        Its key, or the digest of a file that is not named by one.
     key : ObjectKey or None
     kind : str
         ``updates`` or ``acs``.
     path : str or None
-        The file it is in, if it is on the disk already.
+        Its file, if it is on the disk.
     sha256 : str or None
-        The digest that was listed, as hexadecimal digits.
-    keep : str or None
-        Folder in which the downloaded object is kept.
+        Digest that the network lists, as hexadecimal digits.
+    download_dir : str or None
+        Directory that the download is saved to.
     by_key : bool
-        Whether it was named, rather than listed for a range.
+        Whether the caller named the object, instead of a window.
     """
 
     object_key: str
@@ -74,62 +77,51 @@ class BulkTask:
     kind: str
     path: str | None = None
     sha256: str | None = None
-    keep: str | None = None
+    download_dir: str | None = None
     by_key: bool = False
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name of the object in messages."""
         return self.path or self.object_key
 
 
-def stream_of(kind: str, *, by_key: bool) -> Dataset:
-    """Where objects of a kind are stored: those that were named are kept apart, because they may hold the same lines."""
+def choose_dataset(kind: str, *, by_key: bool) -> Dataset:
+    """Return the dataset of objects, apart for those that the caller names.
+
+    These may repeat the lines of others.
+    """
     if kind == "updates":
         return BULK_BY_KEY if by_key else BULK
     return BULK_ACS_BY_KEY if by_key else BULK_ACS
 
 
-def read_object(net: Network, task: BulkTask, *, beside: bool = False) -> Segment:
-    """Read one object, and write its tables to the store; the segment counts when the caller has committed it.
+def read_object(net: Network, task: BulkTask, context: ChunkContext) -> Segment:
+    """Read one object, and write its tables to the store as a segment that is not committed.
 
     Parameters
     ----------
     net : Network
     task : BulkTask
-    beside : bool
-        Expand the next block and write the last one in threads beside this one: faster where cores are idle.
+    context : ChunkContext
 
     Raises
     ------
     IntegrityError
-        If the object is not what was listed, was cut off, is damaged, too large, or holds something else.
+        If the object is not the one listed, cut off, damaged, too large, or of another kind.
     NotFoundError, TransportError, ServiceError
         If it cannot be downloaded.
     """
-    with _on_disk(net, task) as stored, stored.path.open("rb") as file:
+    with _open_local(net, task) as local, local.path.open("rb") as file:
         verify_zstd_frames(file, task.name)
         file.seek(0)
-        most = max(LEAST_LIMIT, int(stored.bytes * net.settings.limits.max_decompression_ratio))
-        return _Reading(net, task, stored, beside).segment(iter_line_batches(file, task.name, most))
-
-
-def _sweep(net: Network) -> None:
-    """Take away downloads that a killed run has left behind."""
-    long_ago = time.time() - LEFT_BEHIND
-    for part in _downloads(net).glob(f"*{PART}"):
-        with suppress(FileNotFoundError):  # another process sweeps, too
-            if part.stat().st_mtime < long_ago:
-                part.unlink()
-
-
-def _downloads(net: Network) -> Path:
-    return net.local_dir / "downloads"
+        limit = max(MIN_SIZE_LIMIT, int(local.bytes * net.settings.limits.max_decompression_ratio))
+        return _ObjectReader(net, task, local, context).segment(iter_line_batches(file, task.name, limit))
 
 
 @dataclass(frozen=True)
-class _Stored:
-    """An object on the disk: where, its size, its digest, what that was compared with, and where it came from."""
+class _LocalObject:
+    """An object on the disk, with its size, its digest and where it is from."""
 
     path: Path
     bytes: int
@@ -139,134 +131,148 @@ class _Stored:
 
 
 @contextmanager
-def _on_disk(net: Network, task: BulkTask) -> Iterator[_Stored]:
-    """The object as a file: the one given, or a download, which goes when it was read."""
+def _open_local(net: Network, task: BulkTask) -> Iterator[_LocalObject]:
+    """Yield the caller's file, or a download that is removed afterwards."""
     if task.path is not None:
         path = Path(task.path)
         try:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise IntegrityError(f"{path} cannot be read ({error}).", path=str(path)) from error
-        yield _Stored(path, path.stat().st_size, digest, _checked(task, digest, path.stat().st_size), FILE)
+            raise IntegrityError(f"Cannot read {path}: {error}. Check the file.", path=str(path)) from error
+        yield _LocalObject(path, path.stat().st_size, digest, _check_digest(task, digest, path.stat().st_size), FILE)
         return
-    _sweep(net)
-    folder = _downloads(net) if task.keep is None else Path(task.keep)
-    part = folder / f"{new_segment_id()}{PART}"
+    _remove_stale_downloads(net)
+    directory = _downloads(net) if task.download_dir is None else Path(task.download_dir)
+    partial = directory / f"{new_segment_id()}{PARTIAL_SUFFIX}"
     try:
-        yield _downloaded(net, task, part)
+        yield _download(net, task, partial)
     finally:
-        with suppress(OSError):  # of a folder that is none
-            part.unlink()
+        with suppress(OSError):  # of a directory that does not exist
+            partial.unlink()
 
 
-def _downloaded(net: Network, task: BulkTask, part: Path) -> _Stored:
-    folder = part.parent
+def _downloads(net: Network) -> Path:
+    return net.local_dir / "downloads"
+
+
+def _remove_stale_downloads(net: Network) -> None:
+    """Remove downloads that killed processes have abandoned."""
+    oldest = time.time() - STALE_AFTER
+    for partial in _downloads(net).glob(f"*{PARTIAL_SUFFIX}"):
+        with suppress(FileNotFoundError):  # another process may have removed it
+            if partial.stat().st_mtime < oldest:
+                partial.unlink()
+
+
+def _download(net: Network, task: BulkTask, partial: Path) -> _LocalObject:
+    directory, path = partial.parent, partial
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        download = net.history.bulk_download(task.object_key, part)
-        checked = _checked(task, download.sha256, download.bytes)
-        path = part if task.keep is None or task.key is None else part.replace(folder / quote(task.key.key, safe="~:"))
+        directory.mkdir(parents=True, exist_ok=True)
+        download = net.history.bulk_download(task.object_key, partial)
+        digest_status = _check_digest(task, download.sha256, download.bytes)
+        if task.download_dir is not None and task.key is not None:
+            path = partial.replace(directory / quote(task.key.key, safe="~:"))
     except OSError as error:
-        raise not_writable_error(folder, error) from error
-    return _Stored(path, download.bytes, download.sha256, checked, download.host)
+        raise not_writable_error(directory, error) from error
+    return _LocalObject(path, download.bytes, download.sha256, digest_status, download.host)
 
 
-def _checked(task: BulkTask, digest: str, size: int) -> str:
+def _check_digest(task: BulkTask, digest: str, size: int) -> str:
     if task.sha256 is None:
         return "unknown"
-    if task.sha256 == EMPTY and size:
-        logger.warning("%s is listed with the digest of nothing, a known fault of the service; it is read", task.object_key)
+    if task.sha256 == EMPTY_DIGEST and size:
+        logger.warning("digest_of_empty_bytes object=%s", task.object_key)
         return "empty_digest"
     if task.sha256 != digest:
         raise IntegrityError(
-            f"{task.object_key} has the digest {digest[:12]}…, but {task.sha256[:12]}… is listed. Get it again.",
+            f"{task.object_key} has the digest {digest[:12]}…, but {task.sha256[:12]}… is listed. Download it again.",
             path=task.object_key,
         )
     return "matched"
 
 
-class _Reading:
-    """One object on its way into the store."""
+class _ObjectReader:
+    """Reads the lines of one object into a segment."""
 
-    def __init__(self, net: Network, task: BulkTask, stored: _Stored, beside: bool) -> None:
+    def __init__(self, net: Network, task: BulkTask, local: _LocalObject, context: ChunkContext) -> None:
         self._net = net
         self._task = task
-        self._stored = stored
-        self._beside = beside
-        self._stream = stream_of(task.kind, by_key=task.by_key)
-        self._lines = self._expanded = 0
+        self._local = local
+        self._context = context
+        self._dataset = choose_dataset(task.kind, by_key=task.by_key)
+        self._lines = self._uncompressed_bytes = 0
         self._first: Position | None = None
         self._last: Position | None = None
         self._times: tuple[int, int] | None = None
 
     def segment(self, blocks: Iterator[LineBatch]) -> Segment:
-        """Write the tables of all blocks, and say what was written."""
+        """Write the tables of all lines, and return their segment."""
         segment_id = new_segment_id()
         with SegmentWriter(self._net.store.location, _file_name(self._task, segment_id)) as writer:
-            with Beside(self._beside) as beside:
-                rows = self._no_rows()
-                for block in beside.ahead(blocks):
-                    self._add(rows, block)
-                    if rows.bytes >= SEGMENT_BYTES:
-                        beside.behind(writer.write, self._tables(rows))
-                        rows = self._no_rows()
-                beside.behind(writer.write, self._tables(rows))
-            writer.write({BULK_OBJECTS.name: self._row()})
+            # The writer's own pipeline, because its last write must end before the writer closes.
+            with Pipeline(self._context.pipeline.enabled) as pipeline:
+                builder = self._new_builder()
+                for block in pipeline.prefetch(blocks):
+                    self._add(builder, block)
+                    if builder.bytes >= buffering.SEGMENT_BYTES:
+                        pipeline.write_behind(writer.write, self._tables(builder))
+                        builder = self._new_builder()
+                pipeline.write_behind(writer.write, self._tables(builder))
+            writer.write({BULK_OBJECTS.name: self._object_row()})
             files = writer.close()
-        return new_segment(segment_id, self._stream, self._extent(), files, status="final", source=self._stored.source)
+        return new_segment(segment_id, self._dataset, self._extent(), files, status="final", source=self._local.source)
 
-    def _no_rows(self) -> EventTableBuilder | ActiveContractTableBuilder:
-        return (
-            ActiveContractTableBuilder(self._key.since) if self._task.kind == "acs" else EventTableBuilder("bulk", UPDATE_TABLES)
-        )
+    def _new_builder(self) -> EventTableBuilder | ActiveContractTableBuilder:
+        if self._task.kind == "acs":
+            return ActiveContractTableBuilder(self._key.since)
+        return EventTableBuilder("bulk", UPDATE_TABLES)
 
-    def _add(self, rows: EventTableBuilder | ActiveContractTableBuilder, block: LineBatch) -> None:
+    def _add(self, builder: EventTableBuilder | ActiveContractTableBuilder, block: LineBatch) -> None:
         name, first_line = self._task.name, self._lines + 1
-        self._expanded = block.uncompressed_bytes
-        with self._foreign_named(), pause_gc():
-            if isinstance(rows, ActiveContractTableBuilder):
+        self._uncompressed_bytes = block.uncompressed_bytes
+        with self._decode_error_as_integrity_error():
+            if isinstance(builder, ActiveContractTableBuilder):
                 contracts = decode_lines(block.lines, ActiveContract, name, first_line)
                 self._lines += len(contracts)
-                rows.add(contracts)
+                builder.add(contracts)
             else:
                 updates = decode_lines(block.lines, Update, name, first_line)
                 self._lines += len(updates)
                 events = [Event(update=update) for update in updates]
-                self._note(events)
-                rows.add(events)
+                self._extend_bounds(events)
+                builder.add(events)
 
-    def _tables(self, rows: EventTableBuilder | ActiveContractTableBuilder) -> dict[str, pa.Table]:
-        return_memory()
-        with self._foreign_named():
-            return rows.tables()
+    def _tables(self, builder: EventTableBuilder | ActiveContractTableBuilder) -> dict[str, pa.Table]:
+        buffering.release_memory()
+        with self._decode_error_as_integrity_error():
+            return builder.tables()
 
     @contextmanager
-    def _foreign_named(self) -> Iterator[None]:
-        """What cannot be decoded is an error of the object."""
+    def _decode_error_as_integrity_error(self) -> Iterator[None]:
         try:
             yield
         except DecodeError as error:
             raise IntegrityError(
-                f"{self._task.name} holds something else than {self._task.kind}: {error}", path=self._task.object_key
+                f"{self._task.name} contains something else than {self._task.kind}: {error}", path=self._task.object_key
             ) from error
 
-    def _note(self, events: list[Event]) -> None:
-        """Keep where the lines begin and end; each block goes on where the one before ended."""
-        found = places(events)
-        if not found:
+    def _extend_bounds(self, events: list[Event]) -> None:
+        """Extend the bounds of the lines, whose batches must be in order."""
+        positions = positions_of(events)
+        if not positions:
             return
-        first, last = min(found), max(found)
+        first, last = min(positions), max(positions)
         if self._last is not None and first < self._last:
             raise IntegrityError(
                 f"The lines of {self._task.name} are not in order: "
-                f"{from_microseconds(first[1])} after {from_microseconds(self._last[1])}. Leave it out.",
+                f"{from_microseconds(first[1])} after {from_microseconds(self._last[1])}. Load the other objects only.",
                 path=self._task.object_key,
             )
         self._first, self._last = self._first or first, last
-        times = [time for _, time in found]
-        earliest, latest = self._times or (times[0], times[0])
-        self._times = min(earliest, *times), max(latest, *times)
+        record_times = [record_time for _, record_time in positions]
+        earliest, latest = self._times or (record_times[0], record_times[0])
+        self._times = min(earliest, *record_times), max(latest, *record_times)
 
     @property
     def _key(self) -> ObjectKey:
@@ -282,8 +288,8 @@ class _Reading:
             return ObjectSet(keys, ANY_MIGRATION, microseconds(start), microseconds(stop))
         return ObjectSet(keys, (self._first[0], self._last[0]), self._times[0], self._times[1] + 1)
 
-    def _row(self) -> pa.Table:
-        """What is known of the object now, as a row of bulk_objects."""
+    def _object_row(self) -> pa.Table:
+        """Return the object as a row of bulk_objects."""
         key, first, last = self._task.key, self._first or (None, None), self._last or (None, None)
         values = {
             "object_key": self._task.object_key,
@@ -292,16 +298,16 @@ class _Reading:
             "since": key and key.since,
             "until": key and key.until,
             "object_index": key and key.index,
-            "bytes": self._stored.bytes,
-            "uncompressed_bytes": self._expanded,
+            "bytes": self._local.bytes,
+            "uncompressed_bytes": self._uncompressed_bytes,
             "lines": self._lines,
-            "sha256": self._stored.sha256,
-            "digest_status": self._stored.digest_status,
+            "sha256": self._local.sha256,
+            "digest_status": self._local.digest_status,
             "first_record_time": first[1],
             "last_record_time": last[1],
             "first_migration_id": first[0],
             "last_migration_id": last[0],
-            "source": self._stored.source,
+            "source": self._local.source,
             "fetched_at": datetime.now(UTC),
         }
         return BULK_OBJECTS.from_arrays(
@@ -310,7 +316,7 @@ class _Reading:
 
 
 def _file_name(task: BulkTask, segment_id: str) -> str:
-    """Made of numbers: a key is text from the network."""
+    """Return a name made of numbers, because a key is text from the network."""
     if task.key is None:
         return f"object_{segment_id[:12]}"
     return f"object_{task.key.since:%Y%m%dT%H%M%SZ}_{task.key.index}_{segment_id[:12]}"

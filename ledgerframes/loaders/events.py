@@ -1,54 +1,47 @@
-"""Loading history events: by range where the network lists them, by id everywhere."""
+"""``load_events`` and its single tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from typing import Literal, get_args, overload
+from typing import Literal, TypedDict, Unpack, get_args, overload
 
 import pandas as pd
 
-from ledgerframes.datasets import EVENT_TABLES
-from ledgerframes.datasets.registry import EVENTS, EVENTS_BY_ID
 from ledgerframes.errors import UsageError
-from ledgerframes.extents import IdSet
 from ledgerframes.frames import Frames
-from ledgerframes.loaders import by_id, by_range
+from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.event_ids import EventIdLoader, parse_update_ids
+from ledgerframes.loaders.event_windows import EventLoader
+from ledgerframes.loaders.sync import load
 from ledgerframes.network import Network
-from ledgerframes.windows import Time, Window, window
+from ledgerframes.windows import Time, window
 
 __all__ = ["load_activity", "load_events", "load_traffic", "load_verdicts"]
 
-TABLE_NAMES = tuple(table.name for table in EVENT_TABLES)
 IdSource = Literal["user", "ledger", "bulk"]
+THREADS = "threads of this process"
+
+
+class EventOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`load_events`, except ``plan``."""
+
+    since: Time | None
+    until: Time | None
+    during: str | None
+    update_ids: Iterable[str] | None
+    id_source: IdSource
+    executor: Executor | None
+    progress: bool | None
 
 
 @overload
-def load_events(
-    net: Network,
-    *,
-    since: Time | None = ...,
-    until: Time | None = ...,
-    during: str | None = ...,
-    update_ids: Iterable[str] | None = ...,
-    id_source: IdSource = ...,
-    executor: Executor | None = ...,
-    plan: Literal[False] = ...,
-    progress: bool | None = ...,
-) -> Frames: ...
+def load_events(net: Network, *, plan: Literal[False] = ..., **options: Unpack[EventOptions]) -> Frames: ...
 @overload
-def load_events(
-    net: Network,
-    *,
-    since: Time | None = ...,
-    until: Time | None = ...,
-    during: str | None = ...,
-    update_ids: Iterable[str] | None = ...,
-    id_source: IdSource = ...,
-    executor: Executor | None = ...,
-    plan: Literal[True],
-    progress: bool | None = ...,
-) -> pd.DataFrame: ...
+def load_events(net: Network, *, plan: Literal[True], **options: Unpack[EventOptions]) -> pd.DataFrame: ...
+@overload
+def load_events(net: Network, *, plan: bool, **options: Unpack[EventOptions]) -> Frames | pd.DataFrame: ...
+@loader(default_executor=THREADS)
 def load_events(
     net: Network,
     *,
@@ -61,47 +54,40 @@ def load_events(
     plan: bool = False,
     progress: bool | None = None,
 ) -> Frames | pd.DataFrame:
-    """Load history events: what the store lacks is fetched and kept, then everything is read from the store.
+    """Load history events, fetching those not yet in the store.
 
     Parameters
     ----------
     net : Network
     since, until : str, date or datetime, optional
-        Half-open range of record times, UTC; until is now by default.
+        Half-open window of record times, UTC; until is now by default.
     during : str, optional
-        A date word instead, such as ``last-week`` or ``2026-11-03``, read against ``net.now()``.
+        A date word instead, such as ``last-week`` or ``2026-11-03``, relative to ``net.now()``.
     update_ids : iterable of str, optional
-        Look these events up by id instead of by range.
+        Look up these events by id instead of by window.
     id_source : {"user", "ledger", "bulk"}
-        Where the ids come from. Those of ledger pages and bulk objects were all accepted, so no rate of acceptance can be made
-        from them: say so here, and the analyses refuse to (docs/facts.md#survivorship).
-    executor : Executor, optional
-        Who reads a range: any ``concurrent.futures.Executor``, also ``dask.distributed.Client(…).get_executor()``. Workers must
-        reach the network, each within its own limits, and the store's root. By default threads of this process.
-    plan : bool
-        Fetch nothing; say what would be fetched.
-    progress : bool, optional
-        Show a progress bar; by default in terminals and notebooks.
+        Origin of the ids. Ledger pages and bulk objects contain accepted updates only, so analyses
+        refuse to compute rejection rates from them (docs/facts.md#survivorship).
 
     Returns
     -------
     Frames
-        All tables of the events family, sorted by (migration_id, record_time). IdSet that the service does not know are in
-        ``frames.unknown_ids``. With ``plan``, a DataFrame: one row per range or id that would be fetched.
+        All tables of the events family, sorted by (migration_id, record_time). Ids that the service does not know are in
+        ``frames.unknown_ids``. With ``plan``, a DataFrame.
 
     Raises
     ------
     UsageError
-        If the range or the ids make no sense, or the network does not list events by range.
+        If the window or the ids are invalid, or the network does not list events by range.
     CoverageError
-        If the network is offline and the store does not hold all of it.
+        If the network is offline and the store does not cover the load.
     ServiceError, TransportError, DecodeError
         If the service fails; what was committed before stays.
 
     Notes
     -----
-    Source: docs/facts.md#history-paging, GET /v0/events/{update_id}. The newest events stay provisional and are asked
-    again next time, because traffic and activity come later than the update (docs/facts.md#traffic-arrives-later).
+    Source: docs/facts.md#history-paging, GET /v0/events/{update_id}. The newest events are provisional and the next load fetches
+    them again, because traffic and activity arrive later than the update (docs/facts.md#traffic-arrives-later).
 
     Examples
     --------
@@ -112,53 +98,32 @@ def load_events(
     ['migration_id', 'record_time', 'update_id', 'total_traffic_cost', 'envelope_count', 'extra']
     """
     if update_ids is None:
-        return _load_range(net, window(net.now(), since, until, during), plan, progress, executor)
+        by_window = EventLoader(net, window(net.now(), since, until, during))
+        return load(by_window, plan=plan, executor=executor, progress=progress)
     if (since, until, during) != (None, None, None):
-        raise UsageError("Give either update_ids, or a range, not both.")
-    return _load_ids(net, by_id.checked(update_ids), _known_source(id_source), plan, progress)
-
-
-def _known_source(id_source: IdSource) -> IdSource:
+        raise UsageError("update_ids= cannot be combined with since=, until= or during=.")
     if id_source not in get_args(IdSource):
-        raise UsageError(f"id_source={id_source!r} is not known. Use {', '.join(get_args(IdSource))}.")
-    return id_source
+        raise UsageError(f"Unknown id_source {id_source!r}. Choose from {', '.join(get_args(IdSource))}.")
+    by_id = EventIdLoader(net, parse_update_ids(update_ids), id_source)
+    return load(by_id, plan=plan, executor=executor, progress=progress)
 
 
-def _load_range(
-    net: Network, asked: Window, plan: bool, progress: bool | None, executor: Executor | None
-) -> Frames | pd.DataFrame:
-    if plan:
-        return by_range.plan(net, asked)
-    if net.offline:
-        by_range.require_stored(net, asked)
-    else:
-        by_range.sync(net, asked, progress, executor)
-    return Frames(net.store.snapshot(EVENTS, asked), TABLE_NAMES, window=asked)
+class TableOptions(EventOptions, total=False):
+    """Keyword arguments of :func:`load_events`."""
+
+    plan: bool
 
 
-def _load_ids(
-    net: Network, update_ids: list[str], id_source: IdSource, plan: bool, progress: bool | None
-) -> Frames | pd.DataFrame:
-    if plan:
-        return by_id.plan(net, update_ids)
-    if net.offline:
-        by_id.require_stored(net, update_ids)
-    unknown = [] if net.offline else by_id.sync(net, update_ids, id_source, progress)
-    known = [update_id for update_id in update_ids if update_id not in set(unknown)]
-    snapshot = net.store.snapshot(EVENTS_BY_ID, IdSet(frozenset(known)))
-    return Frames(snapshot, TABLE_NAMES, update_ids=known, unknown_ids=unknown)
-
-
-def load_verdicts(net: Network, *, columns: Sequence[str] | None = None, **asked: object) -> pd.DataFrame:
-    """Load verdicts; takes what :func:`load_events` takes.
+def load_verdicts(net: Network, *, columns: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> pd.DataFrame:
+    """Load verdicts, fetching those not yet in the store.
 
     Parameters
     ----------
     net : Network
     columns : sequence of str, optional
         Only these columns.
-    **asked
-        ``since``, ``until``, ``during`` or ``update_ids``; ``progress``.
+    **options
+        Keyword arguments of :func:`load_events`.
 
     Returns
     -------
@@ -173,24 +138,24 @@ def load_verdicts(net: Network, *, columns: Sequence[str] | None = None, **asked
     >>> str(verdicts["verdict_result"].dtype)
     'category'
     """
-    return _load_table(net, "verdicts", columns, asked)
+    return _load_table(net, "verdicts", columns, options)
 
 
-def load_traffic(net: Network, *, columns: Sequence[str] | None = None, **asked: object) -> pd.DataFrame:
-    """Load traffic costs; takes what :func:`load_events` takes.
+def load_traffic(net: Network, *, columns: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> pd.DataFrame:
+    """Load traffic costs, fetching those not yet in the store.
 
     Parameters
     ----------
     net : Network
     columns : sequence of str, optional
         Only these columns.
-    **asked
-        ``since``, ``until``, ``during`` or ``update_ids``; ``progress``.
+    **options
+        Keyword arguments of :func:`load_events`.
 
     Returns
     -------
     DataFrame
-        One row per confirmation request whose traffic is known, costs in bytes, sorted by (migration_id, record_time).
+        One row per confirmation request with a known cost, in bytes, sorted by (migration_id, record_time).
 
     Examples
     --------
@@ -199,19 +164,19 @@ def load_traffic(net: Network, *, columns: Sequence[str] | None = None, **asked:
     >>> str(traffic["total_traffic_cost"].dtype)
     'int64'
     """
-    return _load_table(net, "traffic", columns, asked)
+    return _load_table(net, "traffic", columns, options)
 
 
-def load_activity(net: Network, *, columns: Sequence[str] | None = None, **asked: object) -> pd.DataFrame:
-    """Load app activity records; takes what :func:`load_events` takes.
+def load_activity(net: Network, *, columns: Sequence[str] | None = None, **options: Unpack[TableOptions]) -> pd.DataFrame:
+    """Load app activity records, fetching those not yet in the store.
 
     Parameters
     ----------
     net : Network
     columns : sequence of str, optional
         Only these columns.
-    **asked
-        ``since``, ``until``, ``during`` or ``update_ids``; ``progress``.
+    **options
+        Keyword arguments of :func:`load_events`.
 
     Returns
     -------
@@ -225,9 +190,9 @@ def load_activity(net: Network, *, columns: Sequence[str] | None = None, **asked
     >>> str(activity["weight"].dtype)
     'int64'
     """
-    return _load_table(net, "activity_records", columns, asked)
+    return _load_table(net, "activity_records", columns, options)
 
 
-def _load_table(net: Network, table: str, columns: Sequence[str] | None, asked: dict[str, object]) -> pd.DataFrame:
-    frames: Frames = load_events(net, **asked)  # type: ignore[call-overload]
-    return frames.read(table, columns)
+def _load_table(net: Network, table: str, columns: Sequence[str] | None, options: TableOptions) -> pd.DataFrame:
+    result = load_events(net, **{"plan": False, **options})  # type: ignore[call-overload]
+    return result.read(table, columns) if isinstance(result, Frames) else result

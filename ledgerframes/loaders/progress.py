@@ -1,4 +1,4 @@
-"""A progress bar for what takes longer than a second: in terminals and notebooks, elsewhere only when asked for."""
+"""A progress bar for loads that take longer than a second."""
 
 from __future__ import annotations
 
@@ -7,32 +7,35 @@ import threading
 
 
 class Progress:
-    """Counts what has been done, from any thread.
+    """A counter that any thread may advance, shown as a bar.
 
     Parameters
     ----------
     title : str
-    total : float
-        How much there is to do.
-    asked : bool or None
-        True shows the bar anywhere, False nowhere, None in terminals and notebooks.
+        Verb, dataset and network.
+    total : float or None
+        Amount of work; None if it is unknown.
+    unit : str
+    visible : bool or None
+        Show the bar anywhere, or nowhere; with None in terminals and notebooks only.
     """
 
-    def __init__(self, title: str, total: float, asked: bool | None) -> None:
+    def __init__(self, title: str, total: float | None, unit: str, visible: bool | None) -> None:
         from tqdm.std import tqdm  # not with every import of the library
 
+        count = "{n:,.0f}" if total is None else "{n:,.0f} of {total:,.0f}"
+        tail = "{elapsed}" if total is None else "|{bar}| {elapsed} < {remaining}"
         self._lock = threading.Lock()
-        hidden = not (_watched() if asked is None else asked)
         self._bar = tqdm(
             total=total,
             desc=title,
             delay=1,
-            disable=hidden,
-            bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed} < {remaining}",
+            disable=not (_is_interactive() if visible is None else visible),
+            bar_format=f"{{desc}}: {count} {unit} {tail}",
         )
 
     def advance(self, amount: float) -> None:
-        """Say that so much more is done."""
+        """Add an amount of completed work."""
         with self._lock:
             self._bar.update(amount)
 
@@ -43,10 +46,10 @@ class Progress:
         self._bar.close()
 
 
-def _watched() -> bool:
-    return sys.stderr.isatty() or _in_notebook()
+def _is_interactive() -> bool:
+    return sys.stderr.isatty() or _is_notebook()
 
 
-def _in_notebook() -> bool:
+def _is_notebook() -> bool:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")

@@ -1,7 +1,9 @@
-"""Loading reference data, of which only the latest state is served: each load keeps a snapshot."""
+"""Reference data, of which each load stores an observation of the latest state."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -14,30 +16,34 @@ from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
 from ledgerframes.extents import Observation
 from ledgerframes.frames import Frames
+from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.progress import Progress
+from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
 
 __all__ = ["load_name_rules", "load_price_votes"]
 
 
-def load_price_votes(net: Network, *, refresh: bool = True) -> pd.DataFrame:
-    """Load the votes on the coin price: a snapshot is taken now, and all snapshots kept so far are given.
+@loader()
+def load_price_votes(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+    """Load the votes on the coin price, and store the current ones.
 
     Parameters
     ----------
     net : Network
     refresh : bool
-        Take a snapshot; not possible offline.
+        Store an observation of the current votes, unless the network is offline.
 
     Returns
     -------
     DataFrame
-        One row per vote at a snapshot, prices as decimals in USD per coin, sorted by (observed_at, sv). A super validator that
-        has not voted yet has a missing price.
+        One row per vote in an observation, prices as decimals in USD per coin, sorted by (observed_at, sv). The price is missing
+        if a super validator has not voted yet.
 
     Notes
     -----
-    Source: docs/facts.md#name-rules-and-price-votes, GET /v0/coin-price/votes. Only the latest votes are served, so history
-    is what was kept.
+    Source: docs/facts.md#name-rules-and-price-votes, GET /v0/coin-price/votes. The service returns the latest votes only, so
+    their history is what earlier loads stored.
 
     Examples
     --------
@@ -46,29 +52,30 @@ def load_price_votes(net: Network, *, refresh: bool = True) -> pd.DataFrame:
     >>> votes["observed_at"].nunique()
     1
     """
-    if refresh and not net.offline:
-        now = net.now()
-        rows = price_vote_table(net.history.price_votes(), now, net.settings.vocabulary.coin)
-        _keep(net, PRICE_VOTES, Observation.at(now), {"price_votes": rows})
-    return _all_snapshots(net, PRICE_VOTES, "price_votes")
+
+    def observe(now: datetime) -> pa.Table:
+        return price_vote_table(net.history.price_votes(), now, net.settings.vocabulary.coin)
+
+    return _load_observations(net, PRICE_VOTES, "price votes", observe, refresh, plan, progress)
 
 
-def load_name_rules(net: Network, *, refresh: bool = True) -> pd.DataFrame:
-    """Load the rules of the name service: a snapshot is taken now, and all snapshots kept so far are given.
+@loader()
+def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+    """Load the rules of the name service, and store the current ones.
 
-    The service is told which contract is known already. When nothing has changed it answers without one; the contract of the
-    snapshot before is then repeated, with ``cache_hit`` true.
+    The HTTP request names the contract of the previous observation. If nothing has changed, the service returns no contract, and
+    the observation repeats that contract with ``cache_hit`` true.
 
     Parameters
     ----------
     net : Network
     refresh : bool
-        Take a snapshot; not possible offline.
+        Store an observation of the current rules, unless the network is offline.
 
     Returns
     -------
     DataFrame
-        One row per rules contract at a snapshot, durations in microseconds, sorted by observed_at.
+        One row per rules contract in an observation, durations in microseconds, sorted by observed_at.
 
     Notes
     -----
@@ -81,27 +88,56 @@ def load_name_rules(net: Network, *, refresh: bool = True) -> pd.DataFrame:
     >>> rules["cache_hit"].tolist()
     [False]
     """
-    if refresh and not net.offline:
-        _take_name_rules(net)
-    return _all_snapshots(net, NAME_RULES, "name_rules")
+
+    def observe(now: datetime) -> pa.Table | None:
+        return _observe_name_rules(net, now)
+
+    return _load_observations(net, NAME_RULES, "name rules", observe, refresh, plan, progress)
 
 
-def _take_name_rules(net: Network) -> None:
-    now, known = net.now(), _all_snapshots(net, NAME_RULES, "name_rules").tail(1)
-    last = None if known.empty else known.iloc[0]
+def _load_observations(
+    net: Network,
+    dataset: Dataset,
+    noun: str,
+    observe: Callable[[datetime], pa.Table | None],
+    refresh: bool,
+    plan: bool,
+    progress: bool | None,
+) -> pd.DataFrame:
+    """Store an observation of now, and return all observations."""
+    refresh, now = refresh and not net.offline, net.now()
+    if plan:
+        return plan_frame(dataset.name, [{"since": now}] if refresh else [])
+    if refresh:
+        with Progress(f"Fetching {noun} ({net.name})", 1, "observations", progress) as bar:
+            rows = observe(now)
+            tables = {} if rows is None else {dataset.tables[0].name: rows}
+            source = host_of(net.settings.history_url[0])
+            net.store.commit(dataset, Observation.at(now), tables, final=True, source=source)
+            bar.advance(1)
+    return _observations(net, dataset)
+
+
+def _observations(net: Network, dataset: Dataset) -> pd.DataFrame:
+    table = dataset.tables[0].name
+    return Frames(net.store.snapshot(dataset), [table]).read(table)
+
+
+def _observe_name_rules(net: Network, now: datetime) -> pa.Table | None:
+    latest = _observations(net, NAME_RULES).tail(1)
+    previous = None if latest.empty else latest.iloc[0]
     rules = net.history.name_rules(
-        cached_contract_id=None if last is None else last["contract_id"],
-        cached_domain_id=None if last is None or pd.isna(last["domain_id"]) else last["domain_id"],
+        cached_contract_id=None if previous is None else previous["contract_id"],
+        cached_domain_id=None if previous is None or pd.isna(previous["domain_id"]) else previous["domain_id"],
     )
-    contract = rules.contract or (None if last is None else _as_contract(last))
-    tables: dict[str, pa.Table] = {}
-    if contract is not None:
-        tables["name_rules"] = name_rules_table(contract, rules.domain_id, now, cache_hit=rules.contract is None)
-    _keep(net, NAME_RULES, Observation.at(now), tables)
+    contract = rules.contract or (None if previous is None else _to_contract(previous))
+    if contract is None:
+        return None
+    return name_rules_table(contract, rules.domain_id, now, cache_hit=rules.contract is None)
 
 
-def _as_contract(row: Any) -> Contract:
-    """The contract of the snapshot before, as the service would have sent it."""
+def _to_contract(row: Any) -> Contract:
+    """Return the contract of the previous observation, as the service would have returned it."""
     blob = row["created_event_blob"]
     return Contract(
         template_id=row["template_id"],
@@ -110,11 +146,3 @@ def _as_contract(row: Any) -> Contract:
         created_at=row["created_at"].isoformat().replace("+00:00", "Z"),
         created_event_blob=None if pd.isna(blob) else blob,
     )
-
-
-def _keep(net: Network, dataset: Dataset, moment: Observation, tables: dict[str, pa.Table]) -> None:
-    net.store.commit(dataset, moment, tables, final=True, source=host_of(net.settings.history_url[0]))
-
-
-def _all_snapshots(net: Network, dataset: Dataset, table: str) -> pd.DataFrame:
-    return Frames(net.store.snapshot(dataset), [table]).read(table)

@@ -1,10 +1,11 @@
-"""Damaged segments taken out of the store, and fetched again by their own loaders; what cannot be fetched again stays named."""
+"""Damaged segments moved to quarantine, and fetched again by their loaders."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -14,11 +15,13 @@ from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.registry import BULK, BULK_ACS_BY_KEY, BULK_BY_KEY, DATASETS, EVENTS, EVENTS_BY_ID, LEDGER
 from ledgerframes.errors import CoverageError, LedgerframesError
 from ledgerframes.extents import IdSet, MigrationWindow, OffsetRange
-from ledgerframes.frames import Frames
-from ledgerframes.loaders import bulk_listing, by_id, by_offset, by_range
-from ledgerframes.loaders.bulk import load_bulk
-from ledgerframes.loaders.bulk_object import FILE
-from ledgerframes.loaders.bulk_reading import BulkKind
+from ledgerframes.loaders.bulk_loader import BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader
+from ledgerframes.loaders.bulk_object import FILE, BulkKind
+from ledgerframes.loaders.event_ids import EventIdLoader
+from ledgerframes.loaders.event_windows import EventLoader
+from ledgerframes.loaders.ledger import LedgerLoader
+from ledgerframes.loaders.ledger_pages import LedgerFilter, open_ledger, pruned_through
+from ledgerframes.loaders.sync import Loader, sync
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
@@ -32,26 +35,25 @@ __all__ = ["Repair", "repair"]
 logger = logging.getLogger("ledgerframes")
 
 FETCHED = "fetched again"
-FORGOTTEN = "forgotten"
-KEPT = "cannot be fetched again"
+DROPPED = "forgotten"
+UNRECOVERABLE = "cannot be fetched again"
 FAILED = "not fetched yet"
-VERDICTS = "verdicts"  # the table that says how an id was found
+VERDICTS = "verdicts"  # the table with the origin of ids
 
 
 @dataclass(frozen=True)
 class Repair:
-    """What became of one damaged segment.
+    """The outcome for one damaged segment.
 
     Attributes
     ----------
     segment : Segment
         As it was.
     outcome : str
-        ``fetched again``; ``cannot be fetched again``, and left where it was; ``forgotten``, which was asked for; or
-        ``not fetched yet``: its service did not answer. It is no longer covered, and the next load asks for it, unless the note
-        says that it was left where it was.
+        ``fetched again``; ``cannot be fetched again``, so it stays in the catalog; ``forgotten`` with ``forget=True``; or
+        ``not fetched yet`` because its service failed. Then the next load fetches it, unless the note reports that it stays.
     note : str
-        Why, or what differs now; may be empty.
+        The reason, or what differs now; may be empty.
     """
 
     segment: Segment
@@ -64,22 +66,21 @@ class Repair:
         return self.outcome == FETCHED
 
 
-class _Lost(Exception):  # noqa: N818  (never leaves this module)
-    """A segment cannot be fetched again; the text says why."""
+class _UnrecoverableError(Exception):
+    """A segment cannot be fetched again, for the reason in the text."""
 
 
-Fetch = Callable[[], str]  # fetches, and gives a note
-Way = Fetch | _Lost | LedgerframesError  # how to fetch a segment again, or why that cannot be said
+# The loaders that fetch a segment again, or the reason why that is impossible or unknown.
+Recovery = list[Loader[Any]] | _UnrecoverableError | LedgerframesError
 
 
 def repair(
     net: Network, findings: Sequence[DamagedFile], *, forget: bool = False, update_formats: Sequence[UpdateFormat] = ()
 ) -> list[Repair]:
-    """Take damaged segments out of the store, move their files to ``quarantine``, and fetch their ranges again.
+    """Move damaged segments to quarantine, and fetch them again.
 
-    What cannot be fetched again stays in the catalog, so that a load that needs it fails instead of showing less: snapshots of
-    votes and name rules, offsets that are pruned, offsets seen through a filter that is not known here, bulk objects read from
-    files.
+    What cannot be fetched again stays in the catalog, so that a load that needs it fails instead of showing less: observations
+    of votes and name rules, pruned offsets, offsets loaded through a filter that is unknown here, and bulk objects from files.
 
     Parameters
     ----------
@@ -87,27 +88,27 @@ def repair(
     findings : sequence of DamagedFile
         From :func:`ledgerframes.store.verify.verify`.
     forget : bool
-        Take also out what cannot be fetched again; its files go to ``quarantine``, too.
+        Move also what cannot be fetched again to quarantine.
     update_formats : sequence of UpdateFormat
-        Filters through which offsets were loaded, beside the default ones of both shapes.
+        Filters of stored offsets, in addition to the default ones of both shapes.
 
     Returns
     -------
     list of Repair
-        One for each damaged segment, in the order of the findings.
+        One per damaged segment, in the order of the findings.
 
     Raises
     ------
     CoverageError
         If the network is offline.
     UsageError
-        If the store is seen through a frozen snapshot.
+        If the store is a frozen snapshot.
     StoreError
         If the store cannot be written.
 
     Notes
     -----
-    Source: design, The store.
+    Source: docs/architecture.md#the-store.
 
     Examples
     --------
@@ -120,27 +121,27 @@ def repair(
     """
     require_live(net.store)
     if net.offline:
-        raise CoverageError(
-            f"{net.name} is offline, so nothing can be fetched again, and nothing was moved. Run without offline."
-        )
+        raise CoverageError(f"{net.name} is offline, so nothing was moved or repaired. Reconnect without offline=True.")
     damaged = {finding.segment.segment_id: finding.segment for finding in findings}
     tables = {segment_id: {f.table for f in findings if f.segment.segment_id == segment_id} for segment_id in damaged}
-    ways: dict[str, Way] = {}
+    recoveries: dict[str, Recovery] = {}
     for segment_id, segment in damaged.items():
         try:
-            ways[segment_id] = _way(net, segment, tables[segment_id], update_formats)
-        except (_Lost, LedgerframesError) as reason:
-            ways[segment_id] = reason
-    leaving = [segment for segment in damaged.values() if _leaves(ways[segment.segment_id], forget)]
-    folders = _whole_folders(net, leaving)
-    _quarantine(net, leaving, folders)
-    repairs = [_outcome(segment, ways[segment.segment_id], forget) for segment in damaged.values()]
-    _restore(net, folders, repairs)
+            recoveries[segment_id] = _loaders(net, segment, tables[segment_id], update_formats)
+        except (_UnrecoverableError, LedgerframesError) as reason:
+            recoveries[segment_id] = reason
+    removals = [segment for segment in damaged.values() if _is_removed(recoveries[segment.segment_id], forget)]
+    folders = _complete_folders(net, removals)
+    _quarantine(net, removals, folders)
+    repairs = [
+        _recover(net, segment, recoveries[segment_id], forget, tables[segment_id]) for segment_id, segment in damaged.items()
+    ]
+    _restore_folders(net, folders, repairs)
     return repairs
 
 
 def _quarantine(net: Network, segments: Sequence[Segment], folders: Sequence[Segment]) -> None:
-    """Take segments out of the catalog at once, then their files out of sight."""
+    """Remove segments from the catalog in one transaction, and move their files."""
     if not segments:
         return
     with net.store.catalog.write_transaction() as connection:
@@ -156,156 +157,127 @@ def _folders(segment: Segment) -> frozenset[str]:
     return segment.extent.folders if isinstance(segment.extent, ObjectSet) else frozenset()
 
 
-def _whole_folders(net: Network, leaving: Sequence[Segment]) -> list[Segment]:
-    """What says that everything of a folder of bulk objects is known, where it will not be."""
-    concerned = {(segment.dataset, folder) for segment in leaving for folder in _folders(segment)}
-    stored = [segment for name in {dataset for dataset, _ in concerned} for segment in net.store.segments(DATASETS[name])]
+def _complete_folders(net: Network, removals: Sequence[Segment]) -> list[Segment]:
+    """Return the segments that mark a folder as complete, of folders that lose objects."""
+    incomplete = {(segment.dataset, folder) for segment in removals for folder in _folders(segment)}
+    stored = [segment for name in {dataset for dataset, _ in incomplete} for segment in net.store.segments(DATASETS[name])]
     return [
         segment
         for segment in stored
         if isinstance(segment.extent, ObjectSet)
         and segment.extent.is_folder
-        and any((segment.dataset, folder) in concerned for folder in segment.extent.folders)
+        and any((segment.dataset, folder) in incomplete for folder in segment.extent.folders)
     ]
 
 
-def _restore(net: Network, folders: Sequence[Segment], repairs: Sequence[Repair]) -> None:
-    """Say again that everything of a folder is known, where it is."""
-    lacking = {(each.segment.dataset, folder) for each in repairs if not each.done for folder in _folders(each.segment)}
+def _restore_folders(net: Network, folders: Sequence[Segment], repairs: Sequence[Repair]) -> None:
+    """Mark folders as complete again, except those with objects that were not fetched."""
+    incomplete = {(each.segment.dataset, folder) for each in repairs if not each.done for folder in _folders(each.segment)}
     for segment in folders:
-        if not any((segment.dataset, folder) in lacking for folder in _folders(segment)):
+        if not any((segment.dataset, folder) in incomplete for folder in _folders(segment)):
             net.store.add_segment(DATASETS[segment.dataset], segment)
 
 
-def _leaves(way: Way, forget: bool) -> bool:
-    """Whether a segment is taken out: not if it cannot be fetched again, or its service could not be asked about it."""
-    return forget if isinstance(way, _Lost) else not isinstance(way, LedgerframesError)
+def _is_removed(recovery: Recovery, forget: bool) -> bool:
+    """Return whether a segment is removed, which needs a recovery or forget=True."""
+    return forget if isinstance(recovery, _UnrecoverableError) else not isinstance(recovery, LedgerframesError)
 
 
-def _outcome(segment: Segment, way: Way, forget: bool) -> Repair:
-    if isinstance(way, _Lost):
-        return Repair(segment, FORGOTTEN if forget else KEPT, str(way))
-    if isinstance(way, LedgerframesError):
-        logger.warning("%s of %s was left where it was: %s", segment.extent, segment.dataset, way)
-        return Repair(segment, FAILED, f"left where it was: {way}")
+def _recover(net: Network, segment: Segment, recovery: Recovery, forget: bool, damaged: set[str]) -> Repair:
+    if isinstance(recovery, _UnrecoverableError):
+        return Repair(segment, DROPPED if forget else UNRECOVERABLE, str(recovery))
+    if isinstance(recovery, LedgerframesError):
+        logger.warning("repair_skipped dataset=%s extent=%s error=%s", segment.dataset, segment.extent, recovery)
+        return Repair(segment, FAILED, f"left where it was: {recovery}")
     try:
-        note = way()
+        for loader in recovery:
+            sync(loader, progress=False)
+            loader.frames()  # raises the error of a bulk object
     except LedgerframesError as error:
-        # The others are still worth a try; this one is no longer covered, so the next load asks for it.
-        logger.warning("%s of %s could not be fetched again: %s", segment.extent, segment.dataset, error)
+        # The other segments may still be repaired. This one is no longer covered, so the next load fetches it.
+        logger.warning("repair_failed dataset=%s extent=%s error=%s", segment.dataset, segment.extent, error)
         return Repair(segment, FAILED, str(error))
-    return Repair(segment, FETCHED, note)
+    rows = _count_rows(net, segment)
+    notes = [
+        f"{segment.rows:,} rows before, {rows:,} now" if rows != segment.rows else "",
+        "the origin of the ids is lost: id_source is user now"
+        if segment.dataset == EVENTS_BY_ID.name and VERDICTS in damaged
+        else "",
+    ]
+    return Repair(segment, FETCHED, "; ".join(filter(None, notes)))
 
 
 # -- how each dataset is fetched again -------------------------------------------------------------------------------
 
 
-def _way(net: Network, segment: Segment, damaged: set[str], update_formats: Sequence[UpdateFormat]) -> Fetch:
-    """How to fetch a segment again; everything that must be known before it goes is read here."""
+def _loaders(net: Network, segment: Segment, damaged: set[str], update_formats: Sequence[UpdateFormat]) -> list[Loader[Any]]:
+    """Return the loaders that fetch a segment again, after reading what they need of it."""
     extent = segment.extent
     if isinstance(extent, MigrationWindow) and segment.dataset == EVENTS.name:
-        return lambda: _fetch_range(net, segment, extent)
+        return [EventLoader(net, extent.window)]
     if isinstance(extent, IdSet) and segment.dataset == EVENTS_BY_ID.name:
-        return _ids_again(net, segment, extent, damaged)
+        return _id_loaders(net, segment, extent, damaged)
     if isinstance(extent, OffsetRange) and segment.dataset == LEDGER.name:
-        return _offsets_again(net, segment, extent, update_formats)
+        return [_offset_loader(net, extent, update_formats)]
     if isinstance(extent, ObjectSet):
-        return _objects_again(net, segment, extent)
-    raise _Lost("only the latest state is served")
+        return [_object_loader(net, segment, extent)]
+    raise _UnrecoverableError("only the latest state is served")
 
 
-def _fetch_range(net: Network, segment: Segment, span: MigrationWindow) -> str:
-    by_range.sync(net, span.window, progress=False)
-    return _compared(segment, _rows_now(net, segment))
-
-
-def _ids_again(net: Network, segment: Segment, ids: IdSet, damaged: set[str]) -> Fetch:
+def _id_loaders(net: Network, segment: Segment, ids: IdSet, damaged: set[str]) -> list[Loader[Any]]:
     sources = {} if VERDICTS in damaged else _id_sources(net, segment)
-    note = "how the ids were found is lost: id_source is user now" if VERDICTS in damaged else ""
-
-    def fetch() -> str:
-        unknown: list[str] = []
-        for source in sorted(set(sources.values()) | {"user"}):
-            found_so = sorted(update_id for update_id in ids.update_ids if sources.get(update_id, "user") == source)
-            unknown += by_id.sync(net, found_so, source, progress=False)
-        lost = f"{len(unknown)} ids are no longer known to the service" if unknown else ""
-        return "; ".join(text for text in (lost, note) if text)
-
-    return fetch
+    by_source: dict[str, list[str]] = {}
+    for update_id in sorted(ids.update_ids):
+        by_source.setdefault(sources.get(update_id, "user"), []).append(update_id)
+    return [EventIdLoader(net, update_ids, source) for source, update_ids in sorted(by_source.items())]
 
 
 def _id_sources(net: Network, segment: Segment) -> dict[str, str]:
-    """How each id was found, from what is left of the segment."""
+    """Return the origin of each id, from the segment's verdicts."""
     if VERDICTS not in segment.files:
         return {}
-    with net.store.location.read(segment.files[VERDICTS].path) as opened:
-        rows = pq.read_table(opened, columns=["update_id", "id_source"])
+    with net.store.location.read(segment.files[VERDICTS].path) as file:
+        rows = pq.read_table(file, columns=["update_id", "id_source"])
     return dict(zip(rows["update_id"].to_pylist(), rows["id_source"].to_pylist(), strict=True))
 
 
-def _offsets_again(net: Network, segment: Segment, span: OffsetRange, update_formats: Sequence[UpdateFormat]) -> Fetch:
+def _offset_loader(net: Network, offsets: OffsetRange, update_formats: Sequence[UpdateFormat]) -> LedgerLoader:
     known = [*update_formats, *(UpdateFormat(shape=shape) for shape in SHAPES)]  # type: ignore[arg-type]
     participant_id = net.store.participant() or ""
-    wanted = [
-        known_format for known_format in known if by_offset.LedgerView(participant_id, known_format).partition == span.partition
-    ]
-    if not wanted:
-        raise _Lost("it was loaded through a filter that is not known here: forget it, and load it through the same filter")
-    view = by_offset.open_view(net, wanted[0])
-    pruned = net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
-    if span.start < pruned:
-        raise _Lost(f"the ledger is pruned through offset {pruned}")
-
-    def fetch() -> str:
-        page_size = net.settings.limits.page_size
-        by_offset.sync(net, view, span, page_size, explicit=True, descending=False, progress=False)
-        return _compared(segment, _rows_now(net, segment))
-
-    return fetch
+    matches = [each for each in known if LedgerFilter(participant_id, each).partition == offsets.partition]
+    if not matches:
+        raise _UnrecoverableError("it was loaded through a filter that is unknown here: forget it, and load it again")
+    ledger_filter = open_ledger(net, matches[0], bind=True)
+    pruned = pruned_through(net)
+    if offsets.start < pruned:
+        raise _UnrecoverableError(f"the ledger is pruned through offset {pruned}")
+    return LedgerLoader(net, ledger_filter, offsets, explicit=True)
 
 
-def _objects_again(net: Network, segment: Segment, objects: ObjectSet) -> Fetch:
+def _object_loader(net: Network, segment: Segment, objects: ObjectSet) -> BulkLoader:
+    """Return a loader of the objects, or of the one folder that contains them."""
     if segment.source == FILE:
-        raise _Lost("it was read from a file: forget it, and load the file again")
-    named = segment.dataset in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name)
-    load = _named_again(net, segment.dataset, objects) if named else _folder_again(net, segment.dataset, objects)
-
-    def fetch() -> str:
-        load()
-        return _compared(segment, _rows_now(net, segment))
-
-    return fetch
-
-
-def _named_again(net: Network, dataset: str, objects: ObjectSet) -> Callable[[], Frames]:
-    kind: BulkKind = "updates" if dataset == BULK_BY_KEY.name else "acs"
-    return lambda: load_bulk(net, object_keys=sorted(objects.object_keys), kind=kind, progress=False)
-
-
-def _folder_again(net: Network, dataset: str, objects: ObjectSet) -> Callable[[], Frames]:
-    """ObjectSet of a listing are read with the rest of their folder; one segment holds those of one folder only."""
+        raise _UnrecoverableError("it was read from a file: forget it, and load the file again")
+    kind: BulkKind = "updates" if segment.dataset in (BULK.name, BULK_BY_KEY.name) else "acs"
+    if segment.dataset in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name):
+        return BulkKeyLoader(net, objects.object_keys, kind, None, False)
     key = ObjectKey.parse(min(objects.object_keys))
-    if dataset == BULK.name:
-        folders = bulk_listing.folders_of_updates(net, Window(key.since, key.until), None)
-    else:
-        folders = [bulk_listing.snapshot_folder(net, key.since, None)]
-    unlisted = objects.object_keys - {task.object_key for folder in folders for task in folder.tasks}
+    loader: BulkWindowLoader | BulkSnapshotLoader = (
+        BulkWindowLoader(net, Window(key.since, key.until), None, False)
+        if kind == "updates"
+        else BulkSnapshotLoader(net, key.since, None, False)
+    )
+    loader.folders = loader.list_folders()  # now, because the store still covers them
+    unlisted = objects.object_keys - {task.object_key for task in loader.tasks()}
     if unlisted:
-        raise _Lost(f"{min(unlisted)} is not listed any more")
-    if dataset == BULK.name:
-        return lambda: load_bulk(net, since=key.since, until=key.until, progress=False)
-    return lambda: load_bulk(net, kind="acs", at=key.since, progress=False)
+        raise _UnrecoverableError(f"{min(unlisted)} is not listed any more")
+    return loader
 
 
-def _rows_now(net: Network, segment: Segment) -> int:
-    """Rows of all tables in what the segment covered."""
+def _count_rows(net: Network, segment: Segment) -> int:
+    """Return the rows of all tables that the store has now for the extent of a segment."""
     dataset, extent = DATASETS[segment.dataset], segment.extent
     snapshot = net.store.snapshot(dataset, extent)
     if isinstance(extent, ObjectSet):
         return sum(each.rows for each in snapshot.segments)
     return sum(int(snapshot.scan(table.name).filter(extent.filter()).count_rows()) for table in dataset.tables)
-
-
-def _compared(segment: Segment, rows: int) -> str:
-    """A note where the answer is another than it was."""
-    return "" if rows == segment.rows else f"{segment.rows:,} rows before, {rows:,} now"

@@ -23,9 +23,9 @@ WHOLE = {"since": "2026-11-08", "until": "2026-11-09T06:00:00Z"}
 SYNC = f"""
 import os, signal, sys
 import ledgerframes as lf
-from ledgerframes.loaders import by_range
+from ledgerframes.loaders import buffering
 from ledgerframes.store import location, remote, segments
-by_range.SEGMENT_BYTES = 100_000
+buffering.SEGMENT_BYTES = 100_000
 remote.LEASE_SECONDS, remote.ROUNDING = 1.0, 1.0
 
 def die(*_):

@@ -25,8 +25,8 @@ KILLS = 20
 SYNC = f"""
 import sys, threading
 import ledgerframes as lf
-from ledgerframes.loaders import by_range
-by_range.SEGMENT_BYTES = 150_000
+from ledgerframes.loaders import buffering
+buffering.SEGMENT_BYTES = 150_000
 net = lf.connect("sandbox", store=sys.argv[1], page_size=40, max_concurrency=2, **{WORLD!r})
 print("begun", flush=True)
 lf.load_events(net, **{WHOLE!r})

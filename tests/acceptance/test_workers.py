@@ -22,8 +22,8 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.datasets.registry import BULK_BY_KEY, EVENTS, Dataset
 from ledgerframes.errors import UsageError, WorkerError
-from ledgerframes.loaders import workers
-from ledgerframes.loaders.workers import run
+from ledgerframes.loaders import executors
+from ledgerframes.loaders.executors import run
 from ledgerframes.sandbox import Sandbox
 
 WORLD = {"events": 1500, "days": 2}
@@ -85,7 +85,7 @@ def pool_processes() -> list[int]:
 
 def slowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two workers, whatever the machine has, so that one can die and the other go on."""
-    monkeypatch.setattr(workers, "cores", lambda: 2)
+    monkeypatch.setattr(executors, "cores", lambda: 2)
 
 
 def in_processes(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_a_pool_of_processes_reads_the_same(
     net = network(tmp_path)
     in_processes(net, monkeypatch)
     slowed(monkeypatch)
-    monkeypatch.setattr("ledgerframes.loaders.bulk_reading.cores", lambda: 2)
+    monkeypatch.setattr("ledgerframes.loaders.bulk_loader.cores", lambda: 2)
     seen: set[int] = set()
     committed = net.store.add_segment
     monkeypatch.setattr(net.store, "add_segment", lambda *given: (seen.update(pool_processes()), committed(*given))[1])
@@ -113,7 +113,7 @@ def test_a_worker_of_the_pool_is_killed_and_nothing_is_lost_or_doubled(
     net = network(tmp_path)
     in_processes(net, monkeypatch)
     slowed(monkeypatch)
-    monkeypatch.setattr("ledgerframes.loaders.bulk_reading.cores", lambda: 2)
+    monkeypatch.setattr("ledgerframes.loaders.bulk_loader.cores", lambda: 2)
     killer = kill_one(network(tmp_path), BULK_BY_KEY, pool_processes)
     frames = lf.load_bulk(net, paths=objects)
     killer.join()
@@ -162,7 +162,7 @@ def test_events_by_range_in_other_processes(tmp_path: Path, events_here: dict[st
 ORPHANS = """
 import sys, time
 from concurrent.futures import wait
-from ledgerframes.loaders.workers import processes
+from ledgerframes.loaders.executors import processes
 pool = processes(2)
 running = [pool.submit(time.sleep, 300) for _ in range(2)]
 time.sleep(1)

@@ -370,7 +370,7 @@ def test_frames_filtered_with_where_are_refused(tmp_path: Path) -> None:
 
 def test_an_object_that_was_not_read_is_a_hole(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path, faults=Faults(truncated_object=0.3))
-    frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09", partial=True)
+    frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09", allow_partial=True)
     with pytest.raises(CoverageError, match="do not cover"):
         lf.contracts.active_at(frames, "2026-11-09")
     repaired = lf.load_bulk(lf.connect("sandbox", events=400, days=1, store=tmp_path), since="0001-01-01", until="2026-11-09")
@@ -383,8 +383,8 @@ def test_a_hole_is_still_one_when_its_neighbors_are_merged(tmp_path: Path) -> No
     base = lf.load_bulk(whole, kind="acs", at="2026-11-08").active_contracts
 
     def states() -> list[bool]:
-        """For each hour, whether a state was returned."""
-        frames = lf.load_bulk(net, during="2026-11-08", partial=True)
+        """For each hour, whether the state is said to be known."""
+        frames = lf.load_bulk(net, during="2026-11-08", allow_partial=True)
         assert frames.failed_objects
         known = []
         for hour in range(1, 24):

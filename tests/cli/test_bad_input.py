@@ -126,7 +126,7 @@ def test_a_file_that_is_not_a_catalog(run: Run, tmp_path: Path) -> None:
 
 
 def test_offline_without_data(run: Run) -> None:
-    assert_fails(run("sync", "events", *DAY, "--offline"), 3, "offline", "Run again without offline")
+    assert_fails(run("sync", "events", *DAY, "--offline"), 3, "offline", "Reconnect without offline=True")
 
 
 def test_an_id_with_a_slash(run: Run, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ledgerframes.cli.app import app
 from ledgerframes.cli.exit_codes import EXIT_CODES
 from ledgerframes.cli.options import COMMON
 from ledgerframes.datasets import EVENT_TABLES, TABLES
+from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.report import REPORTS, ReportResult
 from ledgerframes.sandbox import Faults
 
@@ -108,7 +109,9 @@ def test_nothing_but_the_document_is_on_stdout(run: Run) -> None:
 
 def test_sync_by_range(run: Run) -> None:
     plan = run("sync", "events", *DAY, "--dry-run", "--json").document
-    assert plan["plan"] == [{"migration_id": None, "since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}]
+    missing = dict.fromkeys(PLAN.column_names)
+    expected = {"dataset": "events", "since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}
+    assert plan["plan"] == [{**missing, **expected}]
     assert "unknown" in run("sync", "events", *DAY, "--dry-run").out
     first, again = run("sync", "events", *DAY, "--json").document, run("sync", "events", *DAY, "--json").document
     assert set(first["rows"]) == {table.name for table in EVENT_TABLES}
@@ -135,7 +138,7 @@ def test_sync_by_id(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ids = frames.verdicts["update_id"].head(3).tolist()
     (tmp_path / "ids").write_text("\n".join(ids))
     assert run("sync", "events", "--update-ids", "ids", "--dry-run", "--json").document["plan"] == [
-        {"update_id": each} for each in ids
+        {**dict.fromkeys(PLAN.column_names), "dataset": "events_by_id", "update_id": each} for each in ids
     ]
     assert run("sync", "events", "--update-ids", "ids", "--json").document["rows"]["verdicts"] == 3
     assert "update ids" in run("store", "info").out
@@ -149,6 +152,15 @@ def test_sync_of_reference_data(run: Run, command: str) -> None:
     assert document["observations"] == 1
     assert document["rows"] > 0
     assert "observations" in run("sync", command).out
+
+
+def test_sync_of_updates_has_a_dry_run_and_workers(run: Run) -> None:
+    (planned,) = run("sync", "updates", "--through", "300", "--dry-run", "--json").document["plan"]
+    assert (planned["dataset"], planned["after"], planned["through"]) == ("ledger", 0, 300)
+    assert "through offset" in run("sync", "updates", "--through", "1200", "--dry-run").out
+    rows = run("sync", "updates", "--through", "300", "--workers", "1", "--json").document["rows"]
+    assert run("sync", "updates", "--through", "300", "--json").document["rows"] == rows
+    assert run("sync", "updates", "--through", "300", "--dry-run").out.startswith("Nothing to fetch")
 
 
 def test_store_info(run: Run) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.loaders import by_range
+from ledgerframes.loaders import buffering
 from ledgerframes.network import Network
 
 Run = Callable[..., Any]
@@ -23,7 +23,7 @@ DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 @pytest.fixture
 def net(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Network]:
     """A store of several segments."""
-    monkeypatch.setattr(by_range, "SEGMENT_BYTES", 30_000)
+    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 30_000)
     with lf.connect("sandbox", page_size=20) as net:
         lf.load_events(net, **DAY)
         yield net

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 import ledgerframes as lf
-from ledgerframes.loaders import bulk_reading
+from ledgerframes.loaders import bulk_loader
 from ledgerframes.sandbox import Sandbox
 
 WORLD = {"events": 900, "days": 3}
@@ -47,6 +47,6 @@ def test_lines_longer_than_many_blocks_change_nothing(
 ) -> None:
     whole = nodes(tmp_path / "whole", file)
     assert (whole["choice_argument"].str.len() > len(LONG)).sum() > 10
-    monkeypatch.setattr(bulk_reading, "cores", lambda: cores)  # with two, the next block is made while one is worked on
+    monkeypatch.setattr(bulk_loader, "cores", lambda: cores)  # with two, the next block is made while one is worked on
     monkeypatch.setattr("ledgerframes.datasets.bulk.expand.BATCH_BYTES", 30_000)
     pd.testing.assert_frame_equal(nodes(tmp_path / "small", file), whole)

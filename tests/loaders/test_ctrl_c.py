@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 from equality import assert_equal, every_table
-from pressing import HISTORY, LEDGER, WHOLE
+from interrupts import HISTORY, LEDGER, WHOLE
 
 import ledgerframes as lf
-from ledgerframes.loaders import by_range
+from ledgerframes.datasets.registry import EVENTS
 
 
 def pressed(what: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(Path(__file__).with_name("pressing.py")), what, str(folder)]
+    command = [sys.executable, str(Path(__file__).with_name("interrupts.py")), what, str(folder)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
@@ -31,6 +31,6 @@ def test_an_interrupt_stops_between_pages_and_keeps_what_is_committed(tmp_path: 
     assert done.stderr.endswith("KeyboardInterrupt\n")
     whole = every_table(lf.load_events(lf.connect("sandbox", **HISTORY, store=tmp_path / "whole"), **WHOLE))
     net = lf.connect("sandbox", **HISTORY, store=tmp_path / "store")
-    kept = sum(segment.rows for segment in net.store.segments(by_range.EVENTS))
+    kept = sum(segment.rows for segment in net.store.segments(EVENTS))
     assert 0 < kept < sum(len(frame) for frame in whole.values())
     assert_equal(every_table(lf.load_events(net, **WHOLE)), whole)

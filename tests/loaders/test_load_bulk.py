@@ -23,7 +23,7 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.registry import BULK, BULK_BY_KEY
 from ledgerframes.errors import CoverageError, HostUnreachableError, IntegrityError, NotFoundError, StoreError, UsageError
-from ledgerframes.loaders import bulk_object
+from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Faults, Sandbox
 
 WORLD = {"events": 900, "days": 3}
@@ -186,7 +186,7 @@ def test_a_file_under_another_name_is_known_by_its_bytes(tmp_path: Path, objects
 
 def test_downloads_are_kept_when_asked(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    frames = lf.load_bulk(connect(tmp_path / "a"), **DAY, keep=kept)
+    frames = lf.load_bulk(connect(tmp_path / "a"), **DAY, download_dir=kept)
     assert len(list(kept.iterdir())) == len(frames.bulk_objects)
     again = lf.load_bulk(connect(tmp_path / "b", offline=True), paths=kept)
     assert_equal(tables(again), tables(frames))
@@ -211,7 +211,7 @@ def test_active_contracts_are_those_of_the_newest_snapshot(tmp_path: Path) -> No
     ]
     offline = lf.load_bulk(connect(tmp_path, offline=True), kind="acs", at="2026-11-08T17:00:00Z")
     pd.testing.assert_frame_equal(offline.active_contracts, contracts)
-    with pytest.raises(UsageError, match=r"lists no active contracts from 2026-11-01T00:00:00Z or before .* Give a later at="):
+    with pytest.raises(UsageError, match=r"lists no active contracts at or before 2026-11-01T00:00:00Z .* Pass a later at="):
         lf.load_bulk(net, kind="acs", at="2026-11-01")
 
 
@@ -242,7 +242,7 @@ class Shuffling(Executor):
 def test_any_order_of_workers_gives_the_same_frames(
     tmp_path: Path, objects: Path, listed: dict[str, pd.DataFrame], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk_object, "SEGMENT_BYTES", random.Random(seed).choice([1, 50_000, 16_000_000]))
+    monkeypatch.setattr(buffering, "SEGMENT_BYTES", random.Random(seed).choice([1, 50_000, 16_000_000]))
     net = connect(tmp_path)
     assert_equal(tables(lf.load_bulk(net, paths=objects, executor=Shuffling(seed))), listed)
 
@@ -285,17 +285,17 @@ def test_offline_what_was_not_read_is_an_error(tmp_path: Path) -> None:
     ("asked", "words"),
     [
         ({}, "Pass since="),
-        ({**DAY, "object_keys": ["x"]}, "one of them"),
-        ({"until": "2026-11-09", "object_keys": ["x"]}, "one of them"),
-        ({"kind": "acs", **DAY}, "give at="),
-        ({"at": "2026-11-09"}, "kind='acs'"),
-        ({"kind": "other", **DAY}, "not known"),
-        ({**DAY, "executor": 3}, "not a concurrent.futures.Executor"),
+        ({**DAY, "object_keys": ["x"]}, "cannot be combined"),
+        ({"until": "2026-11-09", "object_keys": ["x"]}, "cannot be combined"),
+        ({"kind": "acs", **DAY}, "Pass at="),
+        ({"at": "2026-11-09"}, "kind='updates'"),
+        ({"kind": "other", **DAY}, "Unknown kind 'other'"),
+        ({**DAY, "executor": 3}, "must be a concurrent.futures.Executor"),
         ({"object_keys": ["x"]}, "Invalid object key"),
         ({"object_keys": "x"}, "list of keys"),
         ({"object_keys": ["2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/ACS_compact_json_0.zstd"]}, "kind='acs'"),
-        ({"paths": "nowhere.zstd"}, "no file"),
-        ({"paths": "."}, "no .*zstd in"),
+        ({"paths": "nowhere.zstd"}, "does not exist"),
+        ({"paths": "."}, "contains no .*zstd"),
     ],
 )
 def test_calls_that_make_no_sense(tmp_path: Path, asked: dict[str, Any], words: str) -> None:
@@ -332,7 +332,7 @@ def test_a_bad_object_is_named_and_the_rest_goes_on(tmp_path: Path, fault: str, 
     every = set(lf.load_bulk(good, **WHOLE).bulk_objects["object_key"])
     assert 0 < len(failed) < len(every)
     assert net.store.committed_keys(BULK) & every == every - failed.keys()
-    frames = lf.load_bulk(net, **WHOLE, partial=True)
+    frames = lf.load_bulk(net, **WHOLE, allow_partial=True)
     assert set(frames.bulk_objects["object_key"]) == every - failed.keys()
     # Where the service gives them right, only those are read.
     mended = connect(tmp_path)
@@ -350,7 +350,7 @@ def test_the_digest_of_nothing_is_a_warning(tmp_path: Path, caplog: pytest.LogCa
     with caplog.at_level(logging.WARNING, "ledgerframes"):
         frames = lf.load_bulk(connect(tmp_path, faults=Faults(digest_of_nothing=1)), **DAY)
     assert set(frames.bulk_objects["digest_status"]) == {"empty_digest"}
-    assert "digest of nothing" in caplog.text
+    assert "digest_of_empty_bytes" in caplog.text
     assert len(frames.updates)
 
 
@@ -365,7 +365,7 @@ def test_one_object_that_nobody_gives_does_not_stop_the_others(tmp_path: Path, m
         return download(object_key, target)
 
     monkeypatch.setattr(net.history, "bulk_download", flaky)
-    frames = lf.load_bulk(net, **DAY, partial=True)
+    frames = lf.load_bulk(net, **DAY, allow_partial=True)
     assert list(frames.failed_objects) == [keys[1]]
     assert "1 bulk objects" in repr(frames)
     monkeypatch.setattr(net.history, "bulk_download", lambda *_: (_ for _ in ()).throw(HostUnreachableError("down")))
@@ -377,7 +377,7 @@ def test_one_object_that_nobody_gives_does_not_stop_the_others(tmp_path: Path, m
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file"):
-        lf.load_bulk(connect(tmp_path / "store"), **DAY, keep=tmp_path / "file" / "below")
+        lf.load_bulk(connect(tmp_path / "store"), **DAY, download_dir=tmp_path / "file" / "below")
 
 
 def test_a_hole_in_the_listing_is_not_taken_for_an_empty_day(
@@ -405,7 +405,7 @@ def test_a_key_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> Non
         lf.load_bulk(net, object_keys=[missing, *good])
     assert list(caught.value.failures) == [missing]
     assert net.store.committed_keys(BULK_BY_KEY) >= set(good)
-    assert lf.load_bulk(net, object_keys=[missing, *good], partial=True).bulk_objects["object_key"].tolist() == good
+    assert lf.load_bulk(net, object_keys=[missing, *good], allow_partial=True).bulk_objects["object_key"].tolist() == good
 
 
 def damaged(content: bytes) -> dict[str, bytes]:

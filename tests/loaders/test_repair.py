@@ -18,7 +18,7 @@ from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_BY_KEY, EVENTS, EVENTS_BY_ID, LEDGER, PRICE_VOTES, Dataset
 from ledgerframes.errors import CoverageError, ServiceUnavailableError, StoreError
-from ledgerframes.loaders import by_range
+from ledgerframes.loaders import buffering
 from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
@@ -86,7 +86,7 @@ def test_what_was_damaged_is_as_before(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_range, "SEGMENT_BYTES", 30_000)
+    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 30_000)
     net = connect(tmp_path, page_size=20)
     expected = tables(lf.load_events(net, **DAY))
     compact(net.store)
@@ -137,14 +137,14 @@ def test_a_snapshot_of_votes_cannot_be_fetched_again_and_is_never_dropped_silent
 def test_a_filter_that_is_not_known_stays_until_it_is_named(tmp_path: Path) -> None:
     net = connect(tmp_path)
     wanted = update_format(topology=False)
-    expected = tables(lf.load_updates(net, through=400, topology=False))
+    expected = tables(lf.load_updates(net, through=400, include_topology=False))
     damage(net, LEDGER, "ledger_updates")
     (done,) = repair(net, verify(net.store))
     assert done.outcome == "cannot be fetched again"
     assert "filter" in done.note
     (done,) = repair(net, verify(net.store), update_formats=[wanted])
     assert done.done
-    assert_same(tables(lf.load_updates(net, through=400, topology=False)), expected)
+    assert_same(tables(lf.load_updates(net, through=400, include_topology=False)), expected)
 
 
 def test_pruned_offsets_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_pruned_offsets_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_objects_from_files_stay(tmp_path: Path) -> None:
     first = connect(tmp_path / "first")
-    lf.load_bulk(first, **DAY, keep=tmp_path / "kept")
+    lf.load_bulk(first, **DAY, download_dir=tmp_path / "kept")
     net = connect(tmp_path / "second")
     lf.load_bulk(net, paths=tmp_path / "kept")
     damage(net, BULK_BY_KEY, "updates")
@@ -305,7 +305,7 @@ def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
 
 @pytest.mark.loopback
 def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_range, "SEGMENT_BYTES", 60_000)
+    monkeypatch.setattr(buffering, "SEGMENT_BYTES", 60_000)
     with served() as objects:
         net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=50, **WORLD)
         expected = tables(lf.load_events(net, **DAY))

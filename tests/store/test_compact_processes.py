@@ -16,7 +16,7 @@ from processes import begun, ended
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.loaders import by_range
+from ledgerframes.loaders import buffering
 from ledgerframes.store.compact import compact
 
 WORLD = {"events": 1200, "days": 2}
@@ -39,8 +39,8 @@ while True:
 SYNC = f"""
 import sys
 import ledgerframes as lf
-from ledgerframes.loaders import by_range
-by_range.SEGMENT_BYTES = 60_000
+from ledgerframes.loaders import buffering
+buffering.SEGMENT_BYTES = 60_000
 net = lf.connect("sandbox", store=sys.argv[1], page_size=20, max_concurrency=2, **{WORLD!r})
 lf.load_events(net, **{WHOLE!r})
 """
@@ -55,7 +55,7 @@ def in_pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of many small segments."""
     store = tmp_path_factory.mktemp("in_pieces")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_range, "SEGMENT_BYTES", 30_000)
+        patch.setattr(buffering, "SEGMENT_BYTES", 30_000)
         net = lf.connect("sandbox", store=store, page_size=20, **WORLD)
         lf.load_events(net, **WHOLE)
     assert len(net.store.segments(EVENTS)) > 50

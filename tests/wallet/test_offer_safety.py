@@ -98,7 +98,7 @@ def test_a_hundred_offers_with_every_failure(connect: Connect, service: WalletSe
 
 
 def lf_offers(net: lf.Network, **arguments: Any) -> Any:
-    from ledgerframes.loaders.transfer_offers import load_transfer_offers
+    from ledgerframes.loaders.offers import load_transfer_offers
 
     return load_transfer_offers(net, **arguments)
 

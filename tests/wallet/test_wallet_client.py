@@ -23,7 +23,7 @@ from ledgerframes.errors import (
     OfferUnresolvedError,
     UsageError,
 )
-from ledgerframes.loaders.transfer_offers import load_transfer_offers
+from ledgerframes.loaders.offers import load_transfer_offers
 
 Answers = Callable[[httpx.Request], httpx.Response]
 

@@ -137,4 +137,4 @@ class ObjectSet(Extent):
 @functools.lru_cache(maxsize=100_000)  # merging compares the objects of a folder many times
 def _sort_key(object_key: str) -> tuple[datetime, datetime, str, str, int]:
     """Return the sort key of an object."""
-    return ObjectKey.parse(object_key).order
+    return ObjectKey.parse(object_key).sort_key

@@ -1,4 +1,4 @@
-"""Runs in a process of its own, and presses Ctrl-C there: `python pressing.py follow|load FOLDER`.
+"""Runs in a process of its own, and presses Ctrl-C there: `python interrupts.py follow|load FOLDER`.
 
 A pytest worker is no place to press it: what is pressed once too often ends the worker.
 """
@@ -18,7 +18,7 @@ import pandas as pd
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
 from ledgerframes.datasets.registry import LEDGER as PAGES
-from ledgerframes.loaders import by_range
+from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Sandbox
 
 LEDGER = {"events": 600, "days": 1}
@@ -53,7 +53,7 @@ def follow(folder: Path) -> None:
 
 def load(folder: Path) -> None:
     """Load the history in small segments, and press Ctrl-C while the first is being committed."""
-    by_range.SEGMENT_BYTES = 1
+    buffering.SEGMENT_BYTES = 1
     net = lf.connect("sandbox", **HISTORY, page_size=20, max_concurrency=2, store=folder / "store")
     add, once = net.store.add_segment, iter([1])
 

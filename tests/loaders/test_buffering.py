@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ledgerframes.loaders.gathering import Beside
+from ledgerframes.loaders.buffering import Pipeline
 
 
 def made(seconds: float, makers: list[int]) -> Iterator[int]:
@@ -23,8 +23,8 @@ def made(seconds: float, makers: list[int]) -> Iterator[int]:
 )
 def test_what_is_waited_for_is_made_ahead_and_what_is_computed_in_turn(seconds: float, idle_cores: bool, in_turn: int) -> None:
     makers: list[int] = []
-    with Beside(idle_cores) as beside:
-        assert list(beside.ahead_of_slow(made(seconds, makers))) == list(range(10))
+    with Pipeline(idle_cores) as beside:
+        assert list(beside.prefetch_when_waiting(made(seconds, makers))) == list(range(10))
     here = makers.count(threading.get_ident())
     if seconds or not idle_cores:
         assert here == in_turn
@@ -39,6 +39,6 @@ def test_an_error_while_making_ahead_reaches_the_caller() -> None:
         raise ValueError("broken")
 
     came: list[int] = []
-    with pytest.raises(ValueError, match="broken"), Beside(True) as beside:
-        came.extend(beside.ahead_of_slow(failing()))
+    with pytest.raises(ValueError, match="broken"), Pipeline(True) as beside:
+        came.extend(beside.prefetch_when_waiting(failing()))
     assert came == [1]

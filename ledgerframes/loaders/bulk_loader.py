@@ -1,0 +1,278 @@
+"""Bulk objects of a window, of a snapshot, by key and from files, one object per segment."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
+from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
+from ledgerframes.errors import IntegrityError, LedgerframesError, NotFoundError, TransportError
+from ledgerframes.extents import MigrationWindow, microseconds
+from ledgerframes.frames import Frames
+from ledgerframes.loaders import bulk_listing
+from ledgerframes.loaders.bulk_listing import BulkFolder
+from ledgerframes.loaders.bulk_object import BulkKind, BulkTask, choose_dataset, read_object
+from ledgerframes.loaders.executors import cores
+from ledgerframes.loaders.sync import ChunkContext, ChunkResult, Loader, Reader
+from ledgerframes.network import Network
+from ledgerframes.store import Segment
+from ledgerframes.windows import Window, iso
+
+logger = logging.getLogger("ledgerframes")
+
+MAX_FAILURES = 5  # consecutive downloads, after which the service counts as unavailable
+
+
+class BulkLoader(Loader[BulkTask]):
+    """A load of bulk objects, which an object that cannot be read does not stop.
+
+    Parameters
+    ----------
+    net : Network
+    kind : {"updates", "acs"}
+    download_dir : str or None
+        Directory that downloaded objects are saved to.
+    allow_partial : bool
+        Return frames even if some objects could not be read.
+    """
+
+    noun, unit = "bulk objects", "objects"
+    by_key = True  # objects that the caller names are stored apart, because they may repeat the lines of others
+
+    def __init__(self, net: Network, kind: BulkKind, download_dir: str | None, allow_partial: bool) -> None:
+        self.net, self.kind, self.download_dir, self.allow_partial = net, kind, download_dir, allow_partial
+        self.dataset = choose_dataset(kind, by_key=self.by_key)
+        self.failures: dict[str, str] = {}
+        self._consecutive_failures = 0
+
+    @abstractmethod
+    def tasks(self) -> list[BulkTask]:
+        """Return the objects to load, as the network or the disk lists them."""
+
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing objects."""
+        return {task.object_key: _plan_row(task.object_key, task.key) for task in self._missing_tasks()}
+
+    def chunks(self, *, distributed: bool) -> list[BulkTask]:
+        """Return the objects that the store does not contain."""
+        missing = self._missing_tasks()
+        self.pipelined = not distributed and not self.uses_processes(missing) and cores() > 1
+        return missing
+
+    def _missing_tasks(self) -> list[BulkTask]:
+        tasks = self.tasks()
+        stored = self.net.store.committed_keys(self.dataset)
+        return [task for task in tasks if task.object_key not in stored]
+
+    def uses_processes(self, chunks: Sequence[BulkTask]) -> bool:
+        """Return whether there is work for several cores, outside the embedded sandbox."""
+        return not self.net.in_process and len(chunks) > 1 and cores() > 1
+
+    @property
+    def reader(self) -> Reader[BulkTask]:
+        """Function that reads one object."""
+        return functools.partial(_read_object, self.net)
+
+    def finish_chunk(self, chunk: BulkTask, error: LedgerframesError | None) -> None:
+        """Note an object that could not be read, unless the service seems to be unavailable."""
+        if error and not isinstance(error, IntegrityError | NotFoundError | TransportError):
+            raise error
+        self._consecutive_failures = self._consecutive_failures + 1 if isinstance(error, TransportError) else 0
+        if error:
+            logger.warning("bulk_object_failed network=%s object=%s error=%s", self.net.name, chunk.name, error)
+            self.failures[chunk.object_key] = str(error)  # names the file, if the object is one
+            if self._consecutive_failures >= MAX_FAILURES:
+                raise error
+
+    def frames_of(self, segments: list[Segment], window: Window | None = None) -> Frames:
+        """Return frames of segments.
+
+        Raises
+        ------
+        IntegrityError
+            If an object could not be read, and a part is not enough.
+        """
+        if self.failures and not self.allow_partial:
+            raise IntegrityError(
+                f"{len(self.failures):,} bulk objects could not be read; the others are in the store. First: "
+                f"{next(iter(self.failures.values()))} Pass allow_partial=True (--partial) to load the others.",
+                path=next(iter(self.failures)),
+                failures=self.failures,
+            )
+        tables = [table.name for table in self.dataset.tables]
+        return Frames(self.net.store.snapshot_of(segments), tables, window=window, failed=self.failures)
+
+    def frames_of_keys(self, object_keys: Iterable[str]) -> Frames:
+        """Return frames of objects that have their own segments."""
+        objects = ObjectSet(frozenset(object_keys), ANY_MIGRATION, 0, 1)
+        return self.frames_of(self.net.store.segments(self.dataset, objects))
+
+    def stored_objects(self) -> list[ObjectSet]:
+        """Return the extents of the dataset."""
+        extents = [segment.extent for segment in self.net.store.segments(self.dataset)]
+        return [extent for extent in extents if isinstance(extent, ObjectSet)]
+
+
+def _plan_row(object_key: str, key: ObjectKey | None) -> Mapping[str, object]:
+    return {"since": key and key.since, "until": key and key.until, "object_key": object_key}
+
+
+def _read_object(net: Network, task: BulkTask, context: ChunkContext) -> Iterator[ChunkResult]:
+    yield read_object(net, task, context)
+
+
+class _FolderLoader(BulkLoader):
+    """Loads whole folders, and commits each that is complete."""
+
+    by_key = False
+
+    @abstractmethod
+    def list_folders(self) -> list[BulkFolder]:
+        """Return the folders, as the network lists them."""
+
+    @functools.cached_property
+    def folders(self) -> list[BulkFolder]:
+        """The folders to load."""
+        return self.list_folders()
+
+    def tasks(self) -> list[BulkTask]:
+        """Return the objects of the folders."""
+        return [task for folder in self.folders for task in folder.tasks]
+
+    def finish(self) -> None:
+        """Commit the folders of which every object is stored."""
+        stored = self.net.store.committed_keys(self.dataset)
+        for folder in self.folders:
+            if folder.name not in stored and not self.failures.keys() & {task.object_key for task in folder.tasks}:
+                window = microseconds(folder.since), microseconds(folder.until)
+                extent = ObjectSet(frozenset({folder.name}), ANY_MIGRATION, *window)
+                self.net.store.commit(self.dataset, extent, {}, final=True, source=self.net.name)
+
+
+class BulkWindowLoader(_FolderLoader):
+    """Loads the objects with updates of a window."""
+
+    def __init__(self, net: Network, window: Window, download_dir: str | None, allow_partial: bool) -> None:
+        super().__init__(net, "updates", download_dir, allow_partial)
+        self.window = window
+
+    def list_folders(self) -> list[BulkFolder]:
+        """Return the folders that overlap the window."""
+        return bulk_listing.folders_of_updates(self.net, self.window, self.download_dir)
+
+    @functools.cached_property
+    def folders(self) -> list[BulkFolder]:
+        """The folders that overlap the window, unless the store contains them all."""
+        return self.list_folders() if self._missing_windows() else []
+
+    def _missing_windows(self) -> list[Window]:
+        complete = [MigrationWindow(0, extent.start, extent.stop) for extent in self.stored_objects() if extent.is_folder]
+        return [missing.window for missing in MigrationWindow.of(0, self.window).difference(complete)]
+
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing objects, or offline the windows without a complete folder."""
+        if self.net.offline:
+            return {str(window): {"since": window.since, "until": window.until} for window in self._missing_windows()}
+        return super().missing()
+
+    def frames(self) -> Frames:
+        """Return frames of the window."""
+        return self.frames_of(self.net.store.segments(self.dataset, self.window), self.window)
+
+
+class BulkSnapshotLoader(_FolderLoader):
+    """Loads the newest ACS snapshot at a time."""
+
+    def __init__(self, net: Network, at: datetime, download_dir: str | None, allow_partial: bool) -> None:
+        super().__init__(net, "acs", download_dir, allow_partial)
+        self.at = at
+
+    def list_folders(self) -> list[BulkFolder]:
+        """Return the folder of the snapshot."""
+        return [bulk_listing.snapshot_folder(self.net, self.at, self.download_dir)]
+
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing objects, or offline the time if no snapshot is stored."""
+        if self.net.offline:
+            return {} if self._stored_folder() else {iso(self.at): {"since": self.at}}
+        return super().missing()
+
+    def count_text(self, count: int) -> str:
+        """Return what is missing offline."""
+        return "a snapshot at or before this time is"
+
+    def _stored_folder(self) -> ObjectSet | None:
+        """Return the newest complete folder of the store."""
+        complete = [extent for extent in self.stored_objects() if extent.is_folder and extent.start <= microseconds(self.at)]
+        return max(complete, key=lambda extent: extent.start, default=None)
+
+    def frames(self) -> Frames:
+        """Return frames of the snapshot."""
+        if not self.net.offline:
+            return self.frames_of_keys(task.object_key for task in self.tasks())
+        newest = self._stored_folder()
+        assert newest is not None
+        return self.frames_of_keys(
+            key for extent in self.stored_objects() if extent.folders == newest.folders for key in extent.object_keys
+        )
+
+
+class BulkKeyLoader(BulkLoader):
+    """Loads objects by key."""
+
+    def __init__(
+        self, net: Network, object_keys: Iterable[str], kind: BulkKind, download_dir: str | None, allow_partial: bool
+    ) -> None:
+        super().__init__(net, kind, download_dir, allow_partial)
+        self.keys = bulk_listing.parse_keys(object_keys, kind)
+
+    def tasks(self) -> list[BulkTask]:
+        """Return a task per missing key, with the digest that the network lists."""
+        missing = self.missing()
+        return bulk_listing.tasks_by_key(self.net, [key for key in self.keys if key.key in missing], self.download_dir)
+
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing keys."""
+        stored = self.net.store.committed_keys(self.dataset)
+        return {key.key: _plan_row(key.key, key) for key in self.keys if key.key not in stored}
+
+    def count_text(self, count: int) -> str:
+        """Return the number of missing objects."""
+        return f"{count:,} of {len(self.keys):,} bulk objects are"
+
+    def frames(self) -> Frames:
+        """Return frames of the objects."""
+        return self.frames_of_keys(key.key for key in self.keys)
+
+
+class BulkFileLoader(BulkLoader):
+    """Loads objects from files of this machine, without an HTTP request."""
+
+    needs_network = False
+
+    def __init__(self, net: Network, paths: Iterable[str | Path] | str | Path, kind: BulkKind, allow_partial: bool) -> None:
+        super().__init__(net, kind, None, allow_partial)
+        self._tasks = self._deduplicate(bulk_listing.tasks_by_path(paths, kind))
+
+    def _deduplicate(self, tasks: list[BulkTask]) -> list[BulkTask]:
+        """Set the key of files that are not named by one, if the same bytes are stored."""
+        if all(task.key for task in tasks):
+            return tasks
+        rows = self.net.store.snapshot(self.dataset).scan(BULK_OBJECTS.name).to_table(columns=["object_key", "sha256"])
+        keys = {f"sha256:{row['sha256']}": row["object_key"] for row in rows.to_pylist()}
+        return [replace(task, object_key=keys.get(task.object_key, task.object_key)) for task in tasks]
+
+    def tasks(self) -> list[BulkTask]:
+        """Return a task per file."""
+        return self._tasks
+
+    def frames(self) -> Frames:
+        """Return frames of the objects."""
+        return self.frames_of_keys(task.object_key for task in self._tasks)

@@ -1,0 +1,166 @@
+"""History events by record time."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from ledgerframes.datasets.events.build import EventTableBuilder
+from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.errors import ServiceError, TransportError
+from ledgerframes.extents import Migration, MigrationWindow, microseconds, plan_missing
+from ledgerframes.frames import Frames
+from ledgerframes.loaders import buffering
+from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
+from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
+from ledgerframes.network import Network
+from ledgerframes.windows import Window
+
+HOUR = 3_600_000_000  # microseconds
+MIN_CHUNK = HOUR // 2
+WORKER_CHUNK = 6 * HOUR  # all of a chunk is fetched again when its worker dies
+
+
+@dataclass(frozen=True)
+class OpenEnd:
+    """The end of a window of which the listing has nothing yet."""
+
+    window: MigrationWindow
+    source: str
+
+
+class EventLoader(Loader[MigrationWindow]):
+    """Loads the events of a window of record times.
+
+    Parameters
+    ----------
+    net : Network
+    window : Window
+    """
+
+    dataset, noun, unit, pipelined = EVENTS, "events", "h", True
+
+    def __init__(self, net: Network, window: Window) -> None:
+        self.net, self.window = net, window
+        self.threads = net.settings.limits.max_concurrency
+
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing windows, without a migration before the first sync."""
+        known = self.net.store.migrations()
+        if not known:
+            return {str(self.window): {"since": self.window.since, "until": self.window.until}}
+        segments = self.net.store.segments(EVENTS, self.window)
+        covered = [segment.extent for segment in segments if segment.final or accept_provisional]
+        return {str(missing): missing.coverage() for missing in plan_missing(self.window, known, covered)}
+
+    def chunks(self, *, distributed: bool) -> list[MigrationWindow]:
+        """Return the missing windows, after looking for new and ended migrations."""
+        store = self.net.store
+        if store.migrations() and not store.missing(EVENTS, self.window):
+            return []
+        store.save_migrations(discover_migrations(self.net.history, store.migrations()))
+        store.save_migrations(self._find_ended_migrations())
+        return [chunk for missing in store.missing(EVENTS, self.window) for chunk in self._split(missing, distributed)]
+
+    def _split(self, window: MigrationWindow, distributed: bool) -> list[MigrationWindow]:
+        length = window.stop - window.start
+        return window.split(max(1, length // WORKER_CHUNK if distributed else min(self.threads, length // MIN_CHUNK)))
+
+    def _find_ended_migrations(self) -> list[Migration]:
+        """Return older migrations that ended before the window."""
+        store = self.net.store
+        earlier = {migration.migration_id: migration for migration in store.migrations()[:-1] if migration.ended is None}
+        return [
+            replace(earlier[window.migration_id], ended=window.start)
+            for window in store.missing(EVENTS, self.window)
+            if window.migration_id in earlier and has_ended(self.net.history, window)
+        ]
+
+    def size(self, chunk: MigrationWindow) -> float:
+        """Return the hours of a chunk."""
+        return (chunk.stop - chunk.start) / HOUR
+
+    @property
+    def reader(self) -> Reader[MigrationWindow]:
+        """Function that reads the pages of one window."""
+        cutoff = self.net.now() - timedelta(minutes=self.net.settings.limits.provisional_minutes)
+        return functools.partial(_read_window, self.net, microseconds(cutoff))
+
+    def commit(self, item: Migration | OpenEnd) -> None:
+        """Save an ended migration, or commit an open end as provisional."""
+        if isinstance(item, Migration):
+            self.net.store.save_migrations([item])
+            return
+        # The next sync fetches this window again. Provisional rows from a host that is ahead stay until then.
+        stored = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
+        for window in item.window.difference(stored):
+            self.net.store.commit(EVENTS, window, {}, final=False, source=item.source)
+
+    def frames(self) -> Frames:
+        """Return frames of the window."""
+        tables = [table.name for table in EVENTS.tables]
+        return Frames(self.net.store.snapshot(EVENTS, self.window), tables, window=self.window)
+
+
+def _read_window(net: Network, cutoff: int, chunk: MigrationWindow, context: ChunkContext) -> Iterator[ChunkResult]:
+    """Yield the events of a window in batches, up to a failure of the service.
+
+    Parameters
+    ----------
+    net : Network
+    cutoff : int
+        Traffic and activity of earlier events have arrived, in microseconds; later events are provisional.
+    chunk : MigrationWindow
+    context : ChunkContext
+    """
+    buffer = _EventBuffer(chunk, cutoff)
+    try:
+        for page in context.pipeline.prefetch_when_waiting(pages(net.history, chunk, net.settings.limits.page_size)):
+            context.advance((page.complete_until - buffer.complete_until) / HOUR)
+            buffer.add(page)
+            if page.ends_migration:
+                yield Migration(chunk.migration_id, chunk.start, ended=chunk.stop)
+            if buffer.bytes >= buffering.SEGMENT_BYTES:
+                yield from buffer.flush()
+            if context.is_stopped:
+                break
+    except (ServiceError, TransportError):
+        yield from buffer.flush()
+        raise
+    yield from buffer.flush()
+    if page.is_last and page.complete_until < chunk.stop:
+        yield OpenEnd(replace(chunk, start=page.complete_until), page.source)
+
+
+class _EventBuffer:
+    """Events of one window that do not fill a segment yet."""
+
+    def __init__(self, chunk: MigrationWindow, cutoff: int) -> None:
+        self._start = self.complete_until = chunk.start
+        self._chunk, self._cutoff = chunk, cutoff
+        self._rows = EventTableBuilder("listing")
+        self._source = ""
+
+    @property
+    def bytes(self) -> int:
+        return self._rows.bytes
+
+    def add(self, page: Page) -> None:
+        self._rows.add(page.events)
+        page.events.clear()  # the page itself stays in memory until the next one has arrived
+        self.complete_until, self._source = page.complete_until, page.source
+
+    def flush(self) -> Iterator[Batch]:
+        """Yield what was added since the last flush, split into final and provisional."""
+        if self._start == self.complete_until:
+            return
+        buffering.release_memory()
+        window, tables = replace(self._chunk, start=self._start, stop=self.complete_until), self._rows.tables()
+        self._start, self._rows = self.complete_until, EventTableBuilder("listing")
+        cutoff = min(max(self._cutoff, window.start), window.stop)
+        for part, final in ((replace(window, stop=cutoff), True), (replace(window, start=cutoff), False)):
+            if part.start < part.stop:
+                rows = tables if part == window else {name: table.filter(part.filter()) for name, table in tables.items()}
+                yield Batch(part, rows, self._source, final=final)

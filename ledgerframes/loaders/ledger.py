@@ -1,0 +1,266 @@
+"""``load_updates``, a participant's ledger by offset."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Literal, TypedDict, Unpack, overload
+
+import pandas as pd
+
+from ledgerframes.api.update_format import update_format
+from ledgerframes.datasets.registry import LEDGER
+from ledgerframes.errors import PrunedOffsetError, UsageError
+from ledgerframes.extents import OffsetRange
+from ledgerframes.frames import Frames
+from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.buffering import NO_TIMEOUT
+from ledgerframes.loaders.ledger_pages import LedgerFilter, OffsetReader, follow, gap, open_ledger, pruned_through
+from ledgerframes.loaders.sync import Loader, Reader, load, require_stored
+from ledgerframes.network import Network
+
+__all__ = ["load_updates"]
+
+PAGES_PER_CHUNK = 4  # a range of fewer pages is not split
+PAGES_PER_WORKER_CHUNK = 20  # all of a chunk is fetched again when its worker dies
+
+
+class LedgerLoader(Loader[OffsetRange]):
+    """Loads a range of offsets through one filter.
+
+    Parameters
+    ----------
+    net : Network
+    ledger_filter : LedgerFilter
+    offsets : OffsetRange
+    explicit : bool
+        Whether the caller chose the lower bound, so that pruned offsets are an error instead of a gap.
+    page_size : int, optional
+        Updates per page; by default that of the profile.
+    descending : bool
+        Read from the end.
+    """
+
+    dataset, noun, unit = LEDGER, "updates", "offsets"
+
+    def __init__(
+        self,
+        net: Network,
+        ledger_filter: LedgerFilter,
+        offsets: OffsetRange,
+        *,
+        explicit: bool,
+        page_size: int | None = None,
+        descending: bool = False,
+    ) -> None:
+        self.net, self.ledger_filter, self.offsets = net, ledger_filter, offsets
+        self.explicit, self.descending = explicit, descending
+        self.page_size = net.settings.limits.page_size if page_size is None else page_size
+        self.threads = net.settings.limits.max_concurrency
+        if not isinstance(self.page_size, int) or self.page_size < 1:
+            raise UsageError(f"page_size= must be a whole number of at least 1, got {page_size!r}.")
+
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return the missing offset ranges."""
+        return {str(missing): missing.coverage() for missing in self._missing()}
+
+    def count_text(self, count: int) -> str:
+        """Return the number of missing offset ranges."""
+        return f"{count:,} offset ranges are" if count > 1 else "an offset range is"
+
+    def _missing(self) -> list[OffsetRange]:
+        return self.net.store.missing_offsets(LEDGER, self.offsets)
+
+    def chunks(self, *, distributed: bool) -> list[OffsetRange]:
+        """Return the missing offsets, after committing what is pruned as a gap."""
+        if missing := self._missing():
+            self._commit_gaps(missing)
+        pages = self.page_size * (PAGES_PER_WORKER_CHUNK if distributed else PAGES_PER_CHUNK)
+        most = None if distributed else self.threads
+        lengths = [(each, (each.stop - each.start) // pages) for each in self._missing()]
+        return [chunk for each, parts in lengths for chunk in each.split(max(1, min(parts, most or parts)))]
+
+    def _commit_gaps(self, missing: list[OffsetRange]) -> None:
+        pruned = pruned_through(self.net)
+        if self.explicit and missing[0].start < pruned:
+            raise PrunedOffsetError(
+                f"The ledger of {self.ledger_filter.participant_id} is pruned through offset {pruned}. "
+                f"Pass after={pruned} or a later offset.",
+                earliest_offset=pruned,
+            )
+        for each in missing:
+            if each.start < pruned:
+                batch = gap(self.net, replace(each, stop=min(each.stop, pruned)))
+                self.net.store.commit(LEDGER, batch.extent, {}, final=True, gap=True, source=batch.source)
+
+    def size(self, chunk: OffsetRange) -> float:
+        """Return the number of offsets."""
+        return chunk.stop - chunk.start
+
+    @property
+    def reader(self) -> Reader[OffsetRange]:
+        """Function that reads the pages of one chunk."""
+        return OffsetReader(self.net, self.ledger_filter, self.page_size, self.descending)
+
+    def frames(self) -> Frames:
+        """Return frames of the offsets."""
+        tables = [table.name for table in LEDGER.tables]
+        return Frames(self.net.store.snapshot(LEDGER, self.offsets), tables, offsets=(self.offsets.start, self.offsets.stop))
+
+
+class UpdateOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`load_updates`, except ``plan``."""
+
+    after: int | None
+    through: int | None
+    parties: Sequence[str] | Literal["any"] | None
+    templates: Sequence[str]
+    interfaces: Sequence[str]
+    include_blobs: bool
+    include_topology: bool | Sequence[str]
+    shape: Literal["acs_delta", "ledger_effects"]
+    descending: bool
+    page_size: int | None
+    follow: bool
+    poll_seconds: float
+    executor: Executor | None
+    progress: bool | None
+
+
+@overload
+def load_updates(net: Network, *, plan: Literal[False] = ..., **options: Unpack[UpdateOptions]) -> Frames: ...
+@overload
+def load_updates(net: Network, *, plan: Literal[True], **options: Unpack[UpdateOptions]) -> pd.DataFrame: ...
+@loader(default_executor="threads of this process")
+def load_updates(
+    net: Network,
+    *,
+    after: int | None = None,
+    through: int | None = None,
+    parties: Sequence[str] | Literal["any"] | None = None,
+    templates: Sequence[str] = (),
+    interfaces: Sequence[str] = (),
+    include_blobs: bool = False,
+    include_topology: bool | Sequence[str] = True,
+    shape: Literal["acs_delta", "ledger_effects"] = "acs_delta",
+    descending: bool = False,
+    page_size: int | None = None,
+    follow: bool = False,
+    poll_seconds: float = 5.0,
+    executor: Executor | None = None,
+    plan: bool = False,
+    progress: bool | None = None,
+) -> Frames | pd.DataFrame:
+    """Load a participant's ledger, fetching the offsets not yet in the store.
+
+    Parameters
+    ----------
+    net : Network
+    after, through : int, optional
+        Offsets with ``after < offset <= through``; by default the whole ledger up to its end now.
+    parties : sequence of str, or "any", optional
+        Whose updates; by default those of any party of the participant, which needs the right to read as any.
+    templates, interfaces : sequence of str
+        Only contracts of these, such as ``#package-name:Module:Entity``; by default all.
+    include_blobs : bool
+        Include created-event blobs, several kB per row.
+    include_topology : bool or sequence of str
+        Include topology transactions, or only those of these parties.
+    shape : {"acs_delta", "ledger_effects"}
+        Creates and archives that change the active contracts, or all creates and exercises with their tree.
+    descending : bool
+        Read from the end; the frames are the same.
+    page_size : int, optional
+        Updates per page; by default that of the profile.
+    follow : bool
+        Continue with what the ledger appends, until interrupted; the next load resumes there.
+    poll_seconds : float
+        Seconds to wait after a page without updates, with ``follow``.
+
+    Returns
+    -------
+    Frames
+        ``ledger_updates``, ``ledger_events``, ``ledger_reassignments`` and ``ledger_topology``, sorted by offset.
+        With ``plan``, a DataFrame.
+
+    Raises
+    ------
+    UsageError
+        If the offsets or filters are invalid.
+    PrunedOffsetError
+        If ``after`` is before the pruning offset; without ``after``, pruned offsets are a gap in ``frames.coverage``.
+    StoreError
+        If another participant responds than the one in the store, or its ledger was reset.
+    CoverageError
+        If the network is offline and the store does not cover the load.
+
+    Notes
+    -----
+    Source: POST /v2/updates/get-updates-page, docs/facts.md#update-pages. Ledger pages contain committed updates only, so they
+    never show a rejection (docs/facts.md#survivorship).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_updates(net, through=500, shape="ledger_effects")
+    >>> frames.tables
+    ('ledger_updates', 'ledger_events', 'ledger_reassignments', 'ledger_topology')
+    """
+    if follow and (plan or through is not None or descending or poll_seconds <= 0):
+        raise UsageError("follow=True cannot be combined with plan=, through= or descending=, and needs poll_seconds > 0.")
+    wanted_format = update_format(
+        parties=parties,
+        templates=templates,
+        interfaces=interfaces,
+        blobs=include_blobs,
+        shape=shape,
+        topology=include_topology,
+    )
+    ledger_filter = open_ledger(net, wanted_format, bind=not plan)
+    offsets = _offset_range(net, ledger_filter, after, through)
+    ledger = LedgerLoader(net, ledger_filter, offsets, explicit=after is not None, page_size=page_size, descending=descending)
+    if follow:
+        load(ledger, plan=False, executor=executor, progress=progress)
+        reached = _follow_until_interrupted(net, ledger_filter, offsets.stop, poll_seconds)
+        ledger.offsets = replace(offsets, stop=reached)
+        return ledger.frames()
+    return load(ledger, plan=plan, executor=executor, progress=progress)
+
+
+def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, through: int | None) -> OffsetRange:
+    """Return the offsets to load, up to the end of the ledger, or offline of the store.
+
+    Raises
+    ------
+    UsageError
+        If the offsets are invalid, or after the ledger's end.
+    """
+    for name, offset in (("after", after), ("through", through)):
+        if offset is not None and (not isinstance(offset, int) or offset < 0):
+            raise UsageError(f"{name}= must be a whole number of at least 0, got {offset!r}.")
+    end = net.store.max_position(LEDGER, ledger_filter.partition) if net.offline else net.ledger.ledger_end()
+    if net.offline:
+        require_stored(net, "the offsets of this filter are", [] if end else ["offsets"])
+    start, stop = after or 0, end if through is None else through
+    if stop > end and not net.offline:
+        raise UsageError(f"through= must be at most the ledger's end {end}, got {stop}.")
+    if start > stop:
+        raise UsageError(f"after= must be at most {stop}, which is through= or the ledger's end, got {start}.")
+    return ledger_filter.offset_range(start, stop)
+
+
+def _follow_until_interrupted(net: Network, ledger_filter: LedgerFilter, after: int, poll_seconds: float) -> int:
+    """Follow the ledger until Ctrl-C, and return the last committed offset."""
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        reached = pool.submit(follow, net, ledger_filter, after, poll_seconds, stop)
+        try:
+            return reached.result(NO_TIMEOUT)
+        except KeyboardInterrupt:
+            stop.set()
+            return reached.result(NO_TIMEOUT)
+        finally:
+            stop.set()

@@ -1,0 +1,297 @@
+"""The current state of a participant, which is never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.api.update_format import EventFormat, event_format
+from ledgerframes.datasets import Table
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets.ledger.wire import ActiveContractItem
+from ledgerframes.datasets.state.build import (
+    active_contract_table,
+    completion_table,
+    package_table,
+    party_table,
+    synchronizer_table,
+)
+from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
+from ledgerframes.datasets.state.wire import Completion, Synchronizer
+from ledgerframes.errors import UnsupportedOperationError
+from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.progress import Progress
+from ledgerframes.loaders.sync import plan_frame
+from ledgerframes.network import Network
+
+__all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
+
+CONTRACTS = "POST /v2/state/active-contracts-page"
+LIST_SIZE = 100  # below the list limit of 200 (docs/facts.md#ledger-operations)
+PAGE_SIZE = 2000  # the participant's default (docs/facts.md#ledger-operations)
+
+T = TypeVar("T")
+
+
+def _load_state(
+    net: Network,
+    table: Table,
+    items: Callable[[], Iterable[T]],
+    build: Callable[[list[T], str], pa.Table],
+    *,
+    plan: bool,
+    progress: bool | None,
+    **extent: int | None,
+) -> pd.DataFrame:
+    """Return the plan of a state, or fetch its items and return their table."""
+    if plan:
+        return plan_frame(table.name, [extent])
+    fetched: list[T] = []
+    with Progress(f"Fetching {table.name.replace('_', ' ')} ({net.name})", None, "rows", progress) as bar:
+        for item in items():
+            fetched.append(item)
+            bar.advance(1)
+        return table.to_pandas(build(fetched, net.ledger.participant_id()))
+
+
+@loader()
+def load_active_contracts(
+    net: Network,
+    *,
+    active_at_offset: int | None = None,
+    parties: Sequence[str] | None = None,
+    templates: Sequence[str] = (),
+    interfaces: Sequence[str] = (),
+    include_blobs: bool = False,
+    plan: bool = False,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Load the contracts that are active at an offset of a participant's ledger.
+
+    Parameters
+    ----------
+    net : Network
+    active_at_offset : int, optional
+        The ledger's end by default.
+    parties : sequence of str, optional
+        Whose contracts; by default those of any party of the participant.
+    templates, interfaces : sequence of str
+        Only contracts of these, such as ``package-name:Module:Entity``.
+    include_blobs : bool
+        Include created-event blobs, several kB per row.
+
+    Returns
+    -------
+    DataFrame
+        One row per contract that is active, or in transit between synchronizers, sorted by offset, in the columns of table
+        ``ledger_active_contracts``.
+
+    Raises
+    ------
+    TooManyElementsError
+        Before ledger API 3.5, if there are more contracts than a list may have.
+
+    Notes
+    -----
+    Source: docs/facts.md#ledger-operations, POST /v2/state/active-contracts-page; before ledger API 3.5 the list operation.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> contracts = lf.load_active_contracts(lf.connect("sandbox", events=400, days=1))
+    >>> bool(contracts["contract_id"].is_unique)
+    True
+    """
+    contract_format = event_format(parties, templates, interfaces, blobs=include_blobs)
+    offset = active_at_offset if plan or active_at_offset is not None else net.ledger.ledger_end()
+
+    def build(items: list[ActiveContractItem], participant_id: str) -> pa.Table:
+        return active_contract_table(items, participant_id, offset or 0)
+
+    return _load_state(
+        net,
+        LEDGER_ACTIVE_CONTRACTS,
+        lambda: _iter_contracts(net, contract_format, offset or 0),
+        build,
+        plan=plan,
+        progress=progress,
+        through=offset,
+    )
+
+
+def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
+    token: str | None = None
+    while True:
+        try:
+            response = net.ledger.active_contracts_page(
+                contract_format, active_at_offset=offset, max_page_size=PAGE_SIZE, page_token=token
+            )
+        except UnsupportedOperationError:
+            response = net.ledger.active_contracts(contract_format, active_at_offset=offset)
+            yield from decode(response.body, list[ActiveContractItem], "POST /v2/state/active-contracts")
+            return
+        page = net.ledger.decode_active_contracts(response)
+        contracts = msgspec.Raw(b"[]") if bytes(page.active_contracts) in (b"", b"null") else page.active_contracts
+        yield from decode(contracts, list[ActiveContractItem], CONTRACTS)
+        token = page.next_page_token
+        if not token:
+            return
+
+
+@loader()
+def load_completions(
+    net: Network,
+    *,
+    parties: Sequence[str] = (),
+    after: int = 0,
+    limit: int | None = None,
+    plan: bool = False,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Load the completions of commands, successful and failed.
+
+    Parameters
+    ----------
+    net : Network
+    parties : sequence of str
+        Submitters; by default all that the token may act as.
+    after : int
+        Only completions after this offset.
+    limit : int, optional
+        Maximum number of completions; all by default.
+
+    Returns
+    -------
+    DataFrame
+        One row per completed command, sorted by offset.
+
+    Notes
+    -----
+    Source: docs/facts.md#ledger-operations, POST /v2/commands/command-completions.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> completions = lf.load_completions(lf.connect("sandbox", events=400, days=1), limit=50)
+    >>> bool(completions["offset"].is_monotonic_increasing)
+    True
+    """
+    return _load_state(
+        net,
+        COMPLETIONS,
+        lambda: _iter_completions(net, parties, after, limit),
+        completion_table,
+        plan=plan,
+        progress=progress,
+        after=after,
+    )
+
+
+def _iter_completions(net: Network, parties: Sequence[str], after: int, limit: int | None) -> Iterator[Completion]:
+    count = 0
+    while limit is None or count < limit:
+        size = LIST_SIZE if limit is None else min(LIST_SIZE, limit - count)
+        contents = net.ledger.completions(parties, after=after, limit=size)
+        completions = [content for content in contents if isinstance(content, Completion)]
+        yield from completions
+        count += len(completions)
+        if len(contents) < size or (reached := max(content.offset for content in contents)) <= after:
+            return
+        after = reached
+
+
+@loader()
+def load_parties(net: Network, *, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+    """Load the parties that a participant knows, local and remote.
+
+    Parameters
+    ----------
+    net : Network
+
+    Returns
+    -------
+    DataFrame
+        One row per party, sorted by party.
+
+    Notes
+    -----
+    Source: docs/facts.md#ledger-operations, GET /v2/parties.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> parties = lf.load_parties(lf.connect("sandbox", events=400, days=1))
+    >>> bool(parties["is_local"].any())
+    True
+    """
+    return _load_state(net, PARTIES, lambda: net.ledger.parties(), party_table, plan=plan, progress=progress)
+
+
+@loader()
+def load_packages(net: Network, *, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+    """Load the packages of a participant, and the synchronizers they are vetted on.
+
+    Parameters
+    ----------
+    net : Network
+
+    Returns
+    -------
+    DataFrame
+        One row per package and synchronizer that it is vetted on, or one without a synchronizer, sorted by package.
+
+    Notes
+    -----
+    Source: docs/facts.md#ledger-operations, GET /v2/packages and POST /v2/package-vetting/list.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> packages = lf.load_packages(lf.connect("sandbox", events=400, days=1))
+    >>> list(packages.columns)[:3]
+    ['participant_id', 'package_id', 'synchronizer_id']
+    """
+
+    def build(package_ids: list[str], participant_id: str) -> pa.Table:
+        return package_table(package_ids, list(net.ledger.vetted_packages()), participant_id)
+
+    return _load_state(net, PACKAGES, lambda: net.ledger.packages(), build, plan=plan, progress=progress)
+
+
+@loader()
+def load_synchronizers(
+    net: Network, *, party: str | None = None, plan: bool = False, progress: bool | None = None
+) -> pd.DataFrame:
+    """Load the synchronizers that a participant is connected to.
+
+    Parameters
+    ----------
+    net : Network
+    party : str, optional
+        Also return this party's permission.
+
+    Returns
+    -------
+    DataFrame
+        One row per synchronizer, sorted by its id.
+
+    Notes
+    -----
+    Source: docs/facts.md#ledger-operations, GET /v2/state/connected-synchronizers.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> synchronizers = lf.load_synchronizers(lf.connect("sandbox", events=400, days=1))
+    >>> len(synchronizers) > 0
+    True
+    """
+
+    def connected() -> list[Synchronizer]:
+        return net.ledger.connected_synchronizers(party=party)
+
+    return _load_state(net, SYNCHRONIZERS, connected, synchronizer_table, plan=plan, progress=progress)

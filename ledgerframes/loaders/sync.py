@@ -1,0 +1,287 @@
+"""The sync of every dataset, which fetches what is missing in chunks and commits it.
+
+A family declares how its dataset is planned, split, read and committed. Everything else is here.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.datasets.bookkeeping import PLAN
+from ledgerframes.datasets.registry import DATASETS, Dataset
+from ledgerframes.errors import CoverageError, LedgerframesError
+from ledgerframes.extents import Extent
+from ledgerframes.frames import Frames
+from ledgerframes.gc_pause import pause_gc
+from ledgerframes.loaders.buffering import Pipeline
+from ledgerframes.loaders.executors import inline, require_executor, run
+from ledgerframes.loaders.progress import Progress
+from ledgerframes.network import Network
+from ledgerframes.store import Segment
+
+C = TypeVar("C")  # a chunk
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows that fill a segment, and the extent that is complete with them.
+
+    Attributes
+    ----------
+    extent : Extent
+    tables : mapping of str to Table
+    source : str
+        Host that returned the rows.
+    final : bool
+    gap : bool
+        Whether the extent was pruned before it could be fetched.
+    """
+
+    extent: Extent
+    tables: Mapping[str, pa.Table]
+    source: str
+    final: bool = True
+    gap: bool = False
+
+
+# What a reader yields besides batches is committed as it is: a segment whose files it has written, or an item of its family.
+ChunkResult = Batch | Segment | Any
+CommitItem = Segment | Any
+Reader = Callable[[C, "ChunkContext"], Iterator[ChunkResult]]
+
+
+class ChunkContext:
+    """Pipeline, progress and stop signal for the reader of one chunk.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+    progress : float
+        Work reported so far.
+    """
+
+    def __init__(self, pipeline: Pipeline, bar: Progress | None, stop: threading.Event | None) -> None:
+        self.pipeline = pipeline
+        self.progress = 0.0
+        self._bar = bar
+        self._stop = stop
+
+    def advance(self, amount: float) -> None:
+        """Report completed work, where a progress bar is within reach."""
+        if self._bar:
+            self.progress += amount
+            self._bar.advance(amount)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether to stop after the page in progress."""
+        return self._stop is not None and self._stop.is_set()
+
+
+class Loader(ABC, Generic[C]):
+    """One load of a dataset, as its family declares it.
+
+    Attributes
+    ----------
+    net : Network
+    dataset : Dataset
+    noun, unit : str
+        What the progress bar calls the dataset, and what it counts.
+    threads : int
+        Chunks that threads of this process read at the same time; 0 to read one at a time in the caller's thread.
+    pipelined : bool
+        Whether a chunk is read ahead and written behind.
+    needs_network : bool
+        Whether offline loads only read the store.
+    """
+
+    net: Network
+    dataset: Dataset
+    noun: str
+    unit: str
+    threads: int = 0
+    pipelined: bool = False
+    needs_network: bool = True
+
+    @property
+    @abstractmethod
+    def reader(self) -> Reader[C]:
+        """Function that reads one chunk, and can be pickled."""
+
+    @abstractmethod
+    def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
+        """Return what the store does not cover, by name, each as a row of table ``plan``."""
+
+    @abstractmethod
+    def chunks(self, *, distributed: bool) -> list[C]:
+        """Return what is missing, in chunks for this process or for an executor."""
+
+    @abstractmethod
+    def frames(self) -> Frames:
+        """Return frames of what is stored now."""
+
+    def count_text(self, count: int) -> str:
+        """Return a number of missing extents with their noun and verb, for messages."""
+        return f"{count:,} windows are" if count > 1 else "a window is"
+
+    def size(self, chunk: C) -> float:
+        """Return the work of a chunk, in the unit of the progress bar."""
+        return 1
+
+    def uses_processes(self, chunks: Sequence[C]) -> bool:
+        """Return whether processes of this machine read the chunks by default."""
+        return False
+
+    def commit(self, item: Any) -> None:
+        """Commit or remember an item of the family that is not a segment."""
+        raise TypeError(f"nothing commits {item!r}")
+
+    def finish_chunk(self, chunk: C, error: LedgerframesError | None) -> None:
+        """Take note of a chunk that ended, and raise its error to stop the sync."""
+        if error:
+            raise error
+
+    def finish(self) -> None:
+        """Commit or log the outcome of all chunks."""
+
+
+def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: bool | None) -> Frames | pd.DataFrame:
+    """Return the plan of a load, or make its dataset current and return frames of it.
+
+    Raises
+    ------
+    CoverageError
+        If the network is offline and the store does not cover the load.
+    """
+    require_executor(executor)
+    if plan:
+        return plan_frame(loader.dataset.name, list(loader.missing().values()))
+    if loader.net.offline and loader.needs_network:
+        names = list(loader.missing(accept_provisional=True))
+        require_stored(loader.net, loader.count_text(len(names)), names)
+    else:
+        sync(loader, executor=executor, progress=progress)
+    return loader.frames()
+
+
+def plan_frame(dataset: str, rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    """Return what would be fetched of a dataset, one row per extent."""
+    return PLAN.from_rows([tuple({"dataset": dataset, **row}.get(name) for name in PLAN.column_names) for row in rows])
+
+
+def require_stored(net: Network, count: str, names: Sequence[str]) -> None:
+    """Raise CoverageError if anything that an offline load needs is not in the store."""
+    if names:
+        some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        raise CoverageError(
+            f"{net.name} is offline and {count} not in the store ({some}). Reconnect without offline=True to fetch them.",
+            missing=tuple(names),
+        )
+
+
+def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool | None = None) -> None:
+    """Fetch and commit what the store does not cover.
+
+    Threads of this process commit while they read. Workers of an executor write the files of a chunk, and the caller commits
+    them. After a failure or Ctrl-C, the other chunks stop at their next page, and what is committed stays.
+
+    Parameters
+    ----------
+    loader : Loader
+    executor : Executor, optional
+    progress : bool, optional
+    """
+    chunks = loader.chunks(distributed=executor is not None)
+    if chunks:
+        _fetch_chunks(loader, chunks, executor, progress)
+    loader.finish()
+
+
+def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None, progress: bool | None) -> None:
+    here = executor is None and not loader.uses_processes(chunks)
+    stop, commit = threading.Event(), functools.partial(_commit, loader)
+    fetch = functools.partial(_fetch_chunk, loader.net, loader.dataset.name, loader.reader, loader.pipelined)
+    total = sum(map(loader.size, chunks))
+    with (
+        Progress(f"Fetching {loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
+        _own_executor(loader) if here else nullcontext(executor) as pool,
+    ):
+        if here:
+            fetch = functools.partial(fetch, commit=commit, bar=bar, stop=stop)
+        try:
+            with closing(run(fetch, chunks, pool)) as outcomes:
+                for outcome in outcomes:
+                    report = outcome.result()
+                    for item in report.items:
+                        commit(item)
+                    loader.finish_chunk(outcome.task, report.error)
+                    bar.advance(loader.size(outcome.task) - report.progress)
+        finally:
+            stop.set()
+
+
+def _own_executor(loader: Loader[Any]) -> Executor:
+    return ThreadPoolExecutor(loader.threads) if loader.threads else inline()
+
+
+@dataclass(frozen=True)
+class ChunkReport:
+    """A chunk that ended, with the items left to commit, the work reported, and the error."""
+
+    items: list[CommitItem]
+    progress: float
+    error: LedgerframesError | None
+
+
+def _fetch_chunk(
+    net: Network,
+    dataset: str,
+    reader: Reader[C],
+    pipelined: bool,
+    chunk: C,
+    commit: Callable[[CommitItem], None] | None = None,
+    bar: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> ChunkReport:
+    """Read one chunk and write its segments, and report an error with what precedes it."""
+    items: list[CommitItem] = []
+    accept = commit or items.append
+
+    def write(result: ChunkResult) -> None:
+        accept(_write(net, DATASETS[dataset], result))
+
+    error: LedgerframesError | None = None
+    pipeline = Pipeline(pipelined)
+    context = ChunkContext(pipeline, bar, stop)
+    try:
+        with pipeline, pause_gc():
+            for result in reader(chunk, context):
+                pipeline.write_behind(write, result)
+    except LedgerframesError as failure:
+        error = failure
+    return ChunkReport(items, context.progress, error)
+
+
+def _write(net: Network, dataset: Dataset, result: ChunkResult) -> CommitItem:
+    if not isinstance(result, Batch):
+        return result
+    return net.store.write_segment(
+        dataset, result.extent, result.tables, final=result.final, source=result.source, gap=result.gap
+    )
+
+
+def _commit(loader: Loader[Any], item: CommitItem) -> None:
+    if isinstance(item, Segment):
+        loader.net.store.add_segment(loader.dataset, item)
+    else:
+        loader.commit(item)

@@ -1,0 +1,318 @@
+"""``executor=``, ``plan=`` and ``progress=`` mean the same on every loader, as does a wrong first argument."""
+
+from __future__ import annotations
+
+import inspect
+import multiprocessing
+import pickle
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from equality import assert_equal, every_table
+
+import ledgerframes as lf
+from ledgerframes.api.transport import in_process
+from ledgerframes.api.update_format import update_format
+from ledgerframes.datasets.bookkeeping import PLAN
+from ledgerframes.datasets.registry import EVENTS_BY_ID, LEDGER
+from ledgerframes.errors import AuthenticationError, CoverageError, ServiceUnavailableError, UsageError
+from ledgerframes.loaders.ledger import LedgerLoader
+from ledgerframes.loaders.ledger_pages import LedgerFilter
+from ledgerframes.sandbox import Sandbox
+
+WORLD = {"events": 400, "days": 1}
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+KEY = "0001-01-01T00:00:00Z~2026-11-09T00:00:00Z/updates_0.zstd"
+Load = Callable[..., Any]
+
+
+def connect(store: Path, box: Sandbox | None = None, **overrides: Any) -> lf.Network:
+    if box is None:
+        return lf.connect("sandbox", **{**WORLD, "store": store, **overrides})
+    urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
+    return lf.connect("sandbox", transport=in_process(box.app), store=store, requests_per_second=0, **{**urls, **overrides})
+
+
+@pytest.fixture(scope="module")
+def update_ids() -> list[str]:
+    """Ids of old requests with verdict and traffic, and one that the service does not know."""
+    return [*lf.load_traffic(lf.connect("sandbox", **WORLD, store=Path("ids").absolute()), **DAY)["update_id"][:40], "no such id"]
+
+
+def ledger(net: lf.Network, **options: Any) -> Any:
+    return lf.load_updates(net, page_size=20, shape="ledger_effects", **options)
+
+
+def loads(update_ids: list[str]) -> dict[str, Load]:
+    """Every loader of frames, and each of its ways."""
+    return {
+        "events": lambda net, **options: lf.load_events(net, **DAY, **options),
+        "events by id": lambda net, **options: lf.load_events(net, update_ids=update_ids, **options),
+        "updates": ledger,
+        "updates, descending": lambda net, **options: ledger(net, descending=True, **options),
+        "bulk": lambda net, **options: lf.load_bulk(net, **DAY, **options),
+        "bulk by key": lambda net, **options: lf.load_bulk(net, object_keys=[KEY], **options),
+        "bulk snapshot": lambda net, **options: lf.load_bulk(net, kind="acs", **options),
+    }
+
+
+WAYS = list(loads([]))
+STATE = {
+    name: getattr(lf, name)
+    for name in (
+        "load_active_contracts",
+        "load_completions",
+        "load_parties",
+        "load_packages",
+        "load_synchronizers",
+        "load_price_votes",
+        "load_name_rules",
+        "load_transfer_offers",
+    )
+}
+
+
+def tables(frames: lf.Frames) -> dict[str, pd.DataFrame]:
+    return {name: frame.drop(columns="fetched_at", errors="ignore") for name, frame in every_table(frames).items()}
+
+
+# -- executor= ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pools() -> Iterator[dict[str, Executor]]:
+    spawn = multiprocessing.get_context("spawn")
+    with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(1, mp_context=spawn) as processes:
+        yield {"threads": threads, "processes": processes}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("pool", ["threads", "processes"])
+def test_an_executor_gives_the_same_frames(
+    tmp_path: Path, update_ids: list[str], pools: dict[str, Executor], way: str, pool: str
+) -> None:
+    load = loads(update_ids)[way]
+    expected = load(connect(tmp_path / "here"))
+    net = connect(tmp_path / "workers")
+    frames = load(net, executor=pools[pool])
+    assert_equal(tables(frames), tables(expected))
+    assert frames.unknown_ids == expected.unknown_ids
+    assert sum(len(frame) for frame in tables(frames).values())
+
+
+def test_workers_fetch_and_the_caller_commits(tmp_path: Path, pools: dict[str, Executor]) -> None:
+    net = connect(tmp_path)
+    requests = []
+    page = net.ledger.get_updates_page
+    net.ledger.get_updates_page = lambda request: (requests.append(request), page(request))[1]  # type: ignore[method-assign]
+    ledger(net, executor=pools["processes"])
+    assert requests == []
+    assert len(net.store.segments(LEDGER)) > 2, "one chunk shows nothing about chunks"
+
+
+def test_what_precedes_an_error_in_a_worker_is_committed(
+    tmp_path: Path, update_ids: list[str], monkeypatch: pytest.MonkeyPatch, pools: dict[str, Executor]
+) -> None:
+    net = connect(tmp_path)
+    fetch = net.history.event_response
+
+    def failing(update_id: str) -> Any:
+        if update_id == update_ids[3]:
+            raise ServiceUnavailableError("down", status=503)
+        return fetch(update_id)
+
+    monkeypatch.setattr(net.history, "event_response", failing)
+    with pytest.raises(ServiceUnavailableError):
+        lf.load_events(net, update_ids=update_ids, executor=pools["threads"])
+    assert net.store.missing_ids(EVENTS_BY_ID, update_ids) == [update_ids[3], "no such id"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_no_executor_is_refused_before_anything_is_fetched(tmp_path: Path, update_ids: list[str], way: str) -> None:
+    with pytest.raises(UsageError, match=r"executor= must be a concurrent\.futures\.Executor, got 3"):
+        loads(update_ids)[way](connect(tmp_path), executor=3)
+    assert not (tmp_path / "sandbox").exists()
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_one_stream_of_pages_takes_no_executor(tmp_path: Path, pools: dict[str, Executor], name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} does not accept executor=, because its pages are one stream"):
+        STATE[name](connect(tmp_path), executor=pools["threads"])
+
+
+def test_a_token_stays_in_this_process(tmp_path: Path, pools: dict[str, Executor]) -> None:
+    net = connect(tmp_path, token="s3cret-t0ken")
+    with pytest.raises(UsageError, match="Use token_file= or token_env="):
+        ledger(net, executor=pools["processes"])
+    assert len(ledger(net, executor=pools["threads"]).ledger_updates)
+
+
+def test_a_worker_reads_the_token_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("s3cret-t0ken")
+    net = connect(tmp_path, token_file=tmp_path / "token")
+    ledger_filter = LedgerFilter("p", update_format())
+    reader = LedgerLoader(net, ledger_filter, ledger_filter.offset_range(0, 9), explicit=False).reader
+    content = pickle.dumps(reader)
+    assert b"s3cret-t0ken" not in content
+    assert pickle.loads(content).net.settings.token_file == tmp_path / "token"  # type: ignore[attr-defined]
+
+
+def test_errors_of_the_ledger_reach_the_caller_from_workers(tmp_path: Path, pools: dict[str, Executor]) -> None:
+    box = Sandbox(**WORLD, require_token=True)
+    with pytest.raises(AuthenticationError):
+        ledger(connect(tmp_path, box, token=box.expired_token), executor=pools["threads"])
+
+
+# -- plan= ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_plan_fetches_nothing(tmp_path: Path, update_ids: list[str], way: str) -> None:
+    load = loads(update_ids)[way]
+    net = connect(tmp_path)
+    plan = load(net, plan=True)
+    assert plan.dtypes.map(str).to_dict() == {column.name: column.pandas_dtype for column in PLAN.columns}
+    assert len(plan)
+    assert plan["dataset"].nunique() == 1
+    assert not (tmp_path / net.name).exists()
+    load(net)
+    left = load(net, plan=True)
+    assert left["update_id"].tolist() == ["no such id"] if way == "events by id" else left.empty
+
+
+def test_a_plan_of_offsets_names_the_missing_ranges(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    end = net.ledger.ledger_end()
+    ledger(net, after=100, through=200)
+    plan = ledger(net, plan=True)
+    assert plan[["after", "through"]].to_numpy().tolist() == [[0, 100], [200, end]]
+    assert set(plan["dataset"]) == {"ledger"}
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_a_plan_of_a_state_is_one_row(tmp_path: Path, name: str) -> None:
+    net = connect(tmp_path)
+    plan = STATE[name](net, plan=True)
+    assert tuple(plan.columns) == PLAN.column_names
+    assert len(plan) == (name != "load_transfer_offers"), "there is no offer to refresh"
+    assert net.request_count == 0
+
+
+def test_nothing_is_planned_for_reference_data_that_is_not_refreshed(tmp_path: Path) -> None:
+    for options in ({"net": connect(tmp_path), "refresh": False}, {"net": connect(tmp_path, offline=True)}):
+        assert lf.load_price_votes(**options, plan=True).empty
+
+
+@pytest.mark.parametrize("name", ["load_verdicts", "load_traffic", "load_activity"])
+def test_single_tables_show_the_plan_of_their_events(tmp_path: Path, name: str) -> None:
+    net = connect(tmp_path)
+    pd.testing.assert_frame_equal(getattr(lf, name)(net, **DAY, plan=True), lf.load_events(net, **DAY, plan=True))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_offline_errors_are_the_same(tmp_path: Path, update_ids: list[str], way: str) -> None:
+    message = r"sandbox\S* is offline and .+ not in the store \(.+\)\. Reconnect without offline=True to fetch them\."
+    with pytest.raises(CoverageError, match=message) as caught:
+        loads(update_ids)[way](connect(tmp_path, offline=True))
+    assert caught.value.missing
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if not way.startswith("updates")])
+def test_a_plan_needs_no_network(tmp_path: Path, update_ids: list[str], way: str) -> None:
+    assert len(loads(update_ids)[way](connect(tmp_path, offline=True), plan=True))
+
+
+# -- progress= ------------------------------------------------------------------------------------------------------
+
+
+class Bar:
+    """Stands in for tqdm."""
+
+    bars: list[Bar]
+
+    def __init__(self, *, total: float | None, desc: str, disable: bool, **_: object) -> None:
+        self.total, self.title, self.visible, self.count = total, desc, not disable, 0.0
+        Bar.bars.append(self)
+
+    def update(self, amount: float) -> None:
+        self.count += amount
+
+    def close(self) -> None:
+        """Nothing is shown."""
+
+
+@pytest.fixture
+def bars(monkeypatch: pytest.MonkeyPatch) -> list[Bar]:
+    Bar.bars = []
+    monkeypatch.setattr("tqdm.std.tqdm", Bar)
+    return Bar.bars
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("in_workers", [False, True])
+def test_progress_counts_to_its_total(
+    tmp_path: Path, update_ids: list[str], bars: list[Bar], way: str, in_workers: bool, pools: dict[str, Executor]
+) -> None:
+    executor = pools["threads"] if in_workers else None
+    loads(update_ids)[way](connect(tmp_path), executor=executor, progress=True)
+    (bar,) = bars
+    assert bar.visible
+    assert bar.title.startswith("Fetching ")
+    assert bar.title.endswith(" (sandbox-v1-seed1-events400-days1)")
+    assert bar.count == pytest.approx(bar.total)
+
+
+def test_progress_can_be_turned_off(tmp_path: Path, update_ids: list[str], bars: list[Bar]) -> None:
+    loads(update_ids)["events by id"](connect(tmp_path), progress=False)
+    assert [bar.visible for bar in bars] == [False]
+
+
+@pytest.mark.parametrize("name", [name for name in STATE if name != "load_transfer_offers"])
+def test_progress_of_a_state_counts_its_rows(tmp_path: Path, bars: list[Bar], name: str) -> None:
+    STATE[name](connect(tmp_path), progress=True)
+    (bar,) = bars
+    assert bar.visible
+    assert bar.count > 0
+
+
+def test_a_real_bar_formats_its_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    from ledgerframes.loaders.progress import Progress
+
+    for total in (24, None):
+        with Progress("Fetching events (mainnet)", total, "h", True) as bar:
+            bar._bar.delay = 0
+            bar.advance(12)
+            bar._bar.refresh()
+    shown = capsys.readouterr().err
+    assert "Fetching events (mainnet): 12 of 24 h |" in shown
+    assert "Fetching events (mainnet): 12 h 00:00" in shown
+
+
+# -- what all loaders have in common --------------------------------------------------------------------------------
+
+
+LOADERS = sorted(name for name in lf.__all__ if name.startswith("load_"))
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_every_loader_takes_plan_and_progress_and_says_the_same_of_them(name: str) -> None:
+    text, parameters = inspect.getdoc(getattr(lf, name)) or "", inspect.signature(getattr(lf, name)).parameters
+    if "options" in parameters:
+        assert "Keyword arguments of :func:`load_events`." in text
+        return
+    for parameter, default in (("plan", False), ("progress", None)):
+        assert parameters[parameter].default is default
+        assert text.count(f"\n{parameter} : bool") == 1
+    assert ("executor" in parameters) == ("\nexecutor : concurrent.futures.Executor, optional\n    Fetches the chunks" in text)
+    assert text.index("\nplan : bool") < text.index("\n\nReturns\n-------\n")
+
+
+@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("wrong", ["sandbox", None, 7])
+def test_a_first_argument_that_is_no_network_is_refused(name: str, wrong: object) -> None:
+    with pytest.raises(UsageError, match=r"net must be a network, got .*\. Pass lf\.connect\(…\) as the first argument\."):
+        getattr(lf, name)(wrong)
