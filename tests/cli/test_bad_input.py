@@ -18,10 +18,10 @@ USAGE = {
     "profile": (["store", "info", "--profile", "nowhere"], "Unknown profile 'nowhere'", "ledgerframes.toml"),
     "profile before": (["--profile", "nowhere", "store", "info"], "Unknown profile 'nowhere'", "ledgerframes.toml"),
     "table": (["tables", "nothing"], "no table 'nothing'", "traffic"),
-    "report": (["report", "run", "nothing", "--during", "yesterday"], "no report 'nothing'", "traffic-cost"),
+    "report": (["report", "run", "nothing", "--during", "yesterday"], "Unknown report 'nothing'", "traffic-cost"),
     "parameter": (
         ["report", "run", "verdicts", "--during", "yesterday", "--param", "colour=red"],
-        "no parameter 'colour'",
+        "Unknown parameter 'colour'",
         "top",
     ),
     "parameter value": (
