@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.store.reading import batches, damage_named
+from ledgerframes.store.scan import damage_as_store_error, iter_batches
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource
 from ledgerframes.windows import Time, Window, instant
 
@@ -217,9 +217,9 @@ class Frames:
             If a file of the table is damaged.
         """
         spec = self._required(table)
-        with damage_named(table, self._source.place):
+        with damage_as_store_error(table, self._source.location):
             for rows, expression in self._parts(spec):
-                yield from batches(rows, spec.select(columns), expression)
+                yield from iter_batches(rows, spec.select(columns), expression)
 
     def count_rows(self, table: str) -> int:
         """How many rows a table has, without reading them.
@@ -235,7 +235,7 @@ class Frames:
             If a file of the table is lost, or does not say how many rows it has.
         """
         spec = self._required(table)
-        with damage_named(table, self._source.place):
+        with damage_as_store_error(table, self._source.location):
             return sum(int(rows.count_rows(filter=expression)) for rows, expression in self._parts(spec))
 
     def _required(self, table: str) -> Table:
@@ -244,8 +244,8 @@ class Frames:
         return table_spec(table)
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
-        with damage_named(spec.name, self._source.place):
-            if self._source.ordered and spec.is_presorted:
+        with damage_as_store_error(spec.name, self._source.location):
+            if self._source.is_sorted and spec.is_presorted:
                 return self._unsorted(spec, columns or list(spec.sort)).select(columns)  # rows of no columns have no number
             rows = self._unsorted(spec, list(dict.fromkeys([*columns, *spec.sort])))
             return spec.sorted(rows).select(columns)
@@ -257,7 +257,7 @@ class Frames:
     def _parts(self, spec: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
         """What to read of a table, in order, and which rows: those known to lie in the window need not be compared with it."""
         window, beyond = self._filter.window, replace(self._filter, window=None)
-        parts = self._source.parts(spec.name, window) if window else [(self._source.scan(spec.name), False)]
+        parts = self._source.iter_scans(spec.name, window) if window else [(self._source.scan(spec.name), False)]
         return [(rows, (beyond if inside else self._filter).expression(spec)) for rows, inside in parts]
 
     def __getattr__(self, name: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Tables about the store itself: what frames cover, and what a load would fetch."""
+"""Tables about the store: the coverage of frames, and the plan of a load."""
 
 from __future__ import annotations
 
@@ -8,13 +8,27 @@ from ledgerframes.datasets.events.schema import MIGRATION_ID
 
 STORE = "docs/architecture.md#the-store"
 
-SINCE = Column("since", TIME, "Begin of the range, inside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")
-UNTIL = Column("until", TIME, "End of the range, outside it; missing for ids.", STORE, nullable=True, unit="UTC, microseconds")
+SINCE = Column(
+    "since",
+    TIME,
+    "Start of the window, inclusive. Missing if the segment was fetched by id.",
+    STORE,
+    nullable=True,
+    unit="UTC, microseconds",
+)
+UNTIL = Column(
+    "until",
+    TIME,
+    "End of the window, exclusive. Missing if the segment was fetched by id.",
+    STORE,
+    nullable=True,
+    unit="UTC, microseconds",
+)
 MIGRATION = Column("migration_id", INTEGER, MIGRATION_ID.description, MIGRATION_ID.reference, nullable=True)
 
 COVERAGE = Table(
     name="coverage",
-    row_description="segment of the store that frames read",
+    row_description="segment of the store that the frames read",
     family="bookkeeping",
     key=(),
     sort=("migration_id", "since", "after"),
@@ -22,24 +36,36 @@ COVERAGE = Table(
         MIGRATION,
         SINCE,
         UNTIL,
-        Column("after", INTEGER, "Offset before the first of the range; missing for times and ids.", STORE, nullable=True),
-        Column("through", INTEGER, "Last offset of the range; missing for times and ids.", STORE, nullable=True),
+        Column(
+            "after",
+            INTEGER,
+            "Offset before the first, exclusive. Missing if the segment is not of a participant's ledger.",
+            STORE,
+            nullable=True,
+        ),
+        Column(
+            "through",
+            INTEGER,
+            "Last offset, inclusive. Missing if the segment is not of a participant's ledger.",
+            STORE,
+            nullable=True,
+        ),
         Column(
             "status",
             CHOICE,
-            "Provisional rows may still change and are asked again; a gap can no longer be asked.",
+            "final: cannot change. provisional: may change and is fetched again. gap: pruned before it was fetched.",
             STORE,
             values=("final", "provisional", "gap"),
         ),
-        Column("rows", INTEGER, "Rows of all tables together.", STORE, unit="rows"),
-        Column("source", TEXT, "Host that answered.", STORE),
-        Column("fetched_at", TIME, "When it was written.", STORE, unit="UTC, microseconds"),
+        Column("rows", INTEGER, "Number of rows in all tables together.", STORE, unit="rows"),
+        Column("source", TEXT, "Host that the rows came from, or `file`.", STORE),
+        Column("fetched_at", TIME, "Time at which the segment was written.", STORE, unit="UTC, microseconds"),
     ),
 )
 
 PLAN = Table(
     name="plan",
-    row_description="range that would be fetched",
+    row_description="window that would be fetched",
     family="bookkeeping",
     key=(),
     sort=("migration_id", "since"),

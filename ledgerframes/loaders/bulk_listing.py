@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ledgerframes.datasets.bulk.keys import ObjectKey
-from ledgerframes.datasets.bulk.listing import ObjectRef
+from ledgerframes.datasets.bulk.wire import ObjectRef
 from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError
 from ledgerframes.loaders.bulk_object import BulkTask
 from ledgerframes.network import Network
@@ -104,24 +104,24 @@ def _listed(net: Network, asked: Window) -> Iterator[ObjectRef]:
 
 
 def _folders(refs: list[ObjectRef], kind: str, keep: str | None) -> list[Folder]:
-    tasks = {key: _task(key, ref, keep) for ref in refs if (key := ObjectKey.of_url(ref.url)).kind == kind}
+    tasks = {key: _task(key, ref, keep) for ref in refs if (key := ObjectKey.from_url(ref.url)).kind == kind}
     folders: dict[str, list[BulkTask]] = {}
-    for key in sorted(tasks, key=lambda key: key.order):
-        folders.setdefault(key.text.partition("/")[0] + "/", []).append(tasks[key])
+    for key in sorted(tasks, key=lambda key: key.sort_key):
+        folders.setdefault(key.key.partition("/")[0] + "/", []).append(tasks[key])
     return [_folder(name, inside) for name, inside in folders.items()]
 
 
 def _folder(name: str, tasks: list[BulkTask]) -> Folder:
     first = tasks[0].key
     assert first is not None
-    numbers = [task.key.number for task in tasks if task.key]
+    numbers = [task.key.index for task in tasks if task.key]
     if numbers != list(range(len(numbers))):
         raise DecodeError(f"The listing of {name} lacks objects: it has the numbers {numbers[:5]} and so on.")
     return Folder(name, first.since, first.until, tuple(tasks))
 
 
 def _task(key: ObjectKey, ref: ObjectRef, keep: str | None) -> BulkTask:
-    return BulkTask(key.text, key, key.kind, sha256=_hex(ref.digest), keep=keep)
+    return BulkTask(key.key, key, key.kind, sha256=_hex(ref.digest), keep=keep)
 
 
 def _hex(digest: str | None) -> str | None:
@@ -149,8 +149,8 @@ def named(net: Network, object_keys: Iterable[str], kind: str, keep: str | None)
     if isinstance(object_keys, str):
         raise UsageError("object_keys must be a list of keys, not one text.")
     keys = parsed(object_keys, kind)
-    digests = _digests(net, [key.text for key in keys])
-    return [BulkTask(key.text, key, key.kind, sha256=_hex(digests.get(key.text)), keep=keep, by_key=True) for key in keys]
+    digests = _digests(net, [key.key for key in keys])
+    return [BulkTask(key.key, key, key.kind, sha256=_hex(digests.get(key.key)), keep=keep, by_key=True) for key in keys]
 
 
 def parsed(object_keys: Iterable[str], kind: str) -> list[ObjectKey]:
@@ -161,18 +161,18 @@ def parsed(object_keys: Iterable[str], kind: str) -> list[ObjectKey]:
     UsageError
         If one of them is not a key, or of another kind, or two are the same object in two encodings.
     """
-    keys = sorted({_of_kind(ObjectKey.parse(unquote(text)), kind) for text in object_keys}, key=lambda key: key.order)
+    keys = sorted({_of_kind(ObjectKey.parse(unquote(text)), kind) for text in object_keys}, key=lambda key: key.sort_key)
     places: dict[object, ObjectKey] = {}
     for key in keys:
-        twin = places.setdefault((key.since, key.until, key.number), key)
+        twin = places.setdefault((key.since, key.until, key.index), key)
         if twin is not key:
-            raise UsageError(f"{twin.text} and {key.text} hold the same lines in two encodings. Load them one after the other.")
+            raise UsageError(f"{twin.key} and {key.key} hold the same lines in two encodings. Load them one after the other.")
     return keys
 
 
 def _of_kind(key: ObjectKey, kind: str) -> ObjectKey:
     if key.kind != kind:
-        raise UsageError(f"{key.text} holds {key.kind}, not {kind}. Use kind={key.kind!r}.")
+        raise UsageError(f"{key.key} holds {key.kind}, not {kind}. Use kind={key.kind!r}.")
     return key
 
 
@@ -202,7 +202,7 @@ def files(paths: Iterable[str | Path] | str | Path, kind: str) -> list[BulkTask]
 
 
 def _order(task: BulkTask) -> tuple[bool, object]:
-    return (True, task.object_key) if task.key is None else (False, task.key.order)
+    return (True, task.object_key) if task.key is None else (False, task.key.sort_key)
 
 
 def _objects_in(path: Path) -> list[Path]:
@@ -217,9 +217,9 @@ def _objects_in(path: Path) -> list[Path]:
 
 
 def _file_task(file: Path, kind: str) -> BulkTask | None:
-    key = ObjectKey.of_file(file)
+    key = ObjectKey.from_path(file)
     if key is not None:
-        return BulkTask(key.text, _of_kind(key, kind), kind, path=str(file.absolute()), by_key=True)
+        return BulkTask(key.key, _of_kind(key, kind), kind, path=str(file.absolute()), by_key=True)
     if kind == "acs":
         raise UsageError(f"{file} is not named like an object of active contracts, so nothing says when they were active.")
     with file.open("rb") as content:

@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from ledgerframes.datasets.bulk.expand import Block, check_frames, line_blocks
-from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
+from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
+from ledgerframes.datasets.bulk.expand import LineBatch, iter_line_batches, verify_zstd_frames
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.lines import decode_lines
-from ledgerframes.datasets.bulk.schema import BULK_OBJECTS, ActiveContractTableBuilder
+from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
 from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event, Update
@@ -30,9 +30,9 @@ from ledgerframes.loaders.gathering import SEGMENT_BYTES, Beside, return_memory
 from ledgerframes.loaders.listing import Position, places
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
-from ledgerframes.store.location import unwritable
+from ledgerframes.store.location import not_writable_error
 from ledgerframes.store.segments import SegmentWriter
-from ledgerframes.store.store import described, new_segment_id
+from ledgerframes.store.store import new_segment, new_segment_id
 from ledgerframes.windows import MICROSECOND
 
 __all__ = ["BulkTask", "read_object", "stream_of"]
@@ -108,10 +108,10 @@ def read_object(net: Network, task: BulkTask, *, beside: bool = False) -> Segmen
         If it cannot be downloaded.
     """
     with _on_disk(net, task) as stored, stored.path.open("rb") as file:
-        check_frames(file, task.name)
+        verify_zstd_frames(file, task.name)
         file.seek(0)
         most = max(LEAST_LIMIT, int(stored.bytes * net.settings.limits.max_decompression_ratio))
-        return _Reading(net, task, stored, beside).segment(line_blocks(file, task.name, most))
+        return _Reading(net, task, stored, beside).segment(iter_line_batches(file, task.name, most))
 
 
 def _sweep(net: Network) -> None:
@@ -166,9 +166,9 @@ def _downloaded(net: Network, task: BulkTask, part: Path) -> _Stored:
         folder.mkdir(parents=True, exist_ok=True)
         download = net.history.bulk_download(task.object_key, part)
         checked = _checked(task, download.sha256, download.bytes)
-        path = part if task.keep is None or task.key is None else part.replace(folder / quote(task.key.text, safe="~:"))
+        path = part if task.keep is None or task.key is None else part.replace(folder / quote(task.key.key, safe="~:"))
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise not_writable_error(folder, error) from error
     return _Stored(path, download.bytes, download.sha256, checked, download.host)
 
 
@@ -200,7 +200,7 @@ class _Reading:
         self._last: Position | None = None
         self._times: tuple[int, int] | None = None
 
-    def segment(self, blocks: Iterator[Block]) -> Segment:
+    def segment(self, blocks: Iterator[LineBatch]) -> Segment:
         """Write the tables of all blocks, and say what was written."""
         segment_id = new_segment_id()
         with SegmentWriter(self._net.store.location, _file_name(self._task, segment_id)) as writer:
@@ -214,16 +214,16 @@ class _Reading:
                 beside.behind(writer.write, self._tables(rows))
             writer.write({BULK_OBJECTS.name: self._row()})
             files = writer.close()
-        return described(segment_id, self._stream, self._extent(), files, status="final", source=self._stored.source)
+        return new_segment(segment_id, self._stream, self._extent(), files, status="final", source=self._stored.source)
 
     def _no_rows(self) -> EventTableBuilder | ActiveContractTableBuilder:
         return (
             ActiveContractTableBuilder(self._key.since) if self._task.kind == "acs" else EventTableBuilder("bulk", UPDATE_TABLES)
         )
 
-    def _add(self, rows: EventTableBuilder | ActiveContractTableBuilder, block: Block) -> None:
+    def _add(self, rows: EventTableBuilder | ActiveContractTableBuilder, block: LineBatch) -> None:
         name, first_line = self._task.name, self._lines + 1
-        self._expanded = block.expanded
+        self._expanded = block.uncompressed_bytes
         with self._foreign_named(), pause_gc():
             if isinstance(rows, ActiveContractTableBuilder):
                 contracts = decode_lines(block.lines, ActiveContract, name, first_line)
@@ -291,7 +291,7 @@ class _Reading:
             "encoding": key and key.encoding,
             "since": key and key.since,
             "until": key and key.until,
-            "object_index": key and key.number,
+            "object_index": key and key.index,
             "bytes": self._stored.bytes,
             "uncompressed_bytes": self._expanded,
             "lines": self._lines,
@@ -313,4 +313,4 @@ def _file_name(task: BulkTask, segment_id: str) -> str:
     """Made of numbers: a key is text from the network."""
     if task.key is None:
         return f"object_{segment_id[:12]}"
-    return f"object_{task.key.since:%Y%m%dT%H%M%SZ}_{task.key.number}_{segment_id[:12]}"
+    return f"object_{task.key.since:%Y%m%dT%H%M%SZ}_{task.key.index}_{segment_id[:12]}"

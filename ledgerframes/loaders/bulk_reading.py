@@ -96,7 +96,7 @@ class BulkReading:
         """The objects with these keys."""
         if isinstance(object_keys, str):
             raise UsageError("object_keys must be a list of keys, not one text.")
-        keys = [key.text for key in bulk_listing.parsed(object_keys, self.kind)]
+        keys = [key.key for key in bulk_listing.parsed(object_keys, self.kind)]
         held = self.net.store.committed_keys(self.dataset)
         unread = [key for key in keys if key not in held]
         if unread and self.net.offline:

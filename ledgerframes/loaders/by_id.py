@@ -11,8 +11,7 @@ import pandas as pd
 
 from ledgerframes.api.transport import Response
 from ledgerframes.datasets.events.build import event_tables
-from ledgerframes.datasets.events.wire import Event, head
-from ledgerframes.datasets.registry import EVENTS_BY_ID
+from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.errors import CoverageError, DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import IdSet, microseconds
 from ledgerframes.loaders.gathering import UNTIL_INTERRUPTED
@@ -114,7 +113,7 @@ def _look_up(net: Network, update_id: str) -> Found | None:
             raise
         return None
     event = net.history.decode_event(answer)
-    found = head(event)[2]
+    found = header_of(event)[2]
     if found != update_id:
         raise DecodeError(f"Asked for {update_id}, {answer.host} answered with {found}.", json_path="$..update_id")
     return event, answer.host
@@ -133,5 +132,5 @@ def _commit(net: Network, found: list[Found], id_source: str) -> None:
         is_whole = event.verdict is not None and event.traffic_summary is not None
         groups.setdefault((is_whole and place(event)[1] < final_before, host), []).append(event)
     for (final, host), events in groups.items():
-        ids = IdSet(frozenset(head(event)[2] for event in events))
+        ids = IdSet(frozenset(header_of(event)[2] for event in events))
         net.store.commit(EVENTS_BY_ID, ids, event_tables(events, id_source), final=final, source=host)

@@ -24,7 +24,7 @@ from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import require_live
 from ledgerframes.store.prune import QUARANTINE
-from ledgerframes.store.verify import Finding
+from ledgerframes.store.verify import DamagedFile
 from ledgerframes.windows import Window
 
 __all__ = ["Repair", "repair"]
@@ -73,7 +73,7 @@ Way = Fetch | _Lost | LedgerframesError  # how to fetch a segment again, or why 
 
 
 def repair(
-    net: Network, findings: Sequence[Finding], *, forget: bool = False, update_formats: Sequence[UpdateFormat] = ()
+    net: Network, findings: Sequence[DamagedFile], *, forget: bool = False, update_formats: Sequence[UpdateFormat] = ()
 ) -> list[Repair]:
     """Take damaged segments out of the store, move their files to ``quarantine``, and fetch their ranges again.
 
@@ -84,7 +84,7 @@ def repair(
     Parameters
     ----------
     net : Network
-    findings : sequence of Finding
+    findings : sequence of DamagedFile
         From :func:`ledgerframes.store.verify.verify`.
     forget : bool
         Take also out what cannot be fetched again; its files go to ``quarantine``, too.
@@ -143,7 +143,7 @@ def _quarantine(net: Network, segments: Sequence[Segment], folders: Sequence[Seg
     """Take segments out of the catalog at once, then their files out of sight."""
     if not segments:
         return
-    with net.store.catalog.writing() as connection:
+    with net.store.catalog.write_transaction() as connection:
         for segment in (*segments, *folders):
             records.remove_segment(connection, segment.segment_id)
     for segment in segments:
