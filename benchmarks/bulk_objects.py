@@ -27,7 +27,7 @@ from rounds import busy, middle, ratio
 from table_building import segments
 
 import ledgerframes as lf
-from ledgerframes.datasets.bulk.expand import line_blocks
+from ledgerframes.datasets.bulk.expand import iter_line_batches
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.events.build import UPDATE_TABLES
 from ledgerframes.datasets.events.wire import Event, Update
@@ -43,7 +43,7 @@ LARGEST = 2e9  # bytes of lines
 def one_process(path: Path, rounds: int) -> Row:
     """An object into an empty store, against its lines, expanded already, into tables that are dropped."""
     with path.open("rb") as file:
-        blocks = [bytes(block.lines) for block in line_blocks(file, path.name, sys.maxsize)]
+        blocks = [bytes(block.lines) for block in iter_line_batches(file, path.name, sys.maxsize)]
     megabytes = sum(map(len, blocks)) / 1e6
 
     def tables_alone() -> None:
@@ -125,7 +125,7 @@ def _frame_bytes(piece: tuple[Path, int, int], folder: Path) -> int:
     """Bytes of lines in a frame."""
     path = put_together([piece], folder / "frame.zstd")
     with path.open("rb") as file:
-        size = max(block.expanded for block in line_blocks(file, path.name, sys.maxsize))
+        size = max(block.uncompressed_bytes for block in iter_line_batches(file, path.name, sys.maxsize))
     path.unlink()
     return size
 

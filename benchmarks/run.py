@@ -15,6 +15,7 @@ from pathlib import Path
 
 import page
 import table_building
+import unknown_members
 from bulk_objects import memory, one_process, two_processes
 from figures import as_table
 from history import FRAME_BYTES, make_history
@@ -28,6 +29,10 @@ HOW_TABLES = (
     "The nine history tables from the same JSON lines, in memory, on one core; see `benchmarks/table_building.py`. Tables are "
     "kept but beside decoding alone, which keeps nothing: there they are let go, and both take turns, block by block. "
     "Pandas, which takes longer than the others together, has rounds of its own, with all tables."
+)
+HOW_UNKNOWN = (
+    "The nine history tables from JSON lines in which each item, or each node, has a member that this version does not know, to "
+    "the same lines without it; see `benchmarks/unknown_members.py`. The member is in the column `extra` of the tables."
 )
 
 
@@ -84,7 +89,9 @@ def _tables(sizes: Sizes) -> list[Row]:
         path = table_building.write_lines(Path(folder) / "events.jsonl", sizes.every)
         figures = table_building.measure(path, 2 * sizes.rounds)
         profile = table_building.where_time_goes(path)
-        return [Row(figure, HOW_TABLES, "" if figure.reached == "goal" else profile) for figure in figures]
+        rows = [Row(figure, HOW_TABLES, "" if figure.reached == "goal" else profile) for figure in figures]
+        unknown = unknown_members.measure(path, sizes.rounds)
+        return rows + [Row(figure, HOW_UNKNOWN, "" if figure.reached == "goal" else profile) for figure in unknown]
 
 
 def main() -> int:

@@ -99,7 +99,7 @@ def _against_bare(net: Network, asked: Asked, rounds: int) -> tuple[float, str]:
 
 
 def _reading(net: Network, asked: Asked) -> Callable[[], pd.DataFrame]:
-    return lambda: lf.load_traffic(net, columns=COLUMNS, progress=False, **asked)
+    return lambda: lf.load_traffic(net, columns=COLUMNS, progress=False, **asked)  # type: ignore[arg-type]
 
 
 def _repeated(run: Callable[[], object]) -> Callable[[], object]:
@@ -132,7 +132,7 @@ def _made(folder: Path, rows: int) -> Path:
     shutil.copytree(folder / "scattered", folder / "compacted")
     say("compacting a copy")
     compact(_network(folder / "compacted").store)
-    with net.store.catalog.writing() as connection:
+    with net.store.catalog.write_transaction() as connection:
         for segment in segments:
             records.remove_segment(connection, segment.segment_id)
     named = {name: segments[0].files["traffic"]._replace(table=name, path=f"{name}/none.parquet", rows=0) for name in others}
@@ -143,7 +143,7 @@ def _made(folder: Path, rows: int) -> Path:
 
 def _add(net: Network, segments: list[Segment]) -> None:
     """All in one transaction: this is not what is measured."""
-    with net.store.catalog.writing() as connection:
+    with net.store.catalog.write_transaction() as connection:
         for segment in segments:
             records.add_segment(connection, segment, EVENTS.schema_fingerprint)
 

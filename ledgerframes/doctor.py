@@ -145,7 +145,7 @@ def check_software() -> list[Check]:
 
 def check_store(net: Network) -> list[Check]:
     """Check that the store can be read and written, and its free space."""
-    directory = net.store.location.local
+    directory = net.store.location.local_path
     return [_catalog(net), _object_store(net.store.location) if directory is None else _writable(directory)]
 
 

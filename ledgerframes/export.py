@@ -1,4 +1,4 @@
-"""Tables as one file for other tools: Parquet, CSV or JSON lines, written batch by batch."""
+"""Export of tables to Parquet, CSV or JSON lines, batch by batch."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ from ledgerframes.windows import Time, Window, window
 if TYPE_CHECKING:
     from ledgerframes.network import Network
 
-__all__ = ["stored", "write"]
+__all__ = ["from_store", "write_table"]
 
 GROUP_ROWS = 25_000
 GROUP_BYTES = 32_000_000
 
 
-def stored(
+def from_store(
     net: Network,
     table: str,
     *,
     since: Time | None = None,
     until: Time | None = None,
     during: str | None = None,
-    partial: bool = False,
+    allow_partial: bool = False,
 ) -> Frames:
-    """What the store holds of one table, as Frames; nothing is fetched.
+    """Read one table from the store as Frames, without fetching anything.
 
     Parameters
     ----------
     net : Network
     table : str
-        A table that the store keeps, such as ``updates``. Where several kinds of reading fill it, the first of them that holds
-        rows, in the order of :func:`ledgerframes.sql`; ``bulk.updates`` names the kind.
+        A stored table, such as ``updates``. A table of several datasets is read from the first that has rows, in the order of
+        :func:`ledgerframes.sql`; ``bulk.updates`` names the dataset.
     since, until : str, date or datetime, optional
-        Half-open range of record times, UTC; until is now by default. Without a range, all of it.
+        Half-open window of record times, UTC; `until` is now by default. Without a window, all rows.
     during : str, optional
         A date word instead, such as ``last-week``.
-    partial : bool
-        Take what there is, even if that is not all of the range.
+    allow_partial : bool, default False
+        Read the rows even if the store does not cover the whole window.
 
     Returns
     -------
@@ -68,10 +68,10 @@ def stored(
     Raises
     ------
     UsageError
-        If the store keeps no such table, its rows have no record time and a range is asked, or it is a participant's ledger that
-        is held through several filters.
+        If there is no such stored table, a window is passed for a table without record times, or a participant's ledger is
+        stored through several filters.
     CoverageError
-        If the store holds nothing of it, or does not hold all of the range.
+        If the store does not cover the table, or not the whole window.
 
     Examples
     --------
@@ -79,150 +79,156 @@ def stored(
     >>> from ledgerframes import export
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> export.stored(net, "traffic", during="2026-11-08").traffic.equals(frames.traffic)
+    >>> export.from_store(net, "traffic", during="2026-11-08").traffic.equals(frames.traffic)
     True
     """
-    asked = None if (since, until, during) == (None, None, None) else window(net.now(), since, until, during)
-    return _held(net.store, resolve_in_store(net.store, table), asked, partial)
+    time_window = None if (since, until, during) == (None, None, None) else window(net.now(), since, until, during)
+    resolved = resolve_in_store(net.store, table)
+    if time_window and "record_time" not in resolved.table.column_names:
+        raise UsageError(f"Table {resolved.name} has no record_time. Leave since=, until= and during= out.")
+    resolved.require_one_filter()
+    if not allow_partial:
+        _require_coverage(net.store, resolved, time_window)
+    return Frames(resolved.snapshot, [resolved.table.name], window=time_window)
 
 
-def _held(store: Store, reading: ResolvedTable, asked: Window | None, partial: bool) -> Frames:
-    if asked and "record_time" not in reading.table.column_names:
-        raise UsageError(
-            f"Table {reading.name} has no record_time, so no range of it can be asked. Leave since, until and during out."
-        )
-    reading.require_one_filter()
-    if not partial:
-        _require_held(store, reading, asked)
-    return Frames(reading.snapshot, [reading.table.name], window=asked)
-
-
-def _require_held(store: Store, reading: ResolvedTable, asked: Window | None) -> None:
-    if not reading.is_stored:
-        raise CoverageError(reading.not_stored_message, missing=(str(asked) if asked else reading.name,))
-    missing = _missing(store, reading.snapshot, reading.dataset.name, asked) if asked else ()
+def _require_coverage(store: Store, resolved: ResolvedTable, time_window: Window | None) -> None:
+    if not resolved.is_stored:
+        raise CoverageError(resolved.not_stored_message, missing=(str(time_window) if time_window else resolved.name,))
+    missing = _missing(store, resolved.snapshot, resolved.dataset.name, time_window) if time_window else ()
     if missing == ():
         return
-    step = f"{_elsewhere(store, reading, asked)}Take what there is with partial (--allow-partial)"
+    covering = _covering_tables(store, resolved, time_window)
+    step = f"Read {' or '.join(covering)}, which covers it, or pass" if covering else "Pass"
+    step += " allow_partial=True (--allow-partial)"
     if missing is None:
         raise CoverageError(
-            f"Table {reading.name} was read as {reading.dataset.name}, not by record time: it is not known whether all of "
-            f"{asked} is there. {step}, or leave the range out.",
-            missing=(str(asked),),
+            f"Table {resolved.name} was read from {resolved.dataset.name}, which does not record whether {time_window} is "
+            f"complete. {step}.",
+            missing=(str(time_window),),
         )
     raise CoverageError(
-        f"The store lacks {'; '.join(missing)}. {step}, or fetch it with `ledgerframes sync {reading.dataset.name}`.",
+        f"Not in the store: {'; '.join(missing)}. {step}, or fetch it with `ledgerframes sync {resolved.dataset.name}`.",
         missing=missing,
     )
 
 
-def _missing(store: Store, snapshot: StoreSnapshot, dataset: str, asked: Window) -> tuple[str, ...] | None:
-    """The parts of a range that a dataset lacks; None where nobody can know, because it was not read by record time."""
+def _missing(store: Store, snapshot: StoreSnapshot, dataset: str, time_window: Window) -> tuple[str, ...] | None:
+    """Return the parts of a window that are not in a dataset.
+
+    None if the dataset is not stored by record time.
+    """
     extents = [segment.extent for segment in snapshot.segments]
     if dataset == EVENTS.name:
-        known = store.migrations()
-        return tuple(str(span) for span in plan_missing(asked, known, extents)) if known else (str(asked),)
+        migrations = store.migrations()
+        missing = plan_missing(time_window, migrations, extents)
+        return tuple(str(part) for part in missing) if migrations else (str(time_window),)
     if dataset == BULK.name:
-        whole = [MigrationWindow(0, each.start, each.stop) for each in extents if isinstance(each, ObjectSet) and each.is_folder]
-        return tuple(str(span.window) for span in MigrationWindow.of(0, asked).difference(whole))
+        folders = [
+            MigrationWindow(0, each.start, each.stop) for each in extents if isinstance(each, ObjectSet) and each.is_folder
+        ]
+        return tuple(str(part.window) for part in MigrationWindow.of(0, time_window).difference(folders))
     return None
 
 
-def _elsewhere(store: Store, reading: ResolvedTable, asked: Window | None) -> str:
-    """Where else all of a range is, in words."""
-    snapshots = snapshots_by_dataset(store, [reading.table]) if asked else {}
-    covering = [
-        f"{name}.{reading.table.name}"
+def _covering_tables(store: Store, resolved: ResolvedTable, time_window: Window | None) -> list[str]:
+    """Return the same table of the datasets that cover the whole window."""
+    snapshots = snapshots_by_dataset(store, [resolved.table]) if time_window else {}
+    return [
+        f"{name}.{resolved.table.name}"
         for name, snapshot in snapshots.items()
-        if asked and name != reading.dataset.name and snapshot.segments and _missing(store, snapshot, name, asked) == ()
+        if time_window and snapshot.segments and _missing(store, snapshot, name, time_window) == ()
     ]
-    return f"All of it is in {' and in '.join(covering)}: ask for that. " if covering else ""
 
 
-def write(frames: Frames, table: str, target: str | Path, *, columns: Sequence[str] | None = None, force: bool = False) -> int:
-    """Write one table as one file; the suffix says how. Memory stays bounded, and the file is there whole or not at all.
+def write_table(
+    frames: Frames, table: str, target: str | Path, *, columns: Sequence[str] | None = None, overwrite: bool = False
+) -> int:
+    """Write one table to one file, in the format of its suffix and batch by batch.
+
+    The file appears complete or not at all.
 
     Parameters
     ----------
     frames : Frames
-        Loaded, or from :func:`stored`.
+        Loaded, or from :func:`from_store`.
     table : str
         Name of a table of the frames.
     target : str or path
         ``.parquet``: as stored. ``.csv``: times in ISO 8601, lists as JSON text, a missing value empty and an empty text ``""``.
-        ``.jsonl``: one object a line, decimals and times as text, columns that hold JSON as JSON, a missing value null.
+        ``.jsonl``: one object a line, decimals and times as text, columns of JSON text as JSON, a missing value null.
     columns : sequence of str, optional
         Only these columns, in this order.
-    force : bool
-        Replace a file that is there.
+    overwrite : bool, default False
+        Replace an existing file.
 
     Returns
     -------
     int
-        Rows written: sorted as declared, or in the order of asking where the rows were looked up by id.
+        Number of rows written. Rows are sorted as declared, or in the order of the ids if they were looked up by id.
 
     Raises
     ------
     UsageError
-        If there is no such table, column or folder, a column is named twice, the suffix is not known, or the file is there
-        already.
+        If there is no such table, column or directory, a column is repeated, the suffix is unknown, or the file exists.
     StoreError
         If the file cannot be written, or a file of the store is damaged.
 
     Notes
     -----
-    Source: design, The store. Amounts are written with all their digits, never through a float.
+    Amounts are written with all digits, never through a float.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> from ledgerframes import export
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), during="yesterday")
-    >>> export.write(frames, "traffic", "traffic.csv", columns=["update_id", "total_traffic_cost"]) == len(frames.traffic)
+    >>> columns = ["update_id", "total_traffic_cost"]
+    >>> export.write_table(frames, "traffic", "traffic.csv", columns=columns) == len(frames.traffic)
     True
     """
     path, spec = Path(target), table_spec(table)
-    chosen = _chosen(spec, columns)
+    selected = _select_columns(spec, columns)
     if path.suffix.lower() not in WRITERS:
-        raise UsageError(f"{path.name} has no suffix that says how to write it. Use {', '.join(WRITERS)}.")
+        raise UsageError(f"Unknown suffix {path.suffix!r} of {path.name}. Choose from {', '.join(WRITERS)}.")
     if not path.parent.is_dir():
-        raise UsageError(f"The folder {path.parent} is not there. Make it, or give a file in another one.")
-    if path.exists() and not force:
-        raise UsageError(f"{path} is there already. Give another name, or replace it with force=True (--overwrite).")
-    frames.scan(table)  # refuses what is not there before a file is made
-    batches = _Counted(frames.iter_batches(table, [column.name for column in chosen]))
-    with _put_in_place(path) as file:
-        WRITERS[path.suffix.lower()](batches, chosen, file)
+        raise UsageError(f"The directory {path.parent} does not exist. Create it, or choose another path.")
+    if path.exists() and not overwrite:
+        raise UsageError(f"{path} already exists. Choose another path or pass overwrite=True (--overwrite).")
+    frames.scan(table)  # refuses an unknown table before a file is created
+    batches = _CountingBatches(frames.iter_batches(table, [column.name for column in selected]))
+    with _replace_atomically(path) as file:
+        WRITERS[path.suffix.lower()](batches, selected, file)
     return batches.rows
 
 
-def _chosen(spec: Table, columns: Sequence[str] | None) -> list[Column]:
+def _select_columns(spec: Table, columns: Sequence[str] | None) -> list[Column]:
     names = spec.select(columns)
     if not names:
-        raise UsageError(f"No column was asked for. Columns: {', '.join(spec.column_names)}.")
+        raise UsageError(f"columns= must not be empty. Choose from {', '.join(spec.column_names)}.")
     return [spec[name] for name in names]
 
 
 @contextmanager
-def _put_in_place(path: Path) -> Iterator[BinaryIO]:
-    """A file beside the target that takes its place when the block ends without an error."""
-    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+def _replace_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Write a temporary file that replaces the target when the block ends without an error."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
     try:
-        with beside.open("xb") as file:
+        with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     except BaseException as error:
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         if isinstance(error, OSError):
-            raise StoreError(f"{path} cannot be written ({error}). Give another file.", path=str(path)) from error
+            raise StoreError(f"Cannot write {path}: {error}. Choose another path.", path=str(path)) from error
         raise
 
 
-class _Counted:
-    """The batches of a table, counted as they pass."""
+class _CountingBatches:
+    """The batches of a table, whose rows are counted while they are read."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches
@@ -245,15 +251,15 @@ def _parquet(batches: Iterable[pa.RecordBatch], columns: list[Column], file: Bin
 
 
 def _groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Batches put together until they are worth a row group."""
-    gathered: list[pa.RecordBatch] = []
+    """Combine batches until they fill a row group."""
+    waiting: list[pa.RecordBatch] = []
     for batch in batches:
-        gathered.append(batch)
-        if sum(each.num_rows for each in gathered) >= GROUP_ROWS or sum(each.nbytes for each in gathered) >= GROUP_BYTES:
-            yield pa.Table.from_batches(gathered).cast(schema)
-            gathered = []
-    if gathered:
-        yield pa.Table.from_batches(gathered).cast(schema)
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= GROUP_ROWS or sum(each.nbytes for each in waiting) >= GROUP_BYTES:
+            yield pa.Table.from_batches(waiting).cast(schema)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting).cast(schema)
 
 
 # -- text -----------------------------------------------------------------------------------------------------------
@@ -266,9 +272,9 @@ def _csv(batches: Iterable[pa.RecordBatch], columns: list[Column], file: BinaryI
             writer.write_table(pa.table([_cells(values) for values in batch.columns], schema=schema))
 
 
-def _is_bare(kind: pa.DataType) -> bool:
-    """Whether Arrow writes such values well by itself."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind))
+def _is_bare(arrow_type: pa.DataType) -> bool:
+    """Return whether Arrow's own text of such values is correct."""
+    return bool(pa.types.is_integer(arrow_type) or pa.types.is_boolean(arrow_type))
 
 
 def _cells(values: pa.Array) -> pa.Array:
@@ -280,10 +286,10 @@ def _cells(values: pa.Array) -> pa.Array:
 
 
 def _as_text(values: pa.Array) -> pa.Array:
-    """Texts, times and amounts as text."""
+    """Return texts, times and amounts as text."""
     if pa.types.is_timestamp(values.type):
         return pc.replace_substring(values.cast(TEXT), " ", "T")
-    if pa.types.is_decimal(values.type):  # Arrow would write a small one as 0E-10
+    if pa.types.is_decimal(values.type):  # Arrow writes 0 as 0E-10
         return pa.array([None if each is None else format(each, "f") for each in values.to_pylist()], TEXT)
     return values.cast(TEXT)
 
@@ -300,12 +306,11 @@ def _members(values: pa.Array, column: Column) -> list[Any]:
     if _is_bare(values.type) or pa.types.is_list(values.type):
         return list(values.to_pylist())
     texts = list(_as_text(values).to_pylist())
-    # That a column holds JSON is said by its meaning only: to Arrow it is text.
-    return [text and _embedded(text) for text in texts] if "JSON text" in column.description else texts
+    return [text and _embedded(text) for text in texts] if column.is_json else texts
 
 
 def _embedded(text: str) -> Any:
-    """JSON as it came, digit for digit, on one line; what is not JSON stays text."""
+    """Return JSON digit for digit on one line, or the text if it is not JSON."""
     try:
         return msgspec.Raw(msgspec.json.format(text.encode(), indent=-1))
     except msgspec.DecodeError:

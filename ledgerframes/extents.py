@@ -1,4 +1,4 @@
-"""Extents, which say what a segment covers, and the pure plan of what is missing."""
+"""Extents of segments, and the plan of what is missing."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Extent:
 
     @property
     def position(self) -> Position | None:
-        """Partition, start and stop; None for a set of ids."""
+        """Partition, start and stop, or None for a set of ids."""
         return None
 
     @property
     def keys(self) -> frozenset[str]:
-        """Update ids or object keys; empty for a range."""
+        """Update ids or object keys, empty for a range."""
         return frozenset()
 
     @property
@@ -57,7 +57,7 @@ class Extent:
 
     @classmethod
     def end_times(cls, extents: Sequence[Extent]) -> list[int | None]:
-        """Return the time when each of these extents ends; None for extents without times."""
+        """Return the time when each of these extents ends, or None for those without times."""
         return [each.position[2] if cls.has_times and each.position else None for each in extents]
 
     def difference(self, others: Iterable[Extent]) -> list[Self]:
@@ -81,11 +81,11 @@ class Extent:
         raise NotImplementedError
 
     def scan_filter(self, columns: Collection[str]) -> pc.Expression | None:
-        """Return a filter that holds for all rows of a table, so that scans can skip its files."""
+        """Return a filter that all rows of a table match, so that scans can skip its files."""
         return self.filter()
 
     def coverage(self) -> Mapping[str, Any]:
-        """Return values of coverage columns; the columns left out are missing."""
+        """Return values of coverage columns by name."""
         return {}
 
     @property
@@ -105,7 +105,7 @@ class ExtentRange(Extent):
 
     @property
     def partition(self) -> str:
-        """The partition in which positions compare; sorts as text."""
+        """The partition in which positions compare, which sorts as text."""
         raise NotImplementedError
 
     @property
@@ -200,7 +200,7 @@ class MigrationWindow(ExtentRange):
 
 @dataclass(frozen=True, order=True)
 class OffsetRange(ExtentRange):
-    """Offsets of one participant's ledger read through one filter: ``start < offset <= stop``."""
+    """Offsets ``start < offset <= stop`` of one participant's ledger, read through one filter."""
 
     ledger_filter: str
     start: int
@@ -236,7 +236,7 @@ class OffsetRange(ExtentRange):
 
 @dataclass(frozen=True, order=True)
 class Observation(ExtentRange):
-    """One stored state of data of which only the latest state is served, in microseconds since 1970."""
+    """One stored state of data of which only the latest is served, in microseconds since 1970."""
 
     start: int
     stop: int
@@ -310,7 +310,7 @@ class IdSet(Extent):
         return pc.field("update_id").isin(pa.array(sorted(self.update_ids), pa.string()))
 
     def scan_filter(self, columns: Collection[str]) -> None:
-        """Return None, because ids do not tell which files a scan can skip."""
+        """Return None, because scans compare ranges, not ids."""
 
     @property
     def label(self) -> str:
@@ -344,7 +344,7 @@ class Migration:
 
 
 def plan_missing(window: Window, migrations: Iterable[Migration], covered: Iterable[Extent]) -> list[MigrationWindow]:
-    """Plan what to fetch for a window, given what is final already.
+    """Plan what to fetch for a window, without what final segments cover.
 
     Returns
     -------
@@ -352,8 +352,8 @@ def plan_missing(window: Window, migrations: Iterable[Migration], covered: Itera
         Sorted by migration and time, without overlap.
     """
     extents = list(covered)
-    wanted = [part for migration in sorted(migrations) if (part := migration.intersect(window))]
-    return [missing for part in wanted for missing in part.difference(extents)]
+    windows = [part for migration in sorted(migrations) if (part := migration.intersect(window))]
+    return [missing for part in windows for missing in part.difference(extents)]
 
 
 # -- times ----------------------------------------------------------------------------------------------------------
@@ -375,6 +375,6 @@ def time_label(value: int) -> str:
 
 
 def record_time_filter(start: int | datetime, stop: int | datetime) -> pc.Expression:
-    """Return an Arrow expression for ``start <= record_time < stop``, in times or microseconds."""
+    """Return the expression ``start <= record_time < stop``, for times or microseconds."""
     time = pc.field("record_time")
     return (time >= pa.scalar(start, TIME)) & (time < pa.scalar(stop, TIME))

@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.store.reading import batches, damage_named
+from ledgerframes.store.scan import damage_as_store_error, iter_batches
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource
 from ledgerframes.windows import Time, Window, instant
 
@@ -246,9 +246,9 @@ class Frames:
         """
         spec = self._required(table)
         _require_list(columns)
-        with damage_named(table, self._source.place):
+        with damage_as_store_error(table, self._source.location):
             for rows, expression in self._parts(spec):
-                yield from batches(rows, spec.select(columns), expression)
+                yield from iter_batches(rows, spec.select(columns), expression)
 
     def count_rows(self, table: str) -> int:
         """Count the rows of a table without reading them.
@@ -264,7 +264,7 @@ class Frames:
             If a file of the table is missing or damaged.
         """
         spec = self._required(table)
-        with damage_named(table, self._source.place):
+        with damage_as_store_error(table, self._source.location):
             return sum(int(rows.count_rows(filter=expression)) for rows, expression in self._parts(spec))
 
     def _required(self, table: str) -> Table:
@@ -273,8 +273,8 @@ class Frames:
         return table_spec(table)
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
-        with damage_named(spec.name, self._source.place):
-            if self._source.ordered and spec.is_presorted:
+        with damage_as_store_error(spec.name, self._source.location):
+            if self._source.is_sorted and spec.is_presorted:
                 return self._unsorted(spec, columns or list(spec.sort)).select(columns)  # rows of no columns have no number
             rows = self._unsorted(spec, list(dict.fromkeys([*columns, *spec.sort])))
             return spec.sorted(rows).select(columns)
@@ -286,7 +286,7 @@ class Frames:
     def _parts(self, spec: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
         """Return the scans of a table in order, each with the filter that it still needs."""
         window, beyond = self._filter.window, replace(self._filter, window=None)
-        parts = self._source.parts(spec.name, window) if window else [(self._source.scan(spec.name), False)]
+        parts = self._source.iter_scans(spec.name, window) if window else [(self._source.scan(spec.name), False)]
         return [(rows, (beyond if inside else self._filter).expression(spec)) for rows, inside in parts]
 
     if not TYPE_CHECKING:  # or a misspelled table would pass the type checker

@@ -1,4 +1,4 @@
-"""Frames in a folder: Parquet files and a manifest, to hand to somebody or to keep beside a paper."""
+"""Frames in a directory, as Parquet files and a manifest, to share or to archive."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MANIFEST = "manifest.json"
 COVERAGE_FILE = "coverage.parquet"
 
 
-def save_frames(frames: Frames, folder: str | Path) -> Path:
-    """Write frames as one Parquet file a table, with a manifest of rows, sizes and digests.
+def save_frames(frames: Frames, directory: str | Path) -> Path:
+    """Write frames as one Parquet file per table, with a manifest of rows, sizes and digests.
 
     Parameters
     ----------
     frames : Frames
-    folder : str or path
-        Made if it is not there; files of the same name are replaced.
+    directory : str or path
+        Created if it does not exist; files of the same name are replaced.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def save_frames(frames: Frames, folder: str | Path) -> Path:
     Raises
     ------
     StoreError
-        If the folder cannot be written.
+        If the directory cannot be written.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def save_frames(frames: Frames, folder: str | Path) -> Path:
     >>> lf.open_frames("shared").traffic.equals(frames.traffic)
     True
     """
-    target = Path(folder)
+    target = Path(directory)
     try:
         target.mkdir(parents=True, exist_ok=True)
         files = {name: _write(target / f"{name}.parquet", _rows(frames, name)) for name in frames.tables}
@@ -70,50 +70,52 @@ def save_frames(frames: Frames, folder: str | Path) -> Path:
         }
         (target / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     except OSError as error:
-        raise StoreError(f"{target} cannot be written ({error}). Give another folder.", path=str(target)) from error
+        raise StoreError(f"Cannot write {target}: {error}. Choose another directory.", path=str(target)) from error
     return target / MANIFEST
 
 
-def open_frames(folder: str | Path) -> Frames:
-    """Open frames that :func:`save_frames` wrote; every file is checked against the manifest.
+def open_frames(directory: str | Path) -> Frames:
+    """Open frames that :func:`save_frames` wrote.
+
+    Every file is checked against the manifest.
 
     Parameters
     ----------
-    folder : str or path
+    directory : str or path
 
     Returns
     -------
     Frames
-        Read from the files when first touched.
+        Each table is read from its file when it is first used.
 
     Raises
     ------
     StoreError
         If there is no manifest, or it cannot be read.
     IntegrityError
-        If a file is missing, or is not the one that was written.
+        If a file is missing or differs from the manifest.
     """
-    source = Path(folder)
+    source = Path(directory)
     try:
         manifest = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
         files, since_until = manifest["files"], manifest["window"]
         names = [name for name in TABLES if name in files]
-        for name, facts in files.items():
-            _check(source / f"{name}.parquet", facts)
+        for name, record in files.items():
+            _check(source / f"{name}.parquet", record)
         window = Window(instant(since_until["since"]), instant(since_until["until"])) if since_until else None
-        opened = _Folder(source, manifest["network"], tuple(names))
-        return Frames(opened, names, window=window, failed=manifest.get("failed", {}))  # 0.1.0 did not write them
+        frame_source = DirectoryFrameSource(source, manifest["network"], tuple(names))
+        return Frames(frame_source, names, window=window, failed=manifest.get("failed", {}))  # absent in files of 0.1.0
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
-            f"{source} holds no frames ({error}). Give a folder that save_frames wrote.", path=str(source)
+            f"Cannot open frames in {source}: {error}. Choose a directory that save_frames wrote.", path=str(source)
         ) from error
 
 
-class _Folder:
-    """A folder as a source of frames."""
+class DirectoryFrameSource:
+    """Frames in a directory."""
 
-    ordered = True
-    place = None  # damage is named by the table
+    is_sorted = True
+    location = None  # errors name the table
 
     def __init__(self, path: Path, network: str, tables: tuple[str, ...]) -> None:
         self._path = path
@@ -121,12 +123,15 @@ class _Folder:
         self.bytes = sum((path / f"{name}.parquet").stat().st_size for name in tables)
 
     def scan(self, table: str) -> ds.Dataset:
+        """Return the rows of one table."""
         return ds.dataset(self._path / f"{table}.parquet", schema=table_spec(table).schema)
 
-    def parts(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+    def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+        """Return the rows in one part, whose record times are unknown."""
         return [(self.scan(table), False)]
 
     def coverage(self) -> Any:
+        """Return one row per segment that the frames were read from."""
         return COVERAGE.to_pandas(pq.read_table(self._path / COVERAGE_FILE))
 
 
@@ -141,9 +146,9 @@ def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
     return {"rows": rows.num_rows, "bytes": path.stat().st_size, "sha256": _digest(path)}
 
 
-def _check(path: Path, facts: dict[str, Any]) -> None:
-    if not path.is_file() or _digest(path) != facts["sha256"]:
-        raise IntegrityError(f"{path} is not the file its manifest names. Ask for the folder again.", path=str(path))
+def _check(path: Path, record: dict[str, Any]) -> None:
+    if not path.is_file() or _digest(path) != record["sha256"]:
+        raise IntegrityError(f"{path} differs from its manifest. Copy the directory again.", path=str(path))
 
 
 def _digest(path: Path) -> str:

@@ -1,6 +1,7 @@
-"""Pauses of the cyclic garbage collector, which finds nothing in fresh objects and costs a third of the time.
+"""Pauses of the cyclic garbage collector.
 
-The collector is one for the whole process: whoever pauses it does so here, or two who know nothing of each other leave it off.
+In fresh objects it finds nothing and takes a third of the time. The process has one collector, so all code must pause it here:
+two independent pauses could leave it off.
 """
 
 from __future__ import annotations
@@ -11,21 +12,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOOK_EVERY = 10.0  # seconds
+COLLECT_SECONDS = 10.0
 
 _pauses = 0
-_looked = 0.0
-_was_on = True
+_last_collection = 0.0
+_was_enabled = True
 _pauses_lock = threading.Lock()
 
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """Without the collector. Threads may overlap; it comes back when the last of them is done."""
-    global _pauses, _was_on
+    """Pause the collector for a ``with`` block, or until the last of overlapping blocks ends."""
+    global _pauses, _was_enabled
     with _pauses_lock:
         if not _pauses:
-            _was_on = gc.isenabled()
+            _was_enabled = gc.isenabled()
         _pauses += 1
         gc.disable()
     try:
@@ -33,13 +34,13 @@ def pause_gc() -> Iterator[None]:
     finally:
         with _pauses_lock:
             _pauses -= 1
-            if not _pauses and _was_on:
+            if not _pauses and _was_enabled:
                 gc.enable()
 
 
 def collect_periodically() -> None:
-    """What the collector does, by hand and seldom, for those who pause it for long."""
-    global _looked
-    if time.monotonic() - _looked > LOOK_EVERY:
-        _looked = time.monotonic()
+    """Collect every few seconds, for code that pauses the collector for long."""
+    global _last_collection
+    if time.monotonic() - _last_collection > COLLECT_SECONDS:
+        _last_collection = time.monotonic()
         gc.collect()

@@ -147,7 +147,7 @@ class Network:
         """Directory of the files that must be on this machine."""
         from ledgerframes.settings import local_dir
 
-        return self.store.location.local or local_dir() / "local" / self.name
+        return self.store.location.local_path or local_dir() / "local" / self.name
 
     @property
     def request_count(self) -> int:
@@ -168,7 +168,7 @@ class Network:
         self.close()
 
     def _facts(self) -> list[tuple[str, str]]:
-        segments = self.store.every_segment()
+        segments = self.store.all_segments()
         size = sum(segment.bytes for segment in segments)
         provisional = sum(segment.rows for segment in segments if not segment.final)
         return [

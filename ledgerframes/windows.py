@@ -1,4 +1,4 @@
-"""Times as people write them, turned into UTC instants and half-open windows."""
+"""Times and half-open windows in UTC, parsed from text, dates and date words."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ Time = str | date | datetime
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
-DATE_WORDS = (
+DATE_WORD_EXAMPLES = (
     "today, yesterday, this-week, last-week, this-month, last-month, or a day, month or year such as 2026-11-03, 2026-10, 2026"
 )
 
 
 @dataclass(frozen=True, order=True)
 class Window:
-    """A half-open range of UTC time: ``since <= time < until``."""
+    """A half-open interval of UTC time, ``since <= time < until``."""
 
     since: datetime
     until: datetime
 
     def __post_init__(self) -> None:
         if self.since >= self.until:
-            raise UsageError(f"since ({iso(self.since)}) must lie before until ({iso(self.until)}).")
+            raise UsageError(f"since= must be before until={iso(self.until)}, got {iso(self.since)}.")
 
     def __str__(self) -> str:
         return f"{iso(self.since)} … {iso(self.until)}"
 
     def intersect(self, other: Window) -> Window | None:
-        """The part that both windows share, or None."""
+        """Return the part that both windows share, or None."""
         since, until = max(self.since, other.since), min(self.until, other.until)
         return Window(since, until) if since < until else None
 
-    def minus(self, others: list[Window]) -> list[Window]:
-        """The parts of this window that none of the others covers, in order."""
+    def difference(self, others: list[Window]) -> list[Window]:
+        """Return the parts of this window that none of the others covers, in order."""
         rest, since = [], self.since
         for other in sorted(others):
             if since < other.since < self.until:
@@ -49,7 +49,7 @@ class Window:
 
 
 def iso(time: datetime) -> str:
-    """The instant in ISO 8601, without a fraction when there is none.
+    """Return a time in ISO 8601, without a fraction if it is zero.
 
     >>> iso(datetime(2026, 11, 1, tzinfo=UTC))
     '2026-11-01T00:00:00Z'
@@ -58,19 +58,19 @@ def iso(time: datetime) -> str:
 
 
 def instant(time: Time, argument: str = "time") -> datetime:
-    """Read one point in time.
+    """Parse one point in time.
 
     Parameters
     ----------
     time : str, date or datetime
         An ISO 8601 text (a bare date is midnight UTC), a date, or a datetime with a time zone.
     argument : str
-        What the caller calls it, for the error.
+        Name of the caller's argument, for the error.
 
     Raises
     ------
     UsageError
-        If it cannot be read, or has a clock time but no time zone.
+        If it is not a time, or has a clock time but no time zone.
 
     Examples
     --------
@@ -81,14 +81,14 @@ def instant(time: Time, argument: str = "time") -> datetime:
         time = _parse(time, argument)
     if isinstance(time, datetime):
         if time.tzinfo is None:
-            raise UsageError(f"{argument}={time.isoformat()} has no time zone. Add one, such as {time.isoformat()}Z.")
+            raise UsageError(f"{argument}={time.isoformat()} has no time zone. Write {time.isoformat()}Z for UTC.")
         try:
             return time.astimezone(UTC)
         except OverflowError:
-            raise UsageError(f"{argument}={time.isoformat()} lies outside the years 1 to 9999.") from None
+            raise UsageError(f"{argument}= must be in the years 1 to 9999, got {time.isoformat()}.") from None
     if isinstance(time, date):
         return datetime(time.year, time.month, time.day, tzinfo=UTC)
-    raise UsageError(f"{argument}={time!r} is not a time. Write it as 2026-11-01 or 2026-11-01T12:00:00Z.")
+    raise UsageError(f"{argument}= must be a time such as 2026-11-01 or 2026-11-01T12:00:00Z, got {time!r}.")
 
 
 def _parse(text: str, argument: str) -> date | datetime:
@@ -97,39 +97,39 @@ def _parse(text: str, argument: str) -> date | datetime:
             return date.fromisoformat(text)
         return datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"{argument}={text!r} is not a time. Write it as 2026-11-01 or 2026-11-01T12:00:00Z.") from None
+        raise UsageError(f"{argument}= must be a time such as 2026-11-01 or 2026-11-01T12:00:00Z, got {text!r}.") from None
 
 
 def window(now: datetime, since: Time | None, until: Time | None, during: str | None) -> Window:
-    """Read a range as loaders take it: ``since`` and ``until``, or one word in ``during``.
+    """Return the window of a loader's arguments, either `since` and `until` or `during`.
 
     Parameters
     ----------
     now : datetime
-        What date words are read against; also the default of ``until``.
+        Time that date words refer to; also the default of `until`.
     since, until : str, date or datetime, optional
-        Half-open range.
+        Half-open window.
     during : str, optional
         A date word.
 
     Raises
     ------
     UsageError
-        If neither or both are given, or since does not lie before until.
+        If neither or both are passed, or `since` is not before `until`.
     """
     if during is not None:
         if since is not None or until is not None:
-            raise UsageError("Give either during, or since and until, not both.")
+            raise UsageError("during= cannot be combined with since= or until=.")
         return date_word(during, now)
     if since is None:
-        raise UsageError(f"Which range? Give since and until, or during ({DATE_WORDS}).")
+        raise UsageError(f"Pass since= and until=, or during= ({DATE_WORD_EXAMPLES}).")
     return Window(instant(since, "since"), now if until is None else instant(until, "until"))
 
 
 def date_word(word: str, now: datetime) -> Window:
-    """The window a date word means.
+    """Return the window of a date word, in UTC.
 
-    Weeks begin on Monday, all in UTC.
+    Weeks start on Monday.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def date_word(word: str, now: datetime) -> Window:
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     monday = today - today.weekday() * DAY
     first = today.replace(day=1)
-    words = {
+    windows = {
         "today": (today, today + DAY),
         "yesterday": (today - DAY, today),
         "this-week": (monday, monday + 7 * DAY),
@@ -149,8 +149,8 @@ def date_word(word: str, now: datetime) -> Window:
         "this-month": (first, _next_month(first)),
         "last-month": ((first - DAY).replace(day=1), first),
     }
-    if word in words:
-        return Window(*words[word])
+    if word in windows:
+        return Window(*windows[word])
     return _calendar(word)
 
 
@@ -166,7 +166,7 @@ def _calendar(word: str) -> Window:
             return Window(day, day + DAY)
     except (ValueError, OverflowError):
         pass
-    raise UsageError(f"during={word!r} is not known. Use {DATE_WORDS}.")
+    raise UsageError(f"Unknown during={word!r}. Choose from {DATE_WORD_EXAMPLES}.")
 
 
 def _next_month(first: datetime) -> datetime:

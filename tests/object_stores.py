@@ -14,7 +14,7 @@ import pyarrow.fs as fs
 import pytest
 from moto.server import ThreadedMotoServer
 
-from ledgerframes.datasets.events.schema import ENVELOPES, TRAFFIC
+from ledgerframes import testing
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
@@ -78,18 +78,10 @@ def served() -> Iterator[ObjectStore]:
 
 def rows(low: int, high: int, cost: int) -> dict[str, pa.Table]:
     """Two tables of one range: a row per microsecond in each."""
-    count, times = high - low, range(low, high)
-    both = {
-        "migration_id": pa.array([4] * count, pa.int64()),
-        "record_time": pa.array([from_microseconds(time) for time in times], pa.timestamp("us", tz="UTC")),
-        "update_id": pa.array([f"id{time}" for time in times], pa.string()),
-        "extra": pa.nulls(count, pa.string()),
-    }
-    costs, ones = pa.array([cost] * count, pa.int64()), pa.array([1] * count, pa.int32())
-    view_ids = pa.array([[]] * count, ENVELOPES.schema.field("view_ids").type)
+    both = {"record_time": from_microseconds, "update_id": lambda time: f"id{time}"}
     return {
-        "traffic": TRAFFIC.from_arrays({**both, "total_traffic_cost": costs, "envelope_count": ones}),
-        "envelopes": ENVELOPES.from_arrays({**both, "envelope_index": ones, "traffic_cost": costs, "view_ids": view_ids}),
+        "traffic": testing.table("traffic").sample_arrow(range(low, high), **both, total_traffic_cost=cost),
+        "envelopes": testing.table("envelopes").sample_arrow(range(low, high), **both, traffic_cost=cost),
     }
 
 
@@ -112,7 +104,7 @@ def of_table(frame: pd.DataFrame, column: str) -> dict[int, int]:
 
 def left_in(store: Store) -> list[str]:
     """What lies beside the catalog and the tables."""
-    return sorted(stored.path for stored in store.location.files() if not stored.path.endswith(".parquet"))
+    return sorted(file.path for file in store.location.iter_files() if not file.path.endswith(".parquet"))
 
 
 def replace_catalog(store: Store, content: bytes) -> None:

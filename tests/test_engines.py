@@ -16,7 +16,7 @@ from ledgerframes import export
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.errors import StoreError, UsageError
-from ledgerframes.store import reading
+from ledgerframes.store import scan
 
 MORNING = datetime(2026, 11, 8, 6, tzinfo=UTC), datetime(2026, 11, 8, 12, tzinfo=UTC)
 
@@ -111,7 +111,7 @@ def test_frames_travel_to_workers(narrowed: lf.Frames) -> None:
 
 
 def test_batches(narrowed: lf.Frames, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "BATCH_ROWS", 10)
+    monkeypatch.setattr(scan, "BATCH_ROWS", 10)
     for table in narrowed.tables:
         batches = list(narrowed.iter_batches(table))
         assert all(batch.num_rows <= 10 for batch in batches)
@@ -133,13 +133,13 @@ def test_batches_of_frames_in_a_folder_and_by_id(net: lf.Network, frames: lf.Fra
 def test_batches_of_what_is_not_there(frames: lf.Frames) -> None:
     with pytest.raises(UsageError, match="no table 'trafic'"):
         next(frames.iter_batches("trafic"))
-    with pytest.raises(UsageError, match="no column 'cost'"):
+    with pytest.raises(UsageError, match="Unknown column 'cost'"):
         next(frames.iter_batches("traffic", ["cost"]))
 
 
 def test_parquet_for_engines_that_read_files(narrowed: lf.Frames, tmp_path: Path) -> None:
     """What Spark is told to read in the docs; here read by what is installed."""
-    export.write(narrowed, "traffic", tmp_path / "traffic.parquet")
+    export.write_table(narrowed, "traffic", tmp_path / "traffic.parquet")
     file = pq.ParquetFile(tmp_path / "traffic.parquet")
     kinds = {column.name: str(column.logical_type) for column in (file.schema.column(i) for i in range(len(file.schema.names)))}
     assert "isAdjustedToUTC=true, timeUnit=microseconds" in kinds["record_time"]
@@ -202,5 +202,5 @@ def test_batches_open_only_what_they_need(damaged: lf.Network, late: int) -> Non
     frames = lf.load_events(damaged, since="2026-11-08", until="2026-11-09")
     costs = [pc.sum(batch["total_traffic_cost"]).as_py() or 0 for batch in frames.between(*LATE).iter_batches("traffic")]
     assert sum(costs) == late
-    with pytest.raises(StoreError, match="traffic is damaged"):
+    with pytest.raises(StoreError, match=r"traffic of .* is damaged"):
         list(frames.iter_batches("traffic"))

@@ -69,13 +69,15 @@ def result(name, by=None, *, over_time=False):
         figure = FIGURES[name]
         columns = figure.result_columns(by, has_periods=over_time)
         group = np.arange(rows) % GROUPS if over_time and by else np.arange(rows)
-        made = pd.DataFrame({column.name: values(column, group) for column in columns}, index=range(rows))
+        rows_of_result = pd.DataFrame({column.name: values(column, group) for column in columns}, index=range(rows))
         if over_time:
             starts = START + pd.to_timedelta(np.arange(rows) // (GROUPS if by else 1), unit="h")
-            made = made.assign(period_start=starts, period_end=starts + pd.Timedelta(hours=1))
+            rows_of_result = rows_of_result.assign(period_start=starts, period_end=starts + pd.Timedelta(hours=1))
         if name == "cost.overhead":  # two rows of each
-            made = made.loc[made.index.repeat(2)].reset_index(drop=True).assign(kind=CATEGORIES["kind"] * rows)
-        return made.astype({column.name: column.dtype for column in columns})
+            rows_of_result = (
+                rows_of_result.loc[rows_of_result.index.repeat(2)].reset_index(drop=True).assign(kind=CATEGORIES["kind"] * rows)
+            )
+        return rows_of_result.astype({column.name: column.dtype for column in columns})
 
     return frame
 
@@ -160,8 +162,8 @@ def test_draws_on_one_new_figure(name, rows):
 def test_draws_on_given_axes_and_opens_no_figure(name, rows):
     draw, frame, _, _ = PICTURES[name]
     figure = mpl.figure.Figure()
-    given = figure.subplots()
-    assert draw(frame(rows), ax=given) is given
+    axes = figure.subplots()
+    assert draw(frame(rows), ax=axes) is axes
     figure.canvas.draw()
     assert plt.get_fignums() == []
 
@@ -177,9 +179,9 @@ def test_style_does_not_leak(name):
 @each_picture
 def test_a_frame_is_not_changed(name):
     draw, frame, _, _ = PICTURES[name]
-    given, same = frame(20), frame(20)
-    draw(given)
-    pd.testing.assert_frame_equal(given, same)
+    frame_drawn, same = frame(20), frame(20)
+    draw(frame_drawn)
+    pd.testing.assert_frame_equal(frame_drawn, same)
 
 
 @each_picture
@@ -261,10 +263,10 @@ def test_text_of_the_network_is_never_mathematics():
     ax = plot.cost_spend(frame)
     with plt.rc_context({"text.usetex": False}):
         ax.figure.canvas.draw()
-    shown = ax.get_yticklabels()
-    assert shown[1].get_text() == r"\$x^2\$"
-    assert not any(text._preprocess_math(text.get_text())[1] for text in shown)
-    assert shown[2].get_text() == "bad???text"
+    labels = ax.get_yticklabels()
+    assert labels[1].get_text() == r"\$x^2\$"
+    assert not any(text._preprocess_math(text.get_text())[1] for text in labels)
+    assert labels[2].get_text() == "bad???text"
 
 
 def test_rejections_by_something_else_are_refused():

@@ -25,6 +25,10 @@ TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
 AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
+USAGE_ERROR = """\
+UsageError
+    If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
+"""
 
 
 @dataclass(frozen=True)
@@ -84,16 +88,16 @@ class Figure:
         Columns of every grouping; the last one stays last.
     by : mapping of str to Grouping
         Values of ``by=``.
-    refused : mapping of str to str
+    misleading : mapping of str to str
         Values of ``by=`` that would mislead, and why.
     has_periods : bool
-        Whether the analysis takes ``every=``.
+        Whether the analysis has ``every=``.
     """
 
     name: str
     columns: tuple[ResultColumn, ...]
     by: Mapping[str, Grouping] = field(default_factory=dict)
-    refused: Mapping[str, str] = field(default_factory=dict)
+    misleading: Mapping[str, str] = field(default_factory=dict)
     has_periods: bool = False
 
     def grouping(self, by: str | None) -> Grouping:
@@ -122,7 +126,7 @@ class Figure:
         if by is None or by in self.by:
             return self.grouping(by)
         choices = ", ".join(repr(choice) for choice in (None, *self.by))
-        reason = f" because {self.refused[by]}" if by in self.refused else ""
+        reason = f" because {self.misleading[by]}" if by in self.misleading else ""
         raise UsageError(f"lf.{self.name} cannot group by={by!r}{reason}. Choose from {choices}.")
 
     def build(self, values: Mapping[str, Any], by: str | None = None, *, every: str | None = None) -> pd.DataFrame:
@@ -132,12 +136,15 @@ class Figure:
         return frame.astype({column.name: column.dtype for column in columns if column.dtype != AMOUNT})
 
     def document(self, analysis: Analysis) -> Analysis:
-        """Register an analysis, and list the declared columns in its docstring."""
+        """Register an analysis, and add the declared columns and the errors of :meth:`check` to its docstring."""
         FIGURES[self.name] = self
         CALLS[self.name] = _call_text(self.name, analysis)
-        head, returns, rest = re.split(
-            r"(Returns\n-------\n.*?)\n(?=\n\w)", inspect.cleandoc(analysis.__doc__ or ""), flags=re.DOTALL
-        )
+        if not analysis.__doc__:  # Python removes docstrings with -OO
+            return analysis
+        head, returns, rest = re.split(r"(Returns\n-------\n.*?)\n(?=\n\w)", inspect.cleandoc(analysis.__doc__), flags=re.DOTALL)
+        if self.by or self.has_periods:
+            section = "\nRaises\n------\n"
+            rest = section + USAGE_ERROR + rest.removeprefix(section)
         analysis.__doc__ = f"{head}{returns}\n\n    Columns:\n\n{self._listing()}\n{rest}"
         return analysis
 
@@ -188,7 +195,7 @@ def share(description: str, name: str = "share", title: str = "Share") -> Result
 
 
 def known_share(fact: str, of: str = "requests of this row") -> ResultColumn:
-    """Return the column that tells how much of the data a row is computed from."""
+    """Return the column with the share of the data that a row is computed from."""
     return ResultColumn("known_share", RATE, f"Share of the {of} with a known {fact}. Missing if there are none.", SHARE)
 
 

@@ -85,7 +85,7 @@ def with_keys(frames: Frames, rows: pd.DataFrame, keys: Sequence[str]) -> pd.Dat
 
 
 def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: str | None) -> Groups:
-    """Return the groups of rows that have the key columns, in each period if `every` is given."""
+    """Return the groups of rows that have the key columns, per period unless `every` is None."""
     times = rows["record_time"]
     if not keys:
         groups = single_group(len(rows))

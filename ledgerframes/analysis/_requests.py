@@ -98,7 +98,7 @@ def per_party(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def require_rejections(rows: pd.DataFrame, accept_survivorship: bool, rate: str) -> None:
-    """Raise a CoverageError if every request comes from a source of accepted updates."""
+    """Raise a CoverageError if all requests are from sources of accepted updates."""
     sources = rows["id_source"].dropna()
     if accept_survivorship or sources.empty or not sources.isin(ALWAYS_ACCEPTED).all():
         return
@@ -113,7 +113,7 @@ def require_rejections(rows: pd.DataFrame, accept_survivorship: bool, rate: str)
 # -- lookups ------------------------------------------------------------------------------------------------------------
 
 
-def positions(ids: pd.Series, values: pd.Series) -> Integers:
+def positions(ids: pd.Series, values: pd.Series | pa.Array) -> Integers:
     """Return the first position of each id in `values`, -1 for an id that is not in there.
 
     Arrow's hash lookup is several times faster here than a merge of frames, and cannot multiply rows.

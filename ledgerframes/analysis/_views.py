@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Flags, Groups, Integers, distinct, known
@@ -32,14 +31,18 @@ def has_no_views(envelopes: pd.DataFrame) -> Flags:
     return is_empty
 
 
-def overhead_costs(frames: Frames, rows: pd.DataFrame) -> pd.Series:
-    """Return the cost of the envelopes without views of each request, missing for a request without envelopes."""
+def overhead_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, keys: Sequence[str], every: str | None) -> pd.Series:
+    """Return the cost of the envelopes without views of each group of requests, missing for a group without envelopes."""
+    if "view_id" in keys:
+        return groups.total(rows["total_traffic_cost"]) * 0  # an envelope that counts for a view has one
+    if not keys and frames.window is not None:  # the time of an envelope is enough, and ids are most of its bytes
+        envelopes = frames.read("envelopes", ["record_time", "traffic_cost", "view_ids"])
+        return group_rows(frames, envelopes, keys, every).masked_total(envelopes["traffic_cost"], has_no_views(envelopes))
     envelopes = frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"])
     encoded = pa.chunked_array(pa.array(envelopes["update_id"])).dictionary_encode().combine_chunks()
-    groups = Groups(pd.DataFrame(index=range(len(encoded.dictionary))), encoded.indices.to_numpy().astype(np.int64))
-    costs = groups.masked_total(envelopes["traffic_cost"], has_no_views(envelopes))
-    indexes = pc.index_in(pa.array(rows["update_id"]), value_set=encoded.dictionary).fill_null(-1).to_numpy(zero_copy_only=False)
-    return take_or_missing(costs, indexes.astype(np.int64)).set_axis(rows.index)
+    by_request = Groups(pd.DataFrame(index=range(len(encoded.dictionary))), encoded.indices.to_numpy().astype(np.int64))
+    costs = by_request.masked_total(envelopes["traffic_cost"], has_no_views(envelopes))
+    return groups.total(take_or_missing(costs, positions(rows["update_id"], encoded.dictionary)))
 
 
 def views_by(
@@ -65,7 +68,6 @@ def views_by(
     )
     views["envelopes"] = per_view.count()
     views["total_traffic_cost"] = per_view.total(envelope_costs)
-    views["overhead_traffic_cost"] = views["total_traffic_cost"].where(views["total_traffic_cost"].isna(), 0)
     return views, group_rows(frames, views, keys, every)
 
 

@@ -9,27 +9,37 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._figures import INTEGER, LABEL, RATE, SHARE, TEXT, Figure, ResultColumn, cost
+from ledgerframes.analysis import _figures as declare
 from ledgerframes.datasets import table
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
 __all__ = ["anatomy"]
 
-ANATOMY = Figure(
+ANATOMY = declare.Figure(
     "cost.anatomy",
     columns=(
-        ResultColumn("part", LABEL, "Part of the transaction: node of the tree, view, envelope, or activity record.", "", "Part"),
-        ResultColumn("position", "int64", "Number of the row among those of its part, from 0."),
-        ResultColumn("parent", INTEGER, "Position of the parent node or view. Missing for roots and other parts."),
-        ResultColumn("depth", INTEGER, "Steps from the root of the tree or of the views. Missing for other parts."),
-        ResultColumn("label", TEXT, "Action of the node, views of the envelope, or round of the activity record."),
-        ResultColumn(
-            "parties", TEXT, "Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes."
+        declare.ResultColumn(
+            "part", declare.LABEL, "Part of the transaction: node of the tree, view, envelope, or activity record.", "", "Part"
         ),
-        cost("traffic_cost", "Cost of the envelope. Missing for other parts.", "Cumulative traffic cost"),
-        ResultColumn("weight", INTEGER, "Weight of the activity record. Missing for other parts.", "bytes"),
-        ResultColumn("known_share", RATE, "1 if the cost of the transaction is known, 0 if not.", SHARE),
+        declare.ResultColumn("position", "int64", "Number of the row among those of its part, from 0."),
+        declare.ResultColumn(
+            "parent", declare.INTEGER, "Position of the parent node or view. Missing for roots and other parts."
+        ),
+        declare.ResultColumn(
+            "depth", declare.INTEGER, "Steps from the root of the tree or of the views. Missing for other parts."
+        ),
+        declare.ResultColumn(
+            "label", declare.TEXT, "Action of the node, views of the envelope, or round of the activity record."
+        ),
+        declare.ResultColumn(
+            "parties",
+            declare.TEXT,
+            "Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes.",
+        ),
+        declare.cost("traffic_cost", "Cost of the envelope. Missing for other parts.", "Cumulative traffic cost"),
+        declare.ResultColumn("weight", declare.INTEGER, "Weight of the activity record. Missing for other parts.", "bytes"),
+        declare.ResultColumn("known_share", declare.RATE, "1 with a traffic summary, 0 without.", declare.SHARE),
     ),
 )
 PARTS = ("node", "view", "envelope", "activity")
@@ -144,7 +154,7 @@ def _rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.D
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> dict[str, pd.Series]:
     """Return the rows of one part in the dtypes of the result, missing in all other columns."""
     values: dict[str, Any] = {"part": part, "position": position, "label": "", **columns}
-    dtypes = {column.name: column.dtype for column in ANATOMY.columns[:-1]} | {"part": TEXT}
+    dtypes = {column.name: column.dtype for column in ANATOMY.columns[:-1]} | {"part": declare.TEXT}
     return {name: pd.Series(values.get(name), index=position.index, dtype=dtype) for name, dtype in dtypes.items()}
 
 
@@ -156,8 +166,8 @@ def _join(lists: pd.Series) -> pd.Series:
 def _confirmers(quorums: pd.DataFrame) -> dict[int, str]:
     """Return the different parties of all quorums of each view."""
     parties = quorums[["view_id", "parties"]].explode("parties").dropna().drop_duplicates()
-    joined = parties.sort_values(["view_id", "parties"]).groupby("view_id")["parties"].agg(SEPARATOR.join)
-    return dict(zip(joined.index.astype(int), joined, strict=True))
+    texts = parties.sort_values(["view_id", "parties"]).groupby("view_id")["parties"].agg(SEPARATOR.join)
+    return dict(zip(texts.index.astype(int), texts, strict=True))
 
 
 def _depths(views: pd.DataFrame) -> pd.Series:

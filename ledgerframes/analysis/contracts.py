@@ -67,7 +67,7 @@ def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -
       that lives on in the next migration keeps its id and is not created again (docs/facts.md#contracts-across-migrations).
       Archived there, it is gone.
     - Reassignments change nothing, as in the network's own snapshots: a contract in transit, or on another synchronizer,
-      exists. A contract that came from a synchronizer whose creates are not in the history is only in
+      exists. A contract from a synchronizer whose creates are not in the history is only in
       ``frames.reassignments``.
     - A live network counts an update at exactly the microsecond of a snapshot as before it. This function counts it as after,
       like every window of this library. A base of either kind leads to the same contracts.
@@ -131,10 +131,10 @@ def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
 
 def _require_final_history(frames: Frames, needed: Window) -> None:
     """Raise a CoverageError unless the frames have every update of a window, and none of them can change."""
-    missing = tuple(str(part) for part in needed.minus(_covered_windows(frames)))
+    missing = tuple(str(part) for part in needed.difference(_covered_windows(frames)))
     if missing:
         raise CoverageError(
-            f"The state at {iso(needed.until)} needs the whole history {needed}, and these frames lack {', '.join(missing)}. "
+            f"The state at {iso(needed.until)} needs history that these frames do not cover: {', '.join(missing)}. "
             f'Load since="{iso(needed.since)}" until="{iso(needed.until)}", or pass a base= from a later time.',
             missing=missing,
         )
@@ -154,13 +154,13 @@ def _covered_windows(frames: Frames) -> list[Window]:
         return []
     if "bulk_objects" in frames.tables:  # folders are adjacent, so a hole is an object that was not read
         unread = _folder_windows(frames.failed_objects)
-        return [part for window in _windows(coverage) for part in window.minus(unread)]
+        return [part for window in _windows(coverage) for part in window.difference(unread)]
     return [Window(frames.window.since, coverage["until"].max().to_pydatetime())]
 
 
 def _folder_windows(object_keys: Iterable[str]) -> list[Window]:
     """Return the windows of folders, because an object can be between others whose coverage does not show it."""
-    return [Window(key.since, key.until) for key in map(ObjectKey.of_file, object_keys) if key]
+    return [Window(key.since, key.until) for key in map(ObjectKey.from_path, object_keys) if key]
 
 
 def _not_final(frames: Frames, needed: Window) -> list[Window]:

@@ -1,6 +1,6 @@
 """Traffic costs: how much, who pays, and for what.
 
-All costs are bytes, as integers. A cost is missing, never 0, where no traffic summary is known, as in older history. A sum
+All costs are bytes, as integers. Without a traffic summary, as in older history, a cost is missing, never 0. A sum
 with a ``known_share`` below 1 is therefore a lower bound. Percentiles are by nearest rank, so they are costs that occurred.
 
 A request is a verdict, an update or a traffic summary, whichever of them exist.
@@ -13,106 +13,88 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._figures import (
-    FLAG,
-    INTEGER,
-    LABEL,
-    Figure,
-    Grouping,
-    ResultColumn,
-    cost,
-    count,
-    known_share,
-    share,
-)
-from ledgerframes.analysis._groupings import (
-    CHOICE,
-    HOUR,
-    KIND_AND_TEMPLATE,
-    PARTICIPANT,
-    PARTY,
-    RESULT,
-    TEMPLATE,
-    TEMPLATE_NAME,
-    VIEWS,
-    requests_by,
-)
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Groups, Rates, known, ratio, shares
 from ledgerframes.analysis._requests import is_rejected, positions, require_rejections
-from ledgerframes.analysis._views import has_no_views, overhead_costs, views_by
+from ledgerframes.analysis._views import has_no_views, overhead_totals, views_by
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.frames import Frames
 
 __all__ = ["anatomy", "overhead", "spend", "waste"]
 
-SPEND = Figure(
+SPEND = declare.Figure(
     "cost.spend",
     by={
-        "participant": PARTICIPANT,
+        "participant": grouping.PARTICIPANT,
         "party": replace(
-            PARTY,
+            grouping.PARTY,
             extra=(
-                count("single_party_requests", "Requests that the party submitted alone."),
-                cost("single_party_traffic_cost", "Cost of the requests that the party submitted alone."),
+                declare.count("single_party_requests", "Requests that the party submitted alone."),
+                declare.cost("single_party_traffic_cost", "Cost of the requests that the party submitted alone."),
             ),
         ),
-        "template": KIND_AND_TEMPLATE,
-        "view": Grouping(
+        "template": grouping.KIND_AND_TEMPLATE,
+        "view": declare.Grouping(
             (
-                TEMPLATE_NAME,
-                CHOICE,
-                ResultColumn("view_id", INTEGER, "Number of the view in its request, from 0."),
+                grouping.TEMPLATE_NAME,
+                grouping.CHOICE,
+                declare.ResultColumn("view_id", declare.INTEGER, "Number of the view in its request, from 0."),
             ),
             (
-                count("envelopes", "Envelopes whose lowest view is this one.", "envelopes"),
-                ResultColumn("confirmers", INTEGER, "Median number of parties that can confirm the view.", "parties"),
-                ResultColumn("informees", INTEGER, "Median number of parties that see the view.", "parties"),
+                declare.count("envelopes", "Envelopes whose lowest view is this one.", "envelopes"),
+                declare.ResultColumn(
+                    "confirmers", declare.INTEGER, "Median number of parties that can confirm the view.", "parties"
+                ),
+                declare.ResultColumn("informees", declare.INTEGER, "Median number of parties that see the view.", "parties"),
             ),
         ),
-        "result": RESULT,
+        "result": grouping.RESULT,
     },
     columns=(
-        count("requests", "Confirmation requests."),
-        count("requests_with_cost", "Requests with a known cost."),
-        count("rejected", "Rejected requests."),
-        cost("total_traffic_cost", "Cost of all requests. By view, cost of the envelopes counted for the view."),
-        cost("rejected_traffic_cost", "Part of the cost that rejected requests caused."),
-        cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),
-        share("Share of the known cost of all requests. By party, the shares can add up to more than 1."),
-        cost("median", "Median cost per request.", "Median traffic cost"),
-        cost("p95", "95th percentile of the cost per request.", "95th percentile of the traffic cost"),
-        cost("max", "Highest cost of a request.", "Highest traffic cost"),
-        known_share("cost"),
+        declare.count("requests", "Confirmation requests."),
+        declare.count("requests_with_cost", "Requests with a known cost."),
+        declare.count("rejected", "Rejected requests."),
+        declare.cost("total_traffic_cost", "Cost of all requests. By view, cost of the envelopes counted for the view."),
+        declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused."),
+        declare.cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),
+        declare.share("Share of the known cost of all requests. By party, the shares can add up to more than 1."),
+        declare.cost("median", "Median cost per request.", "Median traffic cost"),
+        declare.cost("p95", "95th percentile of the cost per request.", "95th percentile of the traffic cost"),
+        declare.cost("max", "Highest cost of a request.", "Highest traffic cost"),
+        declare.known_share("cost"),
     ),
     has_periods=True,
 )
 OVERHEAD_KINDS = ("with views", "without views")
-OVERHEAD = Figure(
+OVERHEAD = declare.Figure(
     "cost.overhead",
-    by={"participant": PARTICIPANT, "template": TEMPLATE, "view_count": VIEWS},
+    by={"participant": grouping.PARTICIPANT, "template": grouping.TEMPLATE, "view_count": grouping.VIEWS},
     columns=(
-        ResultColumn("kind", LABEL, "with views, or without views: messages to the mediator and root hashes."),
-        count("envelopes", "Envelopes of this kind.", "envelopes"),
-        cost("traffic_cost", "Cost of these envelopes."),
-        share("Share of the cost of the envelopes of both kinds."),
-        known_share("cost"),
+        declare.ResultColumn("kind", declare.LABEL, "with views, or without views: messages to the mediator and root hashes."),
+        declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
+        declare.cost("traffic_cost", "Cost of these envelopes."),
+        declare.share("Share of the cost of the envelopes of both kinds."),
+        declare.known_share("cost"),
     ),
     has_periods=True,
 )
-WASTE = Figure(
+WASTE = declare.Figure(
     "cost.waste",
-    by={"participant": PARTICIPANT, "party": PARTY, "hour": HOUR},
+    by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "hour": grouping.HOUR},
     columns=(
-        count("requests", "Confirmation requests."),
-        count("rejected", "Rejected requests."),
-        cost("wasted_traffic_cost", "Cost of the rejected requests. 0 if costs are known and nothing was rejected."),
-        cost("total_traffic_cost", "Cost of all requests."),
-        share("Wasted part of the total cost.", title="Share of the cost that was wasted"),
-        share("Median share of all periods of the group. Missing with fewer than 7 periods.", "center"),
-        share("Center minus 3 median absolute deviations, at least 0.", "lower"),
-        share("Center plus 3 median absolute deviations, at most 1.", "upper"),
-        ResultColumn("is_outside", FLAG, "Whether the share is outside the limits. Missing without share or limits."),
-        known_share("cost"),
+        declare.count("requests", "Confirmation requests."),
+        declare.count("rejected", "Rejected requests."),
+        declare.cost("wasted_traffic_cost", "Cost of the rejected requests. 0 with known costs but no rejected request."),
+        declare.cost("total_traffic_cost", "Cost of all requests."),
+        declare.share("Wasted part of the total cost.", title="Share of the cost that was wasted"),
+        declare.share("Median share of all periods of the group. Missing with fewer than 7 periods.", "center"),
+        declare.share("Center minus 3 median absolute deviations, at least 0.", "lower"),
+        declare.share("Center plus 3 median absolute deviations, at most 1.", "upper"),
+        declare.ResultColumn(
+            "is_outside", declare.FLAG, "Whether the share is outside the limits. Missing without share or limits."
+        ),
+        declare.known_share("cost"),
     ),
     has_periods=True,
 )
@@ -141,11 +123,6 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None) ->
     DataFrame
         One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.
 
-    Raises
-    ------
-    UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
-
     Notes
     -----
     Source: verdicts, traffic summaries and tree nodes of history events. Compare within one network only: costs depend on
@@ -167,8 +144,7 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None) ->
         rows, groups = views_by(frames, keys, every, ["verdict_result"])
         is_known = rows["is_known"].to_numpy(dtype=bool)
     else:
-        rows, groups = requests_by(frames, keys, every, ["verdict_result"])
-        rows["overhead_traffic_cost"] = overhead_costs(frames, rows)
+        rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"])
         is_known = known(rows["total_traffic_cost"])
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
     once = ~rows["request"].duplicated() if by == "party" else slice(None)
@@ -181,7 +157,7 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None) ->
         "rejected": groups.count(rejected),
         "total_traffic_cost": total,
         "rejected_traffic_cost": groups.masked_total(costs, rejected),
-        "overhead_traffic_cost": groups.total(rows["overhead_traffic_cost"]),
+        "overhead_traffic_cost": overhead_totals(frames, rows, groups, keys, every),
         "share": shares(total, costs[once].sum(min_count=1)),
         "median": median,
         "p95": p95,
@@ -220,11 +196,6 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     DataFrame
         Two rows per period and group; sorted by time and group, envelopes with views first.
 
-    Raises
-    ------
-    UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
-
     Notes
     -----
     Source: the envelopes of traffic summaries. An envelope whose views the history service could not match looks as if it
@@ -239,7 +210,7 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     ['with views', 'without views']
     """
     keys = OVERHEAD.check(frames, by).key_names
-    rows, groups = requests_by(frames, keys, every)
+    rows, groups = grouping.requests_by(frames, keys, every)
     envelopes = frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"])
     owners = positions(envelopes["update_id"], rows["update_id"])
     envelopes, owners = envelopes[owners >= 0].reset_index(drop=True), owners[owners >= 0]
@@ -284,8 +255,6 @@ def waste(frames: Frames, *, by: str | None = None, every: str | None = "1d", ac
     ------
     CoverageError
         If all requests are from sources of accepted updates, so that the waste would be 0 by construction.
-    UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
 
     Notes
     -----
@@ -301,7 +270,7 @@ def waste(frames: Frames, *, by: str | None = None, every: str | None = "1d", ac
     (24, True)
     """
     keys = WASTE.check(frames, by).key_names
-    rows, groups = requests_by(frames, keys, every, ["verdict_result", "id_source"])
+    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result", "id_source"])
     require_rejections(rows, accept_survivorship, "waste")
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
     wasted, total = groups.masked_total(costs, rejected), groups.total(costs)

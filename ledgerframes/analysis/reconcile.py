@@ -5,32 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._figures import (
-    INTEGER,
-    LABEL,
-    TEXT,
-    TIME,
-    Figure,
-    ResultColumn,
-    cost,
-    known_share,
-    require_frames,
-)
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._figures import require_frames
 from ledgerframes.frames import Frames
 
 __all__ = ["paid_traffic"]
 
-PAID_TRAFFIC = Figure(
+PAID_TRAFFIC = declare.Figure(
     "reconcile.paid_traffic",
     columns=(
-        ResultColumn("update_id", TEXT, "Update that both sources have."),
-        ResultColumn("offset", "int64", "Offset of the update on the participant's ledger."),
-        ResultColumn("record_time", TIME, "Sequencing time.", "UTC"),
-        cost("paid_traffic_cost", "Cost that the participant paid. Missing for others' and for old requests."),
-        cost("total_traffic_cost", "Cost in the history. Missing without a traffic summary."),
-        ResultColumn("difference", INTEGER, "Paid minus total cost. Missing if one of them is missing.", "bytes"),
-        ResultColumn("outcome", LABEL, "equal, different, paid only, total only, or neither."),
-        known_share("cost in both sources", "updates of this result"),
+        declare.ResultColumn("update_id", declare.TEXT, "Update that both sources have."),
+        declare.ResultColumn("offset", "int64", "Offset of the update on the participant's ledger."),
+        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        declare.cost("paid_traffic_cost", "Cost that the participant paid. Missing for others' and for old requests."),
+        declare.cost("total_traffic_cost", "Cost in the history. Missing without a traffic summary."),
+        declare.ResultColumn("difference", declare.INTEGER, "Paid minus total cost. Missing if one of them is missing.", "bytes"),
+        declare.ResultColumn("outcome", declare.LABEL, "equal, different, paid only, total only, or neither."),
+        declare.known_share("cost in both sources", "updates of this result"),
     ),
 )
 OUTCOMES = ("equal", "different", "paid only", "total only", "neither")
@@ -74,7 +65,9 @@ def paid_traffic(ledger: Frames, history: Frames) -> pd.DataFrame:
     paid = ledger.read("ledger_updates", ["update_id", "offset", "record_time", "paid_traffic_cost"])
     costs = history.read("traffic", ["update_id", "total_traffic_cost"])
     updates = history.read("updates", ["update_id"]).merge(costs, how="outer")
-    both = paid.merge(updates.astype({"total_traffic_cost": INTEGER}), on="update_id").sort_values("offset", ignore_index=True)
+    both = paid.merge(updates.astype({"total_traffic_cost": declare.INTEGER}), on="update_id").sort_values(
+        "offset", ignore_index=True
+    )
     has_paid, has_total = both["paid_traffic_cost"].notna(), both["total_traffic_cost"].notna()
     both["difference"] = both["paid_traffic_cost"] - both["total_traffic_cost"]
     conditions = [has_paid & has_total & (both["difference"] == 0).fillna(False), has_paid & has_total, has_paid, has_total]

@@ -15,33 +15,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._figures import (
-    DURATION,
-    INTEGER,
-    LABEL,
-    TEXT,
-    TIME,
-    Figure,
-    ResultColumn,
-    cost,
-    count,
-    known_share,
-    share,
-)
-from ledgerframes.analysis._groupings import (
-    CONFIRMERS,
-    DAY,
-    HOUR,
-    PARTICIPANT,
-    PARTY,
-    RESULT,
-    SIZE,
-    TEMPLATE,
-    VIEWS,
-    group_rows,
-    requests_by,
-    with_keys,
-)
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Integers, Rates, durations, known, microseconds, ratio
 from ledgerframes.analysis._requests import (
     ACCEPTED,
@@ -60,78 +35,89 @@ from ledgerframes.frames import Frames
 
 __all__ = ["latency", "outcomes", "quorums", "rejections"]
 
-OUTCOMES = Figure(
+OUTCOMES = declare.Figure(
     "verdict.outcomes",
-    by={"participant": PARTICIPANT, "party": PARTY, "hour": HOUR, "day": DAY, "views": VIEWS, "size": SIZE},
-    refused={"template": "rejected requests show no template"},
+    by={
+        "participant": grouping.PARTICIPANT,
+        "party": grouping.PARTY,
+        "hour": grouping.HOUR,
+        "day": grouping.DAY,
+        "views": grouping.VIEWS,
+        "size": grouping.SIZE,
+    },
+    misleading={"template": "rejected requests show no template"},
     columns=(
-        count("requests", "Confirmation requests."),
-        count("accepted", "Accepted requests."),
-        count("rejected", "Rejected requests."),
-        count("unspecified", "Requests with a verdict that is neither."),
-        share("Rejected requests as a share of accepted and rejected. Missing without any.", "rejection_rate", "Rejection rate"),
-        share("Lower end of the Wilson interval of the rate, 95%. Missing without a rate.", "low"),
-        share("Upper end of the Wilson interval of the rate, 95%. Missing without a rate.", "high"),
-        known_share("verdict"),
+        declare.count("requests", "Confirmation requests."),
+        declare.count("accepted", "Accepted requests."),
+        declare.count("rejected", "Rejected requests."),
+        declare.count("unspecified", "Requests with a verdict that is neither."),
+        declare.share(
+            "Rejected requests as a share of accepted and rejected. Missing without any.", "rejection_rate", "Rejection rate"
+        ),
+        declare.share("Lower end of the Wilson interval of the rate, 95%. Missing without a rate.", "low"),
+        declare.share("Upper end of the Wilson interval of the rate, 95%. Missing without a rate.", "high"),
+        declare.known_share("verdict"),
     ),
     has_periods=True,
 )
 PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
-LATENCY = Figure(
+LATENCY = declare.Figure(
     "verdict.latency",
     by={
-        "participant": PARTICIPANT,
-        "party": PARTY,
-        "hour": HOUR,
-        "day": DAY,
-        "result": RESULT,
-        "size": SIZE,
-        "confirmers": CONFIRMERS,
-        "views": VIEWS,
-        "template": TEMPLATE,
+        "participant": grouping.PARTICIPANT,
+        "party": grouping.PARTY,
+        "hour": grouping.HOUR,
+        "day": grouping.DAY,
+        "result": grouping.RESULT,
+        "size": grouping.SIZE,
+        "confirmers": grouping.CONFIRMERS,
+        "views": grouping.VIEWS,
+        "template": grouping.TEMPLATE,
     },
     columns=(
-        count("requests", "Confirmation requests."),
+        declare.count("requests", "Confirmation requests."),
         *(
-            ResultColumn(
+            declare.ResultColumn(
                 name,
-                DURATION,
+                declare.DURATION,
                 f"Latency that {percent}% of the requests do not exceed. Missing without a verdict.",
                 "microseconds",
                 "Latency",
             )
             for name, percent in PERCENTS.items()
         ),
-        known_share("verdict"),
+        declare.known_share("verdict"),
     ),
     has_periods=True,
 )
-REJECTIONS = Figure(
+REJECTIONS = declare.Figure(
     "verdict.rejections",
     columns=(
-        ResultColumn("update_id", TEXT, "Id of the rejected request."),
-        ResultColumn("migration_id", "int64", "Migration of the synchronizer."),
-        ResultColumn("record_time", TIME, "Sequencing time.", "UTC"),
-        *PARTICIPANT.keys,
-        ResultColumn("latency", DURATION, "Finalization time minus record time.", "microseconds", "Latency"),
-        ResultColumn("reject_kind_heuristic", LABEL, "Guess from the latency alone: timeout from 29.9 s, contention below."),
-        cost("traffic_cost", "Cost of the request. Missing without a traffic summary."),
-        ResultColumn("view_count", "int64", "Views of the request.", "views"),
-        known_share("cost", "rejected requests"),
+        declare.ResultColumn("update_id", declare.TEXT, "Id of the rejected request."),
+        declare.ResultColumn("migration_id", "int64", "Migration of the synchronizer."),
+        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        *grouping.PARTICIPANT.keys,
+        declare.ResultColumn("latency", declare.DURATION, "Finalization time minus record time.", "microseconds", "Latency"),
+        declare.ResultColumn(
+            "reject_kind_heuristic", declare.LABEL, "Guess from the latency alone: timeout from 29.9 s, contention below."
+        ),
+        declare.cost("traffic_cost", "Cost of the request. Missing without a traffic summary."),
+        declare.ResultColumn("view_count", "int64", "Views of the request.", "views"),
+        declare.known_share("cost", "rejected requests"),
     ),
 )
-QUORUMS = Figure(
+QUORUMS = declare.Figure(
     "verdict.quorums",
-    by={"participant": PARTICIPANT, "template": TEMPLATE},
+    by={"participant": grouping.PARTICIPANT, "template": grouping.TEMPLATE},
     columns=(
-        ResultColumn("parties", TEXT, "Parties that can confirm, in alphabetical order, separated by commas."),
-        ResultColumn("threshold", INTEGER, "Confirmations needed.", "confirmations"),
-        ResultColumn("party_count", INTEGER, "Number of parties that can confirm.", "parties"),
-        count("quorums", "Quorums of these parties with this threshold.", "quorums"),
-        count("views", "Views with such a quorum.", "views"),
-        count("requests", "Confirmation requests with such a quorum."),
-        share("Share of all quorums."),
-        known_share("verdict", "requests of these frames"),
+        declare.ResultColumn("parties", declare.TEXT, "Parties that can confirm, in alphabetical order, separated by commas."),
+        declare.ResultColumn("threshold", declare.INTEGER, "Confirmations needed.", "confirmations"),
+        declare.ResultColumn("party_count", declare.INTEGER, "Number of parties that can confirm.", "parties"),
+        declare.count("quorums", "Quorums of these parties with this threshold.", "quorums"),
+        declare.count("views", "Views with such a quorum.", "views"),
+        declare.count("requests", "Confirmation requests with such a quorum."),
+        declare.share("Share of all quorums."),
+        declare.known_share("verdict", "requests of these frames"),
     ),
     has_periods=True,
 )
@@ -169,8 +155,6 @@ def outcomes(
     ------
     CoverageError
         If all requests are from sources of accepted updates, so that the rate would be 0 by construction.
-    UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
 
     Notes
     -----
@@ -185,7 +169,7 @@ def outcomes(
     24
     """
     keys = OUTCOMES.check(frames, by).key_names
-    rows, groups = requests_by(frames, keys, every, ["verdict_result", "id_source"], cost=False)
+    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result", "id_source"], cost=False)
     require_rejections(rows, accept_survivorship, "rejection rates")
     accepted, rejected = groups.count(has_result(rows, ACCEPTED)), groups.count(is_rejected(rows))
     low, high = _wilson_interval(rejected, accepted + rejected)
@@ -222,11 +206,6 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None) 
     DataFrame
         One row per period and group, periods without requests included; sorted by time and group, missing last.
 
-    Raises
-    ------
-    UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
-
     Notes
     -----
     Source: ``record_time`` and ``finalization_time`` of the verdicts (docs/facts.md#finalization-time-differs). Percentiles
@@ -242,7 +221,7 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None) 
     True
     """
     keys = LATENCY.check(frames, by).key_names
-    rows, groups = requests_by(frames, keys, every, ["finalization_time"], cost=False)
+    rows, groups = grouping.requests_by(frames, keys, every, ["finalization_time"], cost=False)
     percentiles = groups.percentiles(_latency(rows), list(PERCENTS.values()))
     values = {
         **groups.keys,
@@ -257,9 +236,9 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None) 
 def rejections(frames: Frames) -> pd.DataFrame:
     """Return the rejected requests, with a guess at the cause.
 
-    A verdict has no reason. The latency tells requests that reached the mediator's limit of 30 s from the others:
+    A verdict has no reason. The latency separates requests that reached the mediator's limit of 30 s:
     ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.** Frames from sources
-    of accepted updates have no rows here, whatever happened on the network.
+    of accepted updates have no rows here, which is no fact about the network.
 
     Parameters
     ----------
@@ -317,11 +296,6 @@ def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) 
     DataFrame
         One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.
 
-    Raises
-    ------
-    UsageError
-        If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
-
     Notes
     -----
     Source: ``confirming_parties`` of the views of verdicts. The order in which a verdict lists the parties does not matter.
@@ -344,7 +318,7 @@ def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) 
         indexes = positions(rows["update_id"], all_requests["update_id"])
         rows["submitting_participant_uid"] = take_or_missing(all_requests["submitting_participant_uid"], indexes)
     keys = [*by_keys, "parties", "threshold", "party_count"]
-    groups = group_rows(frames, with_keys(frames, rows, keys), keys, every)
+    groups = grouping.group_rows(frames, grouping.with_keys(frames, rows, keys), keys, every)
     numbers = pd.DataFrame({"group": groups.codes, "request": pd.factorize(rows["update_id"])[0], "view": rows["view_id"]})
     values = {
         **groups.keys,
@@ -389,5 +363,5 @@ def _join_sorted(lists: pd.Series) -> pd.Series:
     codes, names = encode_texts(texts)
     ordered = names.take(pa.array(codes[np.lexsort((codes, owners))]))
     ends = np.concatenate([[0], np.cumsum(list_lengths(lists))])
-    joined = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), ordered), ", ")
-    return pd.Series(pd.array(joined, dtype="str"))
+    texts_by_list = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), ordered), ", ")
+    return pd.Series(pd.array(texts_by_list, dtype="str"))

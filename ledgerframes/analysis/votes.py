@@ -8,27 +8,27 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._figures import AMOUNT, TIME, Figure, ResultColumn, count, known_share
+from ledgerframes.analysis import _figures as declare
 from ledgerframes.errors import UsageError
 
 __all__ = ["price"]
 
 DAY = pd.Timedelta(days=1)
 UNIT = "USD per coin"
-PRICE = Figure(
+PRICE = declare.Figure(
     "votes.price",
     columns=(
-        ResultColumn("observed_at", TIME, "Time of the observation.", "UTC"),
-        count("voters", "Super validators with a vote contract.", "voters"),
-        count("votes", "Voters with a price.", "votes"),
-        count("stale_votes", "Prices older than allowed.", "votes"),
-        ResultColumn(
-            "median", AMOUNT, "Median price, the mean of the middle two of an even number. Missing without votes.", UNIT
+        declare.ResultColumn("observed_at", declare.TIME, "Time of the observation.", "UTC"),
+        declare.count("voters", "Super validators with a vote contract.", "voters"),
+        declare.count("votes", "Voters with a price.", "votes"),
+        declare.count("stale_votes", "Prices older than allowed.", "votes"),
+        declare.ResultColumn(
+            "median", declare.AMOUNT, "Median price, the mean of the middle two of an even number. Missing without votes.", UNIT
         ),
-        ResultColumn("lowest", AMOUNT, "Lowest price. Missing without votes.", UNIT),
-        ResultColumn("highest", AMOUNT, "Highest price. Missing without votes.", UNIT),
-        ResultColumn("spread", AMOUNT, "Highest minus lowest price. Missing without votes.", UNIT),
-        known_share("price", "voters of this row"),
+        declare.ResultColumn("lowest", declare.AMOUNT, "Lowest price. Missing without votes.", UNIT),
+        declare.ResultColumn("highest", declare.AMOUNT, "Highest price. Missing without votes.", UNIT),
+        declare.ResultColumn("spread", declare.AMOUNT, "Highest minus lowest price. Missing without votes.", UNIT),
+        declare.known_share("price", "voters of this row"),
     ),
 )
 

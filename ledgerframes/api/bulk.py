@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ledgerframes.api.operation import Client, Request, operation
 from ledgerframes.api.transport import Transport, host_of, retry_delay, retry_policy
-from ledgerframes.datasets.bulk.listing import ActiveContractsListing, Checksums, UpdatesListing
+from ledgerframes.datasets.bulk.wire import ActiveContractsListing, Checksums, UpdatesListing
 from ledgerframes.errors import HostUnreachableError, ServiceError, StoreError, TransportError, UsageError
 from ledgerframes.windows import instant, iso
 
@@ -209,7 +209,7 @@ def _retry_delay(error: Exception) -> bool | float:
 
 
 def _has_other_object(error: Exception) -> bool:
-    """Return whether the object changed since the earlier attempt, so that its rest does not exist."""
+    """Return whether the object changed, so that its rest does not exist."""
     return isinstance(error, ServiceError) and error.status == RANGE_NOT_SATISFIABLE
 
 

@@ -31,13 +31,13 @@ def export(
 
     Makes no HTTP requests. Memory stays bounded, and the file appears only when it is complete.
     """
-    from ledgerframes.export import stored, write
+    from ledgerframes.export import from_store, write_table
     from ledgerframes.store.table_source import resolve_in_store
 
     net = context.connect()
-    frames = stored(net, table, since=since, until=until, during=during, partial=allow_partial)
+    frames = from_store(net, table, since=since, until=until, during=during, allow_partial=allow_partial)
     names = [name.strip() for name in columns.split(",")] if columns is not None else None
-    rows = write(frames, frames.tables[0], to, columns=names, force=overwrite)
+    rows = write_table(frames, frames.tables[0], to, columns=names, overwrite=overwrite)
     document = {
         "network": net.name,
         "table": table,

@@ -114,7 +114,7 @@ def _environment(context: CommandContext) -> dict[str, str]:
 
     values = {
         "PROFILE": context.profile,
-        "STORE": context.store and Location.at(context.store).uri,
+        "STORE": context.store and Location.parse(context.store).uri,
         "OFFLINE": "1" if context.offline else None,
     }
     return {f"LEDGERFRAMES_{name}": str(value) for name, value in values.items() if value}

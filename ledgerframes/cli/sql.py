@@ -31,10 +31,10 @@ def sql(
     """
     from pandas.api.types import is_numeric_dtype
 
-    from ledgerframes.sql import answered
+    from ledgerframes.sql import run_query
 
-    result = answered(context.connect(), query, since=since, until=until, during=during)
-    frame, notes = result.frame, result.remarks
+    result = run_query(context.connect(), query, since=since, until=until, during=during)
+    frame, notes = result.frame, result.notes
     columns = [str(name) for name in frame.columns]
     cells = zip(*(_plain_values(frame[name]) for name in columns), strict=True)
     document = {"columns": columns, "rows": [dict(zip(columns, row, strict=True)) for row in cells]}

@@ -14,9 +14,9 @@ from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.loaders.repair import Repair
-    from ledgerframes.store.location import Stored
-    from ledgerframes.store.prune import Pruned
-    from ledgerframes.store.verify import Finding
+    from ledgerframes.store.location import FileInfo
+    from ledgerframes.store.prune import PruneResult
+    from ledgerframes.store.verify import DamagedFile
 
 MAX_LINES = 20  # of a list that may have thousands
 REPAIRED = ("fetched again", "dropped")  # outcomes after which nothing is damaged
@@ -92,9 +92,9 @@ def verify(
     """Compare every stored file with the catalog.
 
     Size, SHA-256 digest and row count must match. The exit code is 1 while any file is damaged. A segment that cannot be fetched
-    again, such as an old snapshot of price votes, stays in the catalog and is reported until you drop it.
+    again, such as an old observation of price votes, stays in the catalog and is reported until you drop it.
     """
-    from ledgerframes.store.prune import left_over as orphan_files
+    from ledgerframes.store.prune import orphan_files
     from ledgerframes.store.verify import verify as verify_store
 
     if drop_unrecoverable and not repair:
@@ -105,7 +105,7 @@ def verify(
     damage = verify_store(net.store, quick=quick)
     if damage and not repair:
         _refuse(context, damage)
-    orphans = [] if net.store.frozen else orphan_files(net.store)
+    orphans = [] if net.store.is_frozen else orphan_files(net.store)
     repairs: list[Repair] = []
     if damage:
         from ledgerframes.loaders.repair import repair as repair_store
@@ -115,7 +115,7 @@ def verify(
     document: dict[str, Any] = {
         "network": net.name,
         "quick": quick,
-        "files": sum(len(segment.files) for segment in net.store.every_segment()),
+        "files": sum(len(segment.files) for segment in net.store.all_segments()),
         "orphan_files": _totals(orphans),
         "damaged_files": [_describe_damage(file) for file in damage],
         "repairs": outcomes,
@@ -125,14 +125,15 @@ def verify(
         context.print_summary(document, _format_verification)
     if failures:
         reasons = {f"{each['dataset']} {each['extent']}": _reason(each) for each in failures}
+        first = next(iter(reasons.values()))
         raise IntegrityError(
-            f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is {next(iter(reasons.values()))}. "
-            "Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
+            f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is "
+            f"{first}. Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
             failures=reasons if context.as_json or context.quiet else {},  # the table above has them, too
         )
 
 
-def _refuse(context: CommandContext, damage: list[Finding]) -> None:
+def _refuse(context: CommandContext, damage: list[DamagedFile]) -> None:
     if not context.as_json:
         output.write(output.format_table(("problem", "file"), [(file.problem, file.path) for file in damage[:MAX_LINES]]))
         if len(damage) > MAX_LINES:
@@ -146,7 +147,7 @@ def _refuse(context: CommandContext, damage: list[Finding]) -> None:
     )
 
 
-def _describe_damage(file: Finding) -> dict[str, Any]:
+def _describe_damage(file: DamagedFile) -> dict[str, Any]:
     return {
         "segment": file.segment.segment_id,
         "dataset": file.segment.dataset,
@@ -217,8 +218,8 @@ def prune(
     options: dict[str, Any] = {
         "before": before,
         "datasets": datasets,
-        "grace": parse_duration("--older-than", older_than),
-        "quarantine": include_quarantine,
+        "min_age": parse_duration("--older-than", older_than),
+        "include_quarantine": include_quarantine,
     }
     net = context.connect()
     if before and not (dry_run or yes):
@@ -230,16 +231,17 @@ def prune(
     _print(context, _describe_pruning(net.name, result, dry_run=dry_run, older_than=older_than), _format_pruning)
 
 
-def _describe_pruning(network: str, result: Pruned, *, dry_run: bool, older_than: str) -> dict[str, Any]:
+def _describe_pruning(network: str, result: PruneResult, *, dry_run: bool, older_than: str) -> dict[str, Any]:
     return {
         "network": network,
         "dry_run": dry_run,
         "older_than": older_than,
         "dropped_segments": [
-            {"dataset": segment.dataset, "extent": str(segment.extent), "rows": segment.rows} for segment in result.dropped
+            {"dataset": segment.dataset, "extent": str(segment.extent), "rows": segment.rows}
+            for segment in result.dropped_segments
         ],
-        "deleted_files": _totals(result.removed),
-        "retained_files": _totals(result.kept),
+        "deleted_files": _totals(result.deleted_files),
+        "retained_files": _totals(result.retained_files),
     }
 
 
@@ -273,7 +275,7 @@ def _format_segments(segments: list[dict[str, Any]]) -> str:
     return f"{rows} in {output.pluralize(len(segments), 'segment')} ({datasets})"
 
 
-def _totals(files: Iterable[Stored]) -> dict[str, int]:
+def _totals(files: Iterable[FileInfo]) -> dict[str, int]:
     sizes = [file.bytes for file in files]
     return {"files": len(sizes), "bytes": sum(sizes)}
 

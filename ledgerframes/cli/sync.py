@@ -15,11 +15,11 @@ from ledgerframes.cli.executor_options import Dask, Workers, open_executor
 from ledgerframes.cli.options import CommandContext, DryRun, During, Since, Until, command
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
+    describe_observations,
     describe_plan,
-    describe_snapshots,
     describe_sync,
+    format_observations,
     format_plan,
-    format_snapshots,
     format_sync,
 )
 from ledgerframes.errors import CoverageError, UsageError
@@ -200,7 +200,7 @@ def price_votes(context: CommandContext) -> None:
     from ledgerframes.loaders.reference import load_price_votes
 
     net = context.connect()
-    context.print_summary(describe_snapshots(net, load_price_votes(net)), format_snapshots)
+    context.print_summary(describe_observations(net, load_price_votes(net)), format_observations)
 
 
 @app.command("name-rules")
@@ -213,7 +213,7 @@ def name_rules(context: CommandContext) -> None:
     from ledgerframes.loaders.reference import load_name_rules
 
     net = context.connect()
-    context.print_summary(describe_snapshots(net, load_name_rules(net)), format_snapshots)
+    context.print_summary(describe_observations(net, load_name_rules(net)), format_observations)
 
 
 def _read_ids(file: Path) -> list[str]:

@@ -79,24 +79,24 @@ def describe_bulk(frames: Frames, kind: str) -> dict[str, Any]:
     return {"objects_until": frames.window.since if ends.empty else ends.max().to_pydatetime()}
 
 
-def describe_snapshots(net: Network, rows: pd.DataFrame) -> dict[str, Any]:
-    """Return the number of stored snapshots of reference data, and the time of the latest."""
+def describe_observations(net: Network, rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the number of stored observations of reference data, and the latest time."""
     times = rows["observed_at"].drop_duplicates()
     return {
         "network": net.name,
-        "snapshots": len(times),
+        "observations": len(times),
         "latest": None if times.empty else times.iloc[-1].to_pydatetime(),
         "rows": len(rows),
         "requests": net.request_count,
     }
 
 
-def format_snapshots(document: dict[str, Any]) -> str:
-    """Return a description of snapshots as lines."""
+def format_observations(document: dict[str, Any]) -> str:
+    """Return a description of observations as lines."""
     return output.format_pairs(
         [
             ("network", document["network"]),
-            ("snapshots", f"{document['snapshots']:,}"),
+            ("observations", f"{document['observations']:,}"),
             ("latest", f"{output.format_time(document['latest'])} UTC" if document["latest"] else "none"),
             ("rows", f"{document['rows']:,}"),
         ]

@@ -1,4 +1,4 @@
-"""Every table, by name."""
+"""All tables, by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,16 @@ TABLES: dict[str, Table] = {
 
 
 def table(name: str) -> Table:
-    """The declaration of one table.
+    """Return the declaration of one table.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table, such as ``traffic``.
+
+    Returns
+    -------
+    Table
 
     Raises
     ------
@@ -28,5 +37,5 @@ def table(name: str) -> Table:
         If there is no table of that name.
     """
     if name not in TABLES:
-        raise UsageError(f"There is no table {name!r}. Tables: {', '.join(sorted(TABLES))}.")
+        raise UsageError(f"Unknown table {name!r}. Choose from {', '.join(sorted(TABLES))}.")
     return TABLES[name]

@@ -1,4 +1,4 @@
-"""Lists of wire values turned into Arrow arrays, a whole column at a time."""
+"""Arrow arrays from lists of wire values, a whole column at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._schema import CHOICE, TEXT, TIME
+from ledgerframes.datasets._schema import AMOUNT, CHOICE, SMALL, TEXT, TIME
 from ledgerframes.errors import DecodeError
 
 NULL = b"null"
@@ -21,15 +21,18 @@ Texts: TypeAlias = Sequence[str | None] | pa.Array | pa.ChunkedArray
 Indices = npt.NDArray[np.int64]
 
 
-def times(texts: Texts, member: str) -> Values:
-    """ISO 8601 instants as microseconds; digits past the sixth are cut off.
+# -- values of one type ---------------------------------------------------------------------------------------------
+
+
+def parse_timestamps(texts: Texts, member: str) -> Values:
+    """Return ISO 8601 times as microseconds, without digits after the sixth.
 
     Raises
     ------
     DecodeError
-        If one of them is not an instant.
+        If a text is not a time.
     """
-    values = _as_values(texts)
+    values = _to_values(texts)
     try:
         return pc.cast(values, TIME)
     except pa.ArrowInvalid:
@@ -40,8 +43,22 @@ def times(texts: Texts, member: str) -> Values:
         raise DecodeError(f"A value of {member} is not a time: {error}.", json_path=f"$..{member}") from error
 
 
-def json_text(payloads: Sequence[msgspec.Raw], member: str) -> pa.Array:
-    """Payloads as they came, one buffer for the column; absent and null are missing.
+def parse_amounts(texts: Texts, member: str) -> Values:
+    """Return numeric texts as exact decimals; zero may be written `0E-10` (docs/facts.md#decimal-texts).
+
+    Raises
+    ------
+    DecodeError
+        If a text is not a number of at most ten decimal places.
+    """
+    try:
+        return _to_values(texts).cast(AMOUNT)
+    except pa.ArrowInvalid as error:
+        raise DecodeError(f"A value of {member} is not an amount: {error}.", json_path=f"$..{member}") from error
+
+
+def encode_json(payloads: Sequence[msgspec.Raw], member: str, *, null_is_missing: bool = True) -> pa.Array:
+    """Return payloads as the bytes they are, in one buffer for the column; what is absent is missing.
 
     Raises
     ------
@@ -56,8 +73,9 @@ def json_text(payloads: Sequence[msgspec.Raw], member: str) -> pa.Array:
     offsets = np.zeros(count + 1, dtype=np.int32)
     np.cumsum(sizes, out=offsets[1:], dtype=np.int32)
     present = sizes > 0
-    for position in np.flatnonzero(sizes == len(NULL)).tolist():
-        present[position] = bytes(payloads[position]) != NULL
+    if null_is_missing:
+        for row in np.flatnonzero(sizes == len(NULL)).tolist():
+            present[row] = bytes(payloads[row]) != NULL
     bitmap = np.packbits(present, bitorder="little")
     texts = pa.StringArray.from_buffers(count, *map(pa.py_buffer, (offsets, text, bitmap)))
     if not text.isascii():
@@ -72,57 +90,53 @@ def _check_utf8(texts: pa.Array, member: str) -> None:
         raise DecodeError(f"A value of {member} is not UTF-8 text.", json_path=f"$..{member}") from error
 
 
-def choices(texts: Texts) -> Values:
-    """Values of a closed set, as a dictionary."""
-    encoded = _as_values(texts).dictionary_encode()
+def encode_categories(texts: Texts) -> Values:
+    """Return values of a closed set as a dictionary array."""
+    encoded = _to_values(texts).dictionary_encode()
     return encoded if encoded.type == CHOICE else encoded.cast(CHOICE)
 
 
-def _as_values(texts: Texts) -> Values:
-    return texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, TEXT)
+def encode_flags(mask: npt.NDArray[np.bool_], if_true: str, if_false: str) -> pa.Array:
+    """Return one of two values of a closed set for each row."""
+    return encode_categories(pc.if_else(pa.array(mask), if_true, if_false))
 
 
-def split_template_ids(template_ids: Values) -> tuple[pa.Array, pa.Array]:
-    """Package id and template name; only the first colon divides (docs/facts.md#template-id), and few ids are different."""
+def repeat(value: str, count: int) -> pa.Array:
+    """Return an array of one text."""
+    return pa.repeat(pa.scalar(value, TEXT), count)
+
+
+def counts_to_array(counts: Indices) -> pa.Array:
+    """Return counts or positions as a column of small integers."""
+    return pa.array(counts, SMALL)
+
+
+def split_template_ids(template_ids: Values) -> dict[str, pa.Array]:
+    """Return the columns package_id and template_name; only the first colon divides (docs/facts.md#template-id)."""
     encoded = template_ids.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     parts = [text.partition(":") for text in encoded.dictionary.to_pylist()]
-    packages = pa.array([package for package, _, _ in parts], TEXT)
-    names = pa.array([name for _, _, name in parts], TEXT)
-    return packages.take(encoded.indices), names.take(encoded.indices)
+    columns = {"package_id": [package for package, _, _ in parts], "template_name": [name for _, _, name in parts]}
+    return {name: pa.array(texts, TEXT).take(encoded.indices) for name, texts in columns.items()}
 
 
-def flags(mask: npt.NDArray[np.bool_], where: str, elsewhere: str) -> pa.Array:
-    """One of two values of a closed set."""
-    return choices(pc.if_else(pa.array(mask), where, elsewhere))
-
-
-def extras(own: pa.Array, **around: pa.Array) -> pa.Array:
-    """Unknown members of objects, and under their names those of the objects around them that have no row of their own."""
-    found = {name: members for name, members in around.items() if members.null_count < len(members)}
-    if not found:
-        return own
-    rows = zip(own.to_pylist(), *(members.to_pylist() for members in found.values()), strict=True)
-    return pa.array([_merged(one, dict(zip(found, members, strict=True))) for one, *members in rows], TEXT)
-
-
-def _merged(own: str | None, around: dict[str, str | None]) -> str | None:
-    found = {name: msgspec.Raw(members.encode()) for name, members in around.items() if members is not None}
-    if not found:
-        return own
-    members = {} if own is None else msgspec.json.decode(own, type=dict[str, msgspec.Raw])
-    return msgspec.json.encode({**members, **found}).decode()
-
-
-def never_missing(lists: pa.Array) -> pa.Array:
-    """Lists of which a missing one is empty."""
+def fill_lists(lists: Values) -> Values:
+    """Return lists with an empty one for each that is missing."""
+    if not lists.null_count:
+        return lists
+    if isinstance(lists, pa.ChunkedArray):
+        return pa.chunked_array([fill_lists(chunk) for chunk in lists.chunks])
     return pa.ListArray.from_arrays(lists.offsets, lists.values)
 
 
+def _to_values(texts: Texts) -> Values:
+    return texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, TEXT)
+
+
 @contextmanager
-def numbers_in_range() -> Iterator[None]:
-    """Says of a number that no column can hold that the answer is wrong, not the caller.
+def overflow_as_decode_error() -> Iterator[None]:
+    """Report a number that no column can contain as a fault of the response, not of the caller.
 
     Raises
     ------
@@ -135,19 +149,54 @@ def numbers_in_range() -> Iterator[None]:
         raise DecodeError(f"A number is larger than the API allows: {error}.", json_path="$") from error
 
 
-def lengths(lists: Sequence[Sized | None]) -> Indices:
-    """The length of each list; a missing list has none."""
+# -- unknown members ------------------------------------------------------------------------------------------------
+
+
+def join_members(parts: Sequence[Values]) -> Values:
+    """Return JSON objects of members in several columns; an object without members is missing.
+
+    Parameters
+    ----------
+    parts : sequence of array of str
+        Members as JSON texts, such as ``"a":1`` or ``"a":1,"b":2``.
+    """
+    text = parts[0]
+    if len(parts) > 1:
+        # Arrow loses rows without any member if it is told to skip nulls, so each member has its own comma.
+        members = [pc.binary_join_element_wise(",", part, "") for part in parts]
+        joined = pc.binary_join_element_wise(*members, "", null_handling="replace", null_replacement="")
+        text = pc.if_else(pc.equal(joined, ""), None, pc.utf8_slice_codeunits(joined, 1))
+    return pc.binary_join_element_wise("{", text, "}", "")
+
+
+def merge_extras(own: Values, **others: Values) -> Values:
+    """Return the unknown members of objects and, under a name, those of objects that have no row of their own."""
+    parts = [
+        pc.binary_join_element_wise(f'"{name}":', extra, "") for name, extra in others.items() if extra.null_count < len(extra)
+    ]
+    if not parts:
+        return own
+    if own.null_count < len(own):
+        parts = [pc.utf8_slice_codeunits(own, 1, -1), *parts]
+    return join_members(parts)
+
+
+# -- rows and groups ------------------------------------------------------------------------------------------------
+
+
+def list_lengths(lists: Sequence[Sized | None]) -> Indices:
+    """Return the length of each list, 0 for a missing one."""
     return np.fromiter([len(values) if values else 0 for values in lists], dtype=np.int64, count=len(lists))
 
 
-def position_within(parents: Indices) -> Indices:
-    """The number of each child among its siblings, from 0; children of one parent come together."""
-    return np.arange(len(parents)) - np.searchsorted(parents, parents)
+def index_in_group(groups: Indices) -> Indices:
+    """Return the position of each row in its group, from 0; rows of one group must be adjacent."""
+    return np.arange(len(groups)) - np.searchsorted(groups, groups)
 
 
-def rows_of(groups: Indices, numbers: Indices, wanted_groups: Indices, wanted_numbers: Indices) -> Indices:
-    """The row of each wanted number of a group, -1 where there is none; rows are sorted by group, and by number in it."""
+def lookup_rows(groups: Indices, numbers: Indices, target_groups: Indices, target_numbers: Indices) -> Indices:
+    """Return the row of each target number in its group, or -1; rows must be sorted by group and number."""
     width = numbers.max(initial=0) + 1
-    rows = np.searchsorted(groups * width + numbers, wanted_groups * width + wanted_numbers)
+    rows = np.searchsorted(groups * width + numbers, target_groups * width + target_numbers)
     rows = np.minimum(rows, len(groups) - 1)
-    return np.where((groups[rows] == wanted_groups) & (numbers[rows] == wanted_numbers), rows, -1)
+    return np.where((groups[rows] == target_groups) & (numbers[rows] == target_numbers), rows, -1)

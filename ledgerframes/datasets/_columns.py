@@ -1,193 +1,282 @@
-"""Structs turned into Arrow columns block by block while they are in the processor's cache, and worked on together later."""
+"""Decoded structs as Arrow columns, converted batch by batch."""
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain, groupby
 from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, json_text, lengths
+from ledgerframes.datasets._arrays import (
+    Indices,
+    Values,
+    encode_categories,
+    encode_json,
+    fill_lists,
+    join_members,
+    list_lengths,
+    parse_amounts,
+    parse_timestamps,
+)
 from ledgerframes.datasets._decode import without_none
-from ledgerframes.datasets._schema import FLAG, INTEGER, SMALLS, TEXT, TEXTS
+from ledgerframes.datasets._extensions import REST, member_prefix
+from ledgerframes.datasets._schema import AMOUNT, CHOICE, FLAG, INTEGER, SMALLS, TEXT, TEXTS, TIME, Column, Table
+from ledgerframes.datasets._structs import Wire
 
 S = TypeVar("S", bound=msgspec.Struct)
 Child = TypeVar("Child", bound=msgspec.Struct)
-Blocks = list[pa.Array]
+Columns = dict[str, Values]
+Chunks = list[pa.Array]
 
-PLACE = ("migration_id", "record_time", "update_id")  # has its columns once, in the head of the item
+NO_ROWS: Indices = np.empty(0, dtype=np.int64)
 
 
-class Conversion:
-    """Values of many columns on their way into Arrow, those of one type together: a call of Arrow's costs as much as many values.
+class ArrayConverter:
+    """Values of many columns, converted together by type: a call of Arrow's costs as much as many values.
 
     Attributes
     ----------
     bytes : int
-        Of what has become Arrow.
+        Size of the arrays converted so far.
     """
 
     def __init__(self) -> None:
         self._values: defaultdict[Any, list[Any]] = defaultdict(list)
-        self._columns: defaultdict[Any, list[tuple[Blocks, int]]] = defaultdict(list)
+        self._columns: defaultdict[Any, list[tuple[Chunks, int]]] = defaultdict(list)
         self.bytes = 0
 
-    def put(self, name: str, kind: Any, values: Sequence[Any], blocks: Blocks) -> None:
-        """Put down values of a field, for the blocks of its column."""
+    def add(self, name: str, kind: Any, values: Sequence[Any], chunks: Chunks) -> None:
+        """Add values of a field, to be converted into the next chunk of its column."""
         if kind is msgspec.Raw:
-            self._divide(json_text(values, name), [(blocks, len(values))])
+            self.add_array(encode_json(values, name), chunks)
             return
         self._values[kind] += values
-        self._columns[kind].append((blocks, len(values)))
+        self._columns[kind].append((chunks, len(values)))
 
-    def finish(self) -> None:
-        """Turn what was put down into one more block of each column."""
+    def add_array(self, array: pa.Array, chunks: Chunks) -> None:
+        """Add the next chunk of a column."""
+        self.bytes += array.get_total_buffer_size()
+        chunks.append(array)
+
+    def flush(self) -> None:
+        """Convert all values that were added."""
         for kind, columns in self._columns.items():
-            self._divide(CONVERTERS[kind](self._values[kind]), columns)
+            array = CONVERTERS[kind](self._values[kind])
+            self.bytes += array.get_total_buffer_size()
+            stop = 0
+            for chunks, count in columns:
+                chunks.append(array.slice(stop, count))
+                stop += count
         self._values.clear()
         self._columns.clear()
 
-    def _divide(self, together: pa.Array, columns: list[tuple[Blocks, int]]) -> None:
-        self.bytes += together.get_total_buffer_size()
-        end = 0
-        for blocks, count in columns:
-            blocks.append(together.slice(end, count))
-            end += count
 
+class StructColumns(Generic[S]):
+    """Structs of one kind, a row each, with an Arrow column for each of their fields and for their unknown members.
 
-class Rows(Generic[S]):
-    """Structs of one kind, a row each, with an Arrow column for each of their fields.
-
-    Fields that hold structs have no column: those structs are rows of another kind, which belong to these.
+    Fields that contain structs have no column: those structs are rows of another kind, which belong to these.
 
     Parameters
     ----------
     kind : type
         The struct.
-    parent : Rows, optional
-        What each row belongs to one of.
+    parent : StructColumns, optional
+        The rows that these belong to.
 
     Attributes
     ----------
-    conversion : Conversion
-        Shared with the parent, and to be finished after each block.
+    converter : ArrayConverter
+        Shared with the parent, and flushed after each batch.
     """
 
-    def __init__(self, kind: type[S], parent: Rows[Any] | None = None) -> None:
+    def __init__(self, kind: type[S], parent: StructColumns[Any] | None = None) -> None:
         self._kind = kind
         self._parent = parent
-        self._fields = {name: of for name, of in _fields(kind).items() if parent is None or name not in PLACE}
-        self._blocks: dict[str, Blocks] = {name: [] for name in self._fields}
-        self._parents = [np.empty(0, dtype=np.int64)]
+        self._item_fields: frozenset[str] = frozenset() if parent is None else parent._item_fields
+        self._fields = {name: of for name, of in _fields(kind).items() if name not in self._item_fields}
+        if parent is None:
+            self._item_fields = frozenset(self._fields) - {"extra"}  # columns that the parts of an item do not need, too
+        self._chunks: dict[str, Chunks] = {name: [] for name in self._fields}
+        self._parents = [NO_ROWS]
         self._count = 0
-        self.conversion: Conversion = Conversion() if parent is None else parent.conversion
+        self.converter: ArrayConverter = ArrayConverter() if parent is None else parent.converter
+
+    @classmethod
+    def from_structs(cls, kind: type[S], structs: Sequence[S]) -> StructColumns[S]:
+        """Convert structs that are complete in one batch."""
+        columns = cls(kind)
+        columns.add(structs, NO_ROWS)
+        columns.converter.flush()
+        return columns
 
     def __len__(self) -> int:
         return self._count
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._fields
+
     def add(self, structs: Sequence[S], parents: Indices) -> Indices:
-        """Put a block of structs to the others, and give the numbers of their rows.
+        """Add a batch of structs, and return the numbers of their rows.
 
         Parameters
         ----------
         structs : sequence of struct
         parents : array of int
-            For each struct the row that it belongs to.
+            The parent's row for each struct.
+
+        Returns
+        -------
+        array of int
         """
-        first, self._count = self._count, self._count + len(structs)
+        start, self._count = self._count, self._count + len(structs)
         self._parents.append(parents)
-        if structs:
-            values = zip(*map(msgspec.structs.astuple, structs), strict=True)
-            fields = dict(zip(self._kind.__struct_fields__, values, strict=True))
-            for name, of in self._fields.items():
-                self.conversion.put(name, of, fields[name], self._blocks[name])
-        return np.arange(first, self._count)
+        kinds = set(map(type, structs))
+        # Structs from before and after a member was learned have different types.
+        runs = [structs] if len(kinds) < 2 else [list(run) for _, run in groupby(structs, type)]
+        for run in runs:
+            if run:
+                self._add_run(type(run[0]), run)
+        return np.arange(start, self._count)
+
+    def _add_run(self, kind: type[S], structs: Sequence[S]) -> None:
+        values = zip(*map(msgspec.structs.astuple, structs), strict=True)
+        fields = dict(zip(kind.__struct_fields__, values, strict=True))
+        for name, of in self._fields.items():
+            if name in fields:
+                self.converter.add(name, of, fields[name], self._chunks[name])
+        if issubclass(kind, Wire):
+            members = {name: fields[field] for field, name in kind.extra_members.items()}
+            self.converter.add_array(_encode_members(members, len(structs)), self._chunks["extra"])
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
-        """The column of a field, block by block as it came."""
-        return pa.chunked_array(self._blocks[name] or [CONVERTERS[self._fields[name]](())])
+        """Return the column of a field, in chunks as converted."""
+        return pa.chunked_array(self._chunks[name] or [CONVERTERS[self._fields[name]](())])
 
-    def whole(self, name: str) -> pa.Array:
-        """The column of a field, in one piece of its own: a block alone is part of a larger one."""
+    def to_array(self, name: str) -> pa.Array:
+        """Return the column of a field as one array with its own memory."""
         chunks = self[name].chunks
-        return pa.concat_arrays([chunks[0][:0], *chunks])
+        return pa.concat_arrays([chunks[0][:0], *chunks])  # one chunk alone may be a slice, which is not copied
 
     @property
-    def width(self) -> int:
-        """Arrow bytes of a row, about."""
-        blocks = [blocks[-1] for blocks in self._blocks.values() if blocks]
-        return sum(block.nbytes for block in blocks) // len(blocks[0]) if blocks else 0
+    def row_bytes(self) -> int:
+        """Approximate size of a row in Arrow."""
+        last = [chunks[-1] for chunks in self._chunks.values() if chunks]
+        return sum(chunk.nbytes for chunk in last) // len(last[0]) if last else 0
 
-    # -- what belongs to what ---------------------------------------------------------------------------------------
+    def copy_to(self, table: Table, rows: pa.Array | None = None, skip: Collection[str] = ()) -> Columns:
+        """Return the columns of a table that are straight copies of a field.
+
+        Parameters
+        ----------
+        table : Table
+            Each of its columns names its field.
+        rows : array of int, optional
+            The rows to copy, with missing values for null. All by default.
+        skip : collection of str, optional
+            Columns that are computed instead.
+
+        Returns
+        -------
+        dict of str to array
+        """
+        members = _members(self._kind)
+        return {
+            column.name: _convert(self[field] if rows is None else self.to_array(field).take(rows), column, members[field])
+            for column in table.columns
+            if (field := column.from_field or column.name) in self._fields and column.name not in skip
+        }
+
+    def copy_part(self, table: Table, kind: type[Child], parts: Sequence[Child | None]) -> Columns:
+        """Return the columns of a table that are copies of a field of one part, which not every row has."""
+        columns = StructColumns(kind, self)
+        columns.add(*drop_absent(parts, np.arange(len(self))))
+        columns.converter.flush()
+        return columns.copy_to(table, columns.child_rows, skip=("extra",))
+
+    def to_table(self, table: Table, computed: Columns) -> pa.Table:
+        """Return a table of computed columns and straight copies."""
+        return table.from_arrays({**self.copy_to(table, skip=computed), **computed})
+
+    # -- rows and their parents -------------------------------------------------------------------------------------
 
     @property
     def parents(self) -> Indices:
-        """The row of the parent that each row belongs to."""
+        """The parent's row that each row belongs to."""
         if len(self._parents) > 1:
             self._parents = [np.concatenate(self._parents)]
         return self._parents[0]
 
     @property
-    def owners(self) -> Indices:
-        """The item that each row belongs to: the parent's parent, up to the first."""
-        return np.arange(len(self)) if self._parent is None else self._parent.owners[self.parents]
+    def item_rows(self) -> Indices:
+        """The item that each row belongs to: its parent's parent, up to the first."""
+        return np.arange(len(self)) if self._parent is None else self._parent.item_rows[self.parents]
 
     @property
-    def counts(self) -> Indices:
-        """How many of these rows belong to each row of the parent."""
+    def child_counts(self) -> Indices:
+        """The number of these rows in each row of the parent."""
         assert self._parent is not None
         return np.bincount(self.parents, minlength=len(self._parent))
 
     @property
-    def places(self) -> pa.Array:
-        """For each row of the parent the row that belongs to it; there is one at most."""
+    def child_rows(self) -> pa.Array:
+        """The row that belongs to each row of the parent, which has one at most."""
         assert self._parent is not None
-        places = np.full(len(self._parent), -1)
-        places[self.parents] = np.arange(len(self))
-        return pa.array(places, mask=places < 0)
+        rows = np.full(len(self._parent), -1)
+        rows[self.parents] = np.arange(len(self))
+        return pa.array(rows, mask=rows < 0)
 
-    def follow(self, moved: dict[Rows[Any], Indices]) -> None:
-        """Follow the rows of the parent to where they have moved, and note here where these have; -1 is nowhere."""
+    def reindex(self, inverses: dict[StructColumns[Any], Indices]) -> None:
+        """Reorder the rows as those of the parent were reordered.
+
+        Parameters
+        ----------
+        inverses : dict
+            The new row of each old row, -1 if it was dropped, for the parent. Those of these rows are added.
+        """
         assert self._parent is not None
-        self._parents = [moved[self._parent][self.parents]]
+        self._parents = [inverses[self._parent][self.parents]]
         order = np.argsort(self.parents, kind="stable")
-        kept = order[self.parents[order] >= 0]
-        moved[self] = moves(kept, len(self))
-        self.keep(kept)
+        order = order[self.parents[order] >= 0]
+        inverses[self] = inverse_index(order, len(self))
+        self.take(order)
 
-    def keep(self, rows: Indices) -> None:
+    def take(self, rows: Indices) -> None:
         """Keep only these rows, in this order."""
-        for name, blocks in self._blocks.items():
-            blocks[:] = [self.whole(name).take(pa.array(rows))]
+        for name, chunks in self._chunks.items():
+            chunks[:] = [self.to_array(name).take(pa.array(rows))]
         self._parents, self._count = [self.parents[rows]], len(rows)
 
 
-def moves(kept: Indices, count: int) -> Indices:
-    """Where each of so many rows is, when only these are kept, in this order; -1 is nowhere."""
-    moved = np.full(count, -1)
-    moved[kept] = np.arange(len(kept))
-    return moved
+def inverse_index(rows: Indices, count: int) -> Indices:
+    """Return the position of each of `count` rows among these rows, or -1."""
+    inverse = np.full(count, -1)
+    inverse[rows] = np.arange(len(rows))
+    return inverse
 
 
-def present(structs: Sequence[S | None], rows: Indices) -> tuple[list[S], Indices]:
-    """What there is of one struct a row, and the row of each."""
-    found = [struct for struct in structs if struct is not None]
-    if len(found) == len(structs):
-        return found, rows
-    return found, rows[np.fromiter([struct is not None for struct in structs], dtype=bool, count=len(structs))]
+def drop_absent(structs: Sequence[S | None], rows: Indices) -> tuple[list[S], Indices]:
+    """Return the structs that are present, and the row of each."""
+    present = [struct for struct in structs if struct is not None]
+    if len(present) == len(structs):
+        return present, rows
+    return present, rows[np.fromiter([struct is not None for struct in structs], dtype=bool, count=len(structs))]
 
 
-def children(lists: Sequence[Collection[Child] | None], rows: Indices) -> tuple[list[Child], Indices]:
-    """The structs in these lists, one list a row, and the row of each."""
-    return list(chain.from_iterable(filter(None, lists))), np.repeat(rows, lengths(lists))
+def flatten(lists: Sequence[Collection[Child] | None], rows: Indices) -> tuple[list[Child], Indices]:
+    """Return the structs in lists, of which each row has one, and the row of each struct."""
+    return list(chain.from_iterable(filter(None, lists))), np.repeat(rows, list_lengths(lists))
 
 
-def _as_text(values: Sequence[str | int | None]) -> pa.Array:
+# -- fields to arrays, arrays to columns ----------------------------------------------------------------------------
+
+
+def _to_text(values: Sequence[str | int | None]) -> pa.Array:
     return pa.array([None if value is None else str(value) for value in values], TEXT)
 
 
@@ -197,13 +286,44 @@ CONVERTERS: dict[Any, Callable[[Sequence[Any]], pa.Array]] = {
     bool: functools.partial(pa.array, type=FLAG),
     list[str]: functools.partial(pa.array, type=TEXTS),
     list[int]: functools.partial(pa.array, type=SMALLS),
-    str | int: _as_text,
-    msgspec.Raw: functools.partial(json_text, member=""),
+    str | int: _to_text,
+    msgspec.Raw: functools.partial(encode_json, member=""),
 }
 
 
 @functools.cache
 def _fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The fields of a struct that become columns, with their types."""
+    """Return the fields of a struct that become columns, with their types."""
     types = {field.name: without_none(field.type) for field in msgspec.structs.fields(kind)}
-    return {name: of for name, of in types.items() if of in CONVERTERS}
+    fields = {name: of for name, of in types.items() if of in CONVERTERS}
+    return {**fields, "extra": msgspec.Raw} if issubclass(kind, Wire) else fields
+
+
+@functools.cache
+def _members(kind: type[msgspec.Struct]) -> dict[str, str]:
+    """Return the fields of a struct with their names on the wire, for errors."""
+    return {field.name: field.encode_name for field in msgspec.structs.fields(kind)} | {"extra": "extra"}
+
+
+def _convert(values: Values, column: Column, member: str) -> Values:
+    """Return the values of a field as those of a column."""
+    if pa.types.is_list(column.type):
+        return values if column.nullable else fill_lists(values)
+    if column.type == values.type:
+        return values
+    if column.type == TIME:
+        return parse_timestamps(values, member)
+    if column.type == CHOICE:
+        return encode_categories(values)
+    return parse_amounts(values, member) if column.type == AMOUNT else values.cast(column.type)
+
+
+def _encode_members(members: Mapping[str, Sequence[msgspec.Raw]], count: int) -> pa.Array:
+    """Return the unknown members of structs as one JSON object for each, from a column for each member."""
+    parts = []
+    for name, payloads in members.items():
+        values = encode_json(payloads, name, null_is_missing=False)
+        if values.null_count < count:
+            inner = pc.utf8_slice_codeunits(values, 1, -1) if name == REST else values
+            parts.append(pc.binary_join_element_wise(member_prefix(name), inner, ""))
+    return join_members(parts) if parts else pa.nulls(count, TEXT)

@@ -1,4 +1,4 @@
-"""A dataset: a unit of coverage and commit."""
+"""The unit of coverage and commit."""
 
 from __future__ import annotations
 
@@ -31,5 +31,8 @@ class Dataset:
 
     @cached_property
     def schema_fingerprint(self) -> str:
-        """Digest of the schemas of all tables; segments with another fingerprint are fetched again."""
+        """Digest of the schemas of all tables.
+
+        Segments with another fingerprint are fetched again.
+        """
         return "-".join(table.fingerprint[:6] for table in self.tables)

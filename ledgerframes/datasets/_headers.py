@@ -1,4 +1,4 @@
-"""Event items in the history's order, with the head that every row of theirs carries."""
+"""Event items in the history's order, with the header that every row of theirs has."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, times
-from ledgerframes.datasets._columns import PLACE, Rows
+from ledgerframes.datasets._arrays import Indices, parse_timestamps
+from ledgerframes.datasets._columns import Columns, StructColumns
 from ledgerframes.datasets._schema import INTEGER
-from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody, head
+from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody, header_of
 
 logger = logging.getLogger("ledgerframes")
 
-Columns = dict[str, pa.Array]
+HEADER_FIELDS = ("migration_id", "record_time", "update_id")
 
 
-class Head(msgspec.Struct, gc=False):
-    """What places an item, and what it has itself."""
+class EventHeader(msgspec.Struct, gc=False):
+    """Position of an item in the history, and what the item itself has."""
 
     migration_id: int
     record_time: str
@@ -30,73 +30,73 @@ class Head(msgspec.Struct, gc=False):
     extra: msgspec.Raw
 
 
-def heads_of(items: Sequence[Event | EventWithoutUpdateBody]) -> list[Head]:
-    """The heads of items.
+def headers_of(items: Sequence[Event | EventWithoutUpdateBody]) -> list[EventHeader]:
+    """Return the headers of items.
 
     Raises
     ------
     DecodeError
         If an item has neither update nor verdict or contradicts itself.
     """
-    return [Head(*head(item), item.update is not None, item.extra) for item in items]
+    return [EventHeader(*header_of(item), item.update is not None, item.extra) for item in items]
 
 
-class Batch:
-    """The heads of items as columns, in table order, each item once.
+class EventHeaders:
+    """The headers of items as columns, in table order, each item once.
 
     Parameters
     ----------
-    heads : Rows of Head
+    headers : StructColumns of EventHeader
 
     Attributes
     ----------
     order : array of int or None
-        Which rows of `heads` these are; all of them as they came if missing.
+        The rows of `headers` that these are, or None if these are all of them in their order.
     """
 
-    def __init__(self, heads: Rows[Head]) -> None:
-        place = {name: heads.whole(name) for name in PLACE}
-        place["record_time"] = times(place["record_time"], "record_time")
-        self.order = _order(place)
-        columns = place | {name: heads.whole(name) for name in ("has_update", "extra")}
-        self._columns = columns if self.order is None else _taken(columns, self.order)
+    def __init__(self, headers: StructColumns[EventHeader]) -> None:
+        position = {name: headers.to_array(name) for name in HEADER_FIELDS}
+        position["record_time"] = parse_timestamps(position["record_time"], "record_time")
+        self.order = _order(position)
+        columns = position | {name: headers.to_array(name) for name in ("has_update", "extra")}
+        self._columns: Columns = columns if self.order is None else _take(columns, self.order)
 
-    def head(self, owners: Indices) -> Columns:
-        """The columns that place rows, for rows of these items."""
-        return _taken({name: self._columns[name] for name in PLACE}, owners)
+    def columns(self, item_rows: Indices) -> Columns:
+        """Return the header columns for rows of these items."""
+        return _take({name: self._columns[name] for name in HEADER_FIELDS}, item_rows)
 
-    def has_update(self, owners: Indices) -> pa.Array:
-        """Whether these items have an update."""
-        return self._columns["has_update"].take(pa.array(owners))
+    def has_update(self, item_rows: Indices) -> pa.Array:
+        """Return whether these items have an update."""
+        return self._columns["has_update"].take(pa.array(item_rows))
 
-    def unknown(self, owners: Indices) -> pa.Array:
-        """What is not known of these items."""
-        return self._columns["extra"].take(pa.array(owners))
+    def extras(self, item_rows: Indices) -> pa.Array:
+        """Return the unknown members of these items."""
+        return self._columns["extra"].take(pa.array(item_rows))
 
 
-def _taken(columns: Columns, rows: Indices) -> Columns:
+def _take(columns: Columns, rows: Indices) -> Columns:
     taken = pa.RecordBatch.from_pydict(columns).take(pa.array(rows))
     return dict(zip(columns, taken.columns, strict=True))
 
 
-def _order(place: Columns) -> Indices | None:
-    """The rows in order of (migration, record time, id), each item once; missing where they came so."""
-    migration_ids, record_times = place["migration_id"].to_numpy(), place["record_time"].cast(INTEGER).to_numpy()
-    if _ascending(migration_ids, record_times) and pc.count_distinct(place["update_id"]).as_py() == len(record_times):
+def _order(position: Columns) -> Indices | None:
+    """Return the rows in order of (migration, record time, id), each item once, or None if they are in that order."""
+    migration_ids, record_times = position["migration_id"].to_numpy(), position["record_time"].cast(INTEGER).to_numpy()
+    if _is_ascending(migration_ids, record_times) and pc.count_distinct(position["update_id"]).as_py() == len(record_times):
         return None
-    order = pc.sort_indices(pa.table(place), [(name, "ascending") for name in PLACE]).to_numpy().astype(np.int64)
-    return _each_once(order, migration_ids[order].tolist(), place["update_id"].take(pa.array(order)).to_pylist())
+    order = pc.sort_indices(pa.table(position), [(name, "ascending") for name in HEADER_FIELDS]).to_numpy().astype(np.int64)
+    return _first_rows(order, migration_ids[order].tolist(), position["update_id"].take(pa.array(order)).to_pylist())
 
 
-def _ascending(migration_ids: Indices, record_times: Indices) -> bool:
-    """Whether the items came in table order, as they mostly do, and no two of them at one time."""
+def _is_ascending(migration_ids: Indices, record_times: Indices) -> bool:
+    """Return whether the items are in table order, as most are, without two at one time."""
     later = record_times[1:] > record_times[:-1]
     later[migration_ids[1:] != migration_ids[:-1]] = True
     return bool(later.all() and (migration_ids[1:] >= migration_ids[:-1]).all())
 
 
-def _each_once(order: Indices, migration_ids: list[int], update_ids: list[str]) -> Indices:
-    """The first row of each item: a second verdict on the same request is dropped, as the network itself does.
+def _first_rows(order: Indices, migration_ids: list[int], update_ids: list[str]) -> Indices:
+    """Return the first row of each item: a second verdict on one request is dropped, as the network itself does.
 
     See docs/facts.md#second-verdicts.
     """
@@ -104,5 +104,5 @@ def _each_once(order: Indices, migration_ids: list[int], update_ids: list[str]) 
     for row, item in zip(order.tolist(), zip(migration_ids, update_ids, strict=True), strict=True):
         first.setdefault(item, row)
     if len(first) < len(order):
-        logger.warning("%d events came more than once; the first of each is kept", len(order) - len(first))
+        logger.warning("duplicate_events_dropped events=%d", len(order) - len(first))
     return np.array([*first.values()], dtype=np.int64)

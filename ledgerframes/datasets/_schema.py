@@ -1,10 +1,10 @@
-"""What a table is: columns with types, meanings and sources, declared once; everything else is derived here."""
+"""Declarations of tables and columns, and everything that is derived from them."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -32,7 +32,26 @@ JSON = pa.string()
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type, whether a value may be missing, its unit, its description and where the fact comes from."""
+    """One column of a table.
+
+    Attributes
+    ----------
+    name : str
+    type : DataType
+        Arrow type.
+    description : str
+        Noun phrase. If a value may be missing, its last sentence is "Missing if …".
+    reference : str
+        Link to the fact that the column rests on.
+    nullable : bool, default False
+        Whether a value may be missing.
+    unit : str, optional
+        Unit of numbers and times, or ``JSON`` for text that is JSON.
+    values : tuple of str, optional
+        Closed set of values, if the column has one.
+    from_field : str, optional
+        Field of the wire struct that the column copies, if that has another name.
+    """
 
     name: str
     type: pa.DataType
@@ -41,15 +60,21 @@ class Column:
     nullable: bool = False
     unit: str = ""
     values: tuple[str, ...] = ()
+    from_field: str = ""
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the text of the column is JSON."""
+        return self.unit == "JSON"
 
     @property
     def arrow_field(self) -> pa.Field:
-        """The column as an Arrow field."""
+        """Arrow field of the column."""
         return pa.field(self.name, self.type, nullable=self.nullable)
 
     @property
     def pandas_dtype(self) -> str:
-        """The dtype this column has in a DataFrame, as text."""
+        """Name of the dtype that the column has in a DataFrame."""
         return str(_to_series(pa.chunked_array([], type=self.type), self).dtype)
 
 
@@ -62,12 +87,12 @@ class Table:
     name : str
         Plural noun.
     row_description : str
-        What one row is, completing "one row per …".
+        Noun phrase that completes "one row per …".
     family : str
-        The loader family that fills it.
+        Family of loaders that fill the table.
     columns : tuple of Column
     key : tuple of str
-        Columns that together name a row.
+        Columns that identify a row together.
     sort : tuple of str
         Columns by which rows are sorted.
     is_presorted : bool
@@ -95,25 +120,28 @@ class Table:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The names of the columns, in order."""
+        """Names of the columns, in order."""
         return tuple(self._by_name)
 
     def select(self, columns: Sequence[str] | None) -> list[str]:
-        """The columns that were asked for, all of them by default.
+        """Return the names of the columns to read, by default all of them.
 
         Raises
         ------
         UsageError
-            If there is no such column, or one is named twice.
+            If a column is unknown or named twice.
         """
-        chosen = list(self.column_names if columns is None else columns)
-        unknown = [name for name in chosen if name not in self._by_name]
+        selected = list(self.column_names if columns is None else columns)
+        self._require_known(selected)
+        repeated = [name for name in selected if selected.count(name) > 1]
+        if repeated:
+            raise UsageError(f"columns= contains {repeated[0]!r} twice. Name each column once.")
+        return selected
+
+    def _require_known(self, names: Iterable[str]) -> None:
+        unknown = [name for name in names if name not in self._by_name]
         if unknown:
-            raise UsageError(f"Table {self.name} has no column {unknown[0]!r}. Columns: {', '.join(self.column_names)}.")
-        twice = [name for name in chosen if chosen.count(name) > 1]
-        if twice:
-            raise UsageError(f"Column {twice[0]} is asked for twice. Name each column once.")
-        return chosen
+            raise UsageError(f"Unknown column {unknown[0]!r} of table {self.name}. Choose from {', '.join(self.column_names)}.")
 
     def filter_window(self, window: Window) -> pc.Expression | None:
         """Return an Arrow expression for the rows of a window, or None if every row passes."""
@@ -123,52 +151,65 @@ class Table:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The Arrow schema, with the table's name and fingerprint as metadata."""
+        """Arrow schema, with the table's name and fingerprint as metadata."""
         fields = [column.arrow_field for column in self.columns]
         return pa.schema(fields, metadata={"ledgerframes.table": self.name, "ledgerframes.fingerprint": self.fingerprint})
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """A short digest of names and types; a file with another fingerprint was written by another version."""
+        """Short digest of names and types; a file with another fingerprint was written by another version."""
         text = ";".join(f"{c.name}:{c.type}:{c.nullable}" for c in self.columns)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def empty_arrow(self) -> pa.Table:
-        """The table without rows, in Arrow."""
+        """Return the table without rows, in Arrow."""
         return self.schema.empty_table()
 
     def empty(self) -> pd.DataFrame:
-        """The table without rows, with every column and dtype it always has."""
+        """Return the table without rows, with every column and dtype."""
         return self.to_pandas(self.empty_arrow())
 
-    def from_arrays(self, columns: dict[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
-        """Put finished columns together; a missing value where none may be is a DecodeError."""
-        for name in self._never_missing:
+    def from_arrays(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+        """Return a table of columns, in which a nullable column that is left out is missing in every row.
+
+        Raises
+        ------
+        UsageError
+            If a column is unknown, or one that is never missing is left out.
+        DecodeError
+            If a value is missing that the API promises.
+        """
+        self._require_known(columns)
+        count = max((len(values) for values in columns.values()), default=0)
+        for name in self._required:
+            if name not in columns:
+                raise UsageError(f"Table {self.name} needs the column {name}. Pass its values.")
             if columns[name].null_count:
                 raise DecodeError(f"Table {self.name}: column {name} has a missing value where the API promises one.")
-        return pa.Table.from_arrays([columns[name] for name in self._by_name], schema=self.schema)
+        arrays = [columns[name] if name in columns else pa.nulls(count, column.type) for name, column in self._by_name.items()]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
 
     @cached_property
-    def _never_missing(self) -> tuple[str, ...]:
+    def _required(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns if not column.nullable)
 
     def sorted(self, rows: pa.Table) -> pa.Table:
-        """Rows in the declared order; Arrow cannot sort by dictionaries, so those are compared as text."""
+        """Return rows in the declared order, with closed sets ordered as text."""
         keys = {name: _sortable(rows[name]) for name in self.sort}
         return rows.take(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in self.sort]))
 
     def from_rows(self, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
-        """A DataFrame of a few rows given as Python values, in the order of the columns."""
+        """Return a DataFrame of a few rows of Python values, in the order of the columns."""
         columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
         return self.to_pandas(
             pa.table([pa.array(values, c.type) for values, c in zip(columns, self.columns, strict=True)], self.schema)
         )
 
     def to_pandas(self, table: pa.Table) -> pd.DataFrame:
-        """Turn Arrow columns into a plain DataFrame through the one mapping of this library.
+        """Return Arrow columns as a plain DataFrame, with the dtypes that all frames of this library have.
 
         Integers that may be missing become ``Int64``, booleans ``boolean``, text ``str``, closed sets ``category``, times
-        ``datetime64[us, UTC]``, lists and amounts ArrowDtype: no column is ``object``, no integer becomes a float.
+        ``datetime64[us, UTC]``, lists and amounts ArrowDtype. No column is ``object``, and no integer becomes a float.
         """
         series = {name: _to_series(table.column(name), self[name]) for name in table.column_names}
         return pd.DataFrame(series, index=pd.RangeIndex(table.num_rows), copy=False)
@@ -196,24 +237,24 @@ def _to_extension(values: pa.ChunkedArray, column: Column) -> Any:
         return _from_arrow(pd.DatetimeTZDtype("us", "UTC"), values)
     if pa.types.is_string(kind):
         return _from_arrow(pd.StringDtype(na_value=np.nan), values)
-    return pd.arrays.ArrowExtensionArray(values.cast(kind))  # files name the items of lists otherwise
+    return pd.arrays.ArrowExtensionArray(values.cast(kind))  # Parquet files name the items of lists differently
 
 
 def _writeable(values: Any) -> Any:
-    """A column that its reader may change: Arrow's own memory must not be."""
+    """Return values that a user may change, which Arrow's own memory does not allow."""
     return values if values.flags.writeable else values.copy()
 
 
 def _from_arrow(dtype: Any, values: pa.ChunkedArray) -> Any:
-    """Arrow to pandas without a Python object per cell, by the dtype's own method, which the stubs do not know."""
+    """Convert without a Python object for each cell, by a method of the dtype that the stubs do not declare."""
     return dtype.__from_arrow__(values)
 
 
 def _to_categorical(values: pa.ChunkedArray, column: Column) -> Any:
-    """Categories are the declared closed set first, so that two frames of one table always have the same dtype."""
+    """Return categories, the declared ones first, so that two frames of one table have the same dtype."""
     texts = values.cast(pa.string()).combine_chunks()
-    found = [text for text in texts.unique().to_pylist() if text is not None and text not in column.values]
-    categories: Any = pd.Index([*column.values, *sorted(found)], dtype="str")
+    undeclared = [text for text in texts.unique().to_pylist() if text is not None and text not in column.values]
+    categories: Any = pd.Index([*column.values, *sorted(undeclared)], dtype="str")
     codes = texts.dictionary_encode()
     position = {text: index for index, text in enumerate(categories)}
     lookup = np.array([position[text] for text in codes.dictionary.to_pylist()] + [-1], dtype=np.int32)

@@ -1,26 +1,43 @@
-"""What every struct of the wire has in common.
+"""The base of every struct of the wire.
 
-A struct names all members it knows and refuses others: that costs nothing, and lets `decode` notice a new member the moment
-the network sends one. Such members are then folded into `extra`, so that nothing fails and nothing vanishes.
+A struct declares the members that this version knows and refuses others. That costs
+nothing, and `decode` notices a new member as soon as a service sends one. It then extends
+the struct by that member, so nothing fails and nothing is lost.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar
+
 import msgspec
 
 ABSENT = msgspec.Raw(b"")
-EXTRA = "$extra"
 
 
-class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, kw_only=True):
-    """A JSON object of the wire."""
+class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A JSON object of the wire.
 
-    extra: msgspec.Raw = msgspec.field(default=ABSENT, name=EXTRA)
+    Attributes
+    ----------
+    extra : Raw
+        Members that this version does not know, as a JSON object, or no bytes at all.
+    extra_members : mapping of str to str
+        Fields of an extended struct, with the member that each of them contains.
+    is_extended : bool
+        Whether this struct, or one in it, is extended. If not, none of them has `extra`.
+    """
+
+    extra: ClassVar[msgspec.Raw] = ABSENT
+    extra_members: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    is_extended: ClassVar[bool] = False
 
     def __repr__(self) -> str:
-        shown = ((name, getattr(self, name)) for name in self.__struct_fields__)
-        texts = (
-            (name, bytes(value).decode("utf-8", "replace") if isinstance(value, msgspec.Raw) else repr(value))
-            for name, value in shown
-        )
-        return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in texts if text)})"
+        values = {name: getattr(self, name) for name in self.__struct_fields__ if name not in self.extra_members}
+        texts = {name: _shown(value) for name, value in {**values, "extra": self.extra}.items()}
+        return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in texts.items() if text)})"
+
+
+def _shown(value: object) -> str:
+    return bytes(value).decode("utf-8", "replace") if isinstance(value, msgspec.Raw) else repr(value)

@@ -19,7 +19,7 @@ THROUGH = Column("through", INTEGER, "End of the offset range, inclusive. Missin
 
 COVERAGE = Table(
     name="coverage",
-    row_description="segment of the store that frames read",
+    row_description="segment of the store that the frames read",
     family="bookkeeping",
     key=(),
     sort=("migration_id", "since", "after"),

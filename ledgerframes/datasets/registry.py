@@ -1,4 +1,4 @@
-"""The datasets: units of coverage and commit, each with its tables."""
+"""All datasets, in order of precedence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BULK_BY_KEY = Dataset("bulk_by_key", BULK.tables, ObjectSet, mergeable=False)
 BULK_ACS = Dataset("bulk_acs", (ACTIVE_CONTRACTS, BULK_OBJECTS), ObjectSet, mergeable=False)
 BULK_ACS_BY_KEY = Dataset("bulk_acs_by_key", BULK_ACS.tables, ObjectSet, mergeable=False)
 
-# In order of precedence: a table of several datasets is read from the first one that has rows.
+# A table of several datasets is read from the first one that has rows.
 DATASETS: dict[str, Dataset] = {
     dataset.name: dataset
     for dataset in (

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ledgerframes.datasets.bulk.keys import ObjectKey
-from ledgerframes.datasets.bulk.listing import ObjectRef
+from ledgerframes.datasets.bulk.wire import ObjectRef
 from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError
 from ledgerframes.loaders.bulk_object import BulkTask
 from ledgerframes.network import Network
@@ -101,24 +101,24 @@ def _list_updates(net: Network, window: Window) -> Iterator[ObjectRef]:
 
 
 def _folders(refs: list[ObjectRef], kind: str, download_dir: str | None) -> list[BulkFolder]:
-    tasks = {key: _task(key, ref, download_dir) for ref in refs if (key := ObjectKey.of_url(ref.url)).kind == kind}
+    tasks = {key: _task(key, ref, download_dir) for ref in refs if (key := ObjectKey.from_url(ref.url)).kind == kind}
     folders: dict[str, list[BulkTask]] = {}
-    for key in sorted(tasks, key=lambda key: key.order):
-        folders.setdefault(key.text.partition("/")[0] + "/", []).append(tasks[key])
+    for key in sorted(tasks, key=lambda key: key.sort_key):
+        folders.setdefault(key.key.partition("/")[0] + "/", []).append(tasks[key])
     return [_folder(name, inside) for name, inside in folders.items()]
 
 
 def _folder(name: str, tasks: list[BulkTask]) -> BulkFolder:
     first = tasks[0].key
     assert first is not None
-    numbers = [task.key.number for task in tasks if task.key]
+    numbers = [task.key.index for task in tasks if task.key]
     if numbers != list(range(len(numbers))):
         raise DecodeError(f"The listing of {name} is incomplete, with objects {', '.join(map(str, numbers[:5]))}, ….")
     return BulkFolder(name, first.since, first.until, tuple(tasks))
 
 
 def _task(key: ObjectKey, ref: ObjectRef, download_dir: str | None) -> BulkTask:
-    return BulkTask(key.text, key, key.kind, sha256=_parse_digest(ref.digest), download_dir=download_dir)
+    return BulkTask(key.key, key, key.kind, sha256=_parse_digest(ref.digest), download_dir=download_dir)
 
 
 def _parse_digest(digest: str | None) -> str | None:
@@ -137,9 +137,9 @@ def _parse_digest(digest: str | None) -> str | None:
 
 def tasks_by_key(net: Network, keys: list[ObjectKey], download_dir: str | None) -> list[BulkTask]:
     """Return a task per key, with the digest where the network lists it."""
-    digests = _list_digests(net, [key.text for key in keys])
+    digests = _list_digests(net, [key.key for key in keys])
     return [
-        BulkTask(key.text, key, key.kind, sha256=_parse_digest(digests.get(key.text)), download_dir=download_dir, by_key=True)
+        BulkTask(key.key, key, key.kind, sha256=_parse_digest(digests.get(key.key)), download_dir=download_dir, by_key=True)
         for key in keys
     ]
 
@@ -155,18 +155,18 @@ def parse_keys(object_keys: Iterable[str], kind: str) -> list[ObjectKey]:
     texts = [object_keys] if isinstance(object_keys, str) or not isinstance(object_keys, Iterable) else list(object_keys)
     if texts == [object_keys] or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"object_keys= must be a list of keys, got {object_keys!r}.")
-    keys = sorted({_require_kind(ObjectKey.parse(unquote(text)), kind) for text in texts}, key=lambda key: key.order)
+    keys = sorted({_require_kind(ObjectKey.parse(unquote(text)), kind) for text in texts}, key=lambda key: key.sort_key)
     seen: dict[object, ObjectKey] = {}
     for key in keys:
-        other = seen.setdefault((key.since, key.until, key.number), key)
+        other = seen.setdefault((key.since, key.until, key.index), key)
         if other is not key:
-            raise UsageError(f"{other.text} and {key.text} have the same lines in two encodings. Load one after the other.")
+            raise UsageError(f"{other.key} and {key.key} have the same lines in two encodings. Load one after the other.")
     return keys
 
 
 def _require_kind(key: ObjectKey, kind: str) -> ObjectKey:
     if key.kind != kind:
-        raise UsageError(f"{key.text} contains {key.kind}, not {kind}. Pass kind={key.kind!r}.")
+        raise UsageError(f"{key.key} contains {key.kind}, not {kind}. Pass kind={key.kind!r}.")
     return key
 
 
@@ -199,7 +199,7 @@ def tasks_by_path(paths: Iterable[str | Path] | str | Path, kind: str) -> list[B
 
 
 def _sort_key(task: BulkTask) -> tuple[bool, object]:
-    return (True, task.object_key) if task.key is None else (False, task.key.order)
+    return (True, task.object_key) if task.key is None else (False, task.key.sort_key)
 
 
 def _objects_in(path: Path) -> list[Path]:
@@ -211,9 +211,9 @@ def _objects_in(path: Path) -> list[Path]:
 
 
 def _file_task(file: Path, kind: str) -> BulkTask | None:
-    key = ObjectKey.of_file(file)
+    key = ObjectKey.from_path(file)
     if key is not None:
-        return BulkTask(key.text, _require_kind(key, kind), kind, path=str(file.absolute()), by_key=True)
+        return BulkTask(key.key, _require_kind(key, kind), kind, path=str(file.absolute()), by_key=True)
     if kind == "acs":
         raise UsageError(f"{file} is not named by the key of an ACS object, which contains the snapshot time. Rename the file.")
     with file.open("rb") as content:

@@ -236,12 +236,12 @@ class BulkKeyLoader(BulkLoader):
     def tasks(self) -> list[BulkTask]:
         """Return a task per missing key, with the digest that the network lists."""
         missing = self.missing()
-        return bulk_listing.tasks_by_key(self.net, [key for key in self.keys if key.text in missing], self.download_dir)
+        return bulk_listing.tasks_by_key(self.net, [key for key in self.keys if key.key in missing], self.download_dir)
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing keys."""
         stored = self.net.store.committed_keys(self.dataset)
-        return {key.text: _plan_row(key.text, key) for key in self.keys if key.text not in stored}
+        return {key.key: _plan_row(key.key, key) for key in self.keys if key.key not in stored}
 
     def count_text(self, count: int) -> str:
         """Return the number of missing objects."""
@@ -249,7 +249,7 @@ class BulkKeyLoader(BulkLoader):
 
     def frames(self) -> Frames:
         """Return frames of the objects."""
-        return self.frames_of_keys(key.text for key in self.keys)
+        return self.frames_of_keys(key.key for key in self.keys)
 
 
 class BulkFileLoader(BulkLoader):

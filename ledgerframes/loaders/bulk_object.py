@@ -15,11 +15,12 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from ledgerframes.datasets.bulk.expand import Block, check_frames, line_blocks
+from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
+from ledgerframes.datasets.bulk.expand import LineBatch, iter_line_batches, verify_zstd_frames
 from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.lines import decode_lines
-from ledgerframes.datasets.bulk.schema import BULK_OBJECTS, ActiveContractTableBuilder
+from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
 from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event, Update
@@ -32,9 +33,9 @@ from ledgerframes.loaders.event_pages import Position, positions_of
 from ledgerframes.loaders.sync import ChunkContext
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
-from ledgerframes.store.location import unwritable
+from ledgerframes.store.location import not_writable_error
 from ledgerframes.store.segments import SegmentWriter
-from ledgerframes.store.store import described, new_segment_id
+from ledgerframes.store.store import new_segment, new_segment_id
 from ledgerframes.windows import MICROSECOND
 
 __all__ = ["BulkKind", "BulkTask", "choose_dataset", "read_object"]
@@ -112,10 +113,10 @@ def read_object(net: Network, task: BulkTask, context: ChunkContext) -> Segment:
         If it cannot be downloaded.
     """
     with _open_local(net, task) as local, local.path.open("rb") as file:
-        check_frames(file, task.name)
+        verify_zstd_frames(file, task.name)
         file.seek(0)
         limit = max(MIN_SIZE_LIMIT, int(local.bytes * net.settings.limits.max_decompression_ratio))
-        return _ObjectReader(net, task, local, context).segment(line_blocks(file, task.name, limit))
+        return _ObjectReader(net, task, local, context).segment(iter_line_batches(file, task.name, limit))
 
 
 @dataclass(frozen=True)
@@ -171,9 +172,9 @@ def _download(net: Network, task: BulkTask, partial: Path) -> _LocalObject:
         download = net.history.bulk_download(task.object_key, partial)
         digest_status = _check_digest(task, download.sha256, download.bytes)
         if task.download_dir is not None and task.key is not None:
-            path = partial.replace(directory / quote(task.key.text, safe="~:"))
+            path = partial.replace(directory / quote(task.key.key, safe="~:"))
     except OSError as error:
-        raise unwritable(directory, error) from error
+        raise not_writable_error(directory, error) from error
     return _LocalObject(path, download.bytes, download.sha256, digest_status, download.host)
 
 
@@ -205,7 +206,7 @@ class _ObjectReader:
         self._last: Position | None = None
         self._times: tuple[int, int] | None = None
 
-    def segment(self, blocks: Iterator[Block]) -> Segment:
+    def segment(self, blocks: Iterator[LineBatch]) -> Segment:
         """Write the tables of all lines, and return their segment."""
         segment_id = new_segment_id()
         with SegmentWriter(self._net.store.location, _file_name(self._task, segment_id)) as writer:
@@ -220,16 +221,16 @@ class _ObjectReader:
                 pipeline.write_behind(writer.write, self._tables(builder))
             writer.write({BULK_OBJECTS.name: self._object_row()})
             files = writer.close()
-        return described(segment_id, self._dataset, self._extent(), files, status="final", source=self._local.source)
+        return new_segment(segment_id, self._dataset, self._extent(), files, status="final", source=self._local.source)
 
     def _new_builder(self) -> EventTableBuilder | ActiveContractTableBuilder:
         if self._task.kind == "acs":
             return ActiveContractTableBuilder(self._key.since)
         return EventTableBuilder("bulk", UPDATE_TABLES)
 
-    def _add(self, builder: EventTableBuilder | ActiveContractTableBuilder, block: Block) -> None:
+    def _add(self, builder: EventTableBuilder | ActiveContractTableBuilder, block: LineBatch) -> None:
         name, first_line = self._task.name, self._lines + 1
-        self._uncompressed_bytes = block.expanded
+        self._uncompressed_bytes = block.uncompressed_bytes
         with self._decode_error_as_integrity_error():
             if isinstance(builder, ActiveContractTableBuilder):
                 contracts = decode_lines(block.lines, ActiveContract, name, first_line)
@@ -296,7 +297,7 @@ class _ObjectReader:
             "encoding": key and key.encoding,
             "since": key and key.since,
             "until": key and key.until,
-            "object_index": key and key.number,
+            "object_index": key and key.index,
             "bytes": self._local.bytes,
             "uncompressed_bytes": self._uncompressed_bytes,
             "lines": self._lines,
@@ -318,4 +319,4 @@ def _file_name(task: BulkTask, segment_id: str) -> str:
     """Return a name made of numbers, because a key is text from the network."""
     if task.key is None:
         return f"object_{segment_id[:12]}"
-    return f"object_{task.key.since:%Y%m%dT%H%M%SZ}_{task.key.number}_{segment_id[:12]}"
+    return f"object_{task.key.since:%Y%m%dT%H%M%SZ}_{task.key.index}_{segment_id[:12]}"

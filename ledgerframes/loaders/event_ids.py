@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ledgerframes.datasets.events.build import event_tables
-from ledgerframes.datasets.events.wire import Event, head
+from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import IdSet, microseconds
@@ -143,7 +143,7 @@ def _fetch_event(net: Network, update_id: str) -> LookupResult | None:
             raise
         return None
     event = net.history.decode_event(response)
-    returned_id = head(event)[2]
+    returned_id = header_of(event)[2]
     if returned_id != update_id:
         raise DecodeError(f"{response.host} returned update {returned_id} for {update_id}.", json_path="$..update_id")
     return event, response.host
@@ -160,5 +160,5 @@ def _batches(results: list[LookupResult], id_source: str, cutoff: int) -> Iterat
         is_whole = event.verdict is not None and event.traffic_summary is not None
         groups.setdefault((is_whole and position_of(event)[1] < cutoff, host), []).append(event)
     for (final, host), events in groups.items():
-        ids = IdSet(frozenset(head(event)[2] for event in events))
+        ids = IdSet(frozenset(header_of(event)[2] for event in events))
         yield Batch(ids, event_tables(events, id_source), host, final=final)

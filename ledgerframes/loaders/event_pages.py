@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.api.transport import Response
-from ledgerframes.datasets._arrays import times
+from ledgerframes.datasets._arrays import parse_timestamps
 from ledgerframes.datasets._schema import INTEGER
-from ledgerframes.datasets.events.wire import Event, head
+from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
 from ledgerframes.windows import instant
@@ -65,7 +65,7 @@ def position_of(event: Event) -> Position:
     DecodeError
         If its migration id or record time is invalid.
     """
-    migration_id, record_time, update_id = head(event)
+    migration_id, record_time, update_id = header_of(event)
     if not 0 <= migration_id < MAX_MIGRATIONS:
         raise DecodeError(f"Update {update_id} has the invalid migration id {migration_id}.", json_path="$..migration_id")
     try:
@@ -78,9 +78,9 @@ def position_of(event: Event) -> Position:
 
 def positions_of(events: list[Event]) -> list[Position]:
     """Return the positions of events, all at once because that is ten times as fast."""
-    migration_ids, record_times, _ = zip(*map(head, events), strict=True) if events else ((), (), ())
+    migration_ids, record_times, _ = zip(*map(header_of, events), strict=True) if events else ((), (), ())
     try:
-        positions = list(zip(migration_ids, times(record_times, "record_time").cast(INTEGER).to_pylist(), strict=True))
+        positions = list(zip(migration_ids, parse_timestamps(record_times, "record_time").cast(INTEGER).to_pylist(), strict=True))
     except DecodeError:
         positions = []
     if not positions or not 0 <= min(migration_ids) <= max(migration_ids) < MAX_MIGRATIONS:

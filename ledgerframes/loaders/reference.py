@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.transport import host_of
-from ledgerframes.datasets.reference.schema import name_rules_table, price_vote_table
+from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
 from ledgerframes.extents import Observation

@@ -27,7 +27,7 @@ from ledgerframes.store import Segment
 from ledgerframes.store import catalog as records
 from ledgerframes.store.compact import require_live
 from ledgerframes.store.prune import QUARANTINE
-from ledgerframes.store.verify import Finding
+from ledgerframes.store.verify import DamagedFile
 from ledgerframes.windows import Window
 
 __all__ = ["Repair", "repair"]
@@ -76,7 +76,11 @@ Recovery = list[Loader[Any]] | _UnrecoverableError | LedgerframesError
 
 
 def repair(
-    net: Network, findings: Sequence[Finding], *, drop_unrecoverable: bool = False, update_formats: Sequence[UpdateFormat] = ()
+    net: Network,
+    damage: Sequence[DamagedFile],
+    *,
+    drop_unrecoverable: bool = False,
+    update_formats: Sequence[UpdateFormat] = (),
 ) -> list[Repair]:
     """Move damaged segments to quarantine, and fetch them again.
 
@@ -86,7 +90,7 @@ def repair(
     Parameters
     ----------
     net : Network
-    findings : sequence of Finding
+    damage : sequence of DamagedFile
         From :func:`ledgerframes.store.verify.verify`.
     drop_unrecoverable : bool
         Move also what cannot be fetched again to quarantine.
@@ -96,7 +100,7 @@ def repair(
     Returns
     -------
     list of Repair
-        One per damaged segment, in the order of the findings.
+        One per damaged segment, in the order of the files.
 
     Raises
     ------
@@ -123,8 +127,8 @@ def repair(
     require_live(net.store)
     if net.offline:
         raise CoverageError(f"{net.name} is offline, so nothing was moved or repaired. Reconnect without offline=True.")
-    damaged = {finding.segment.segment_id: finding.segment for finding in findings}
-    tables = {segment_id: {f.table for f in findings if f.segment.segment_id == segment_id} for segment_id in damaged}
+    damaged = {file.segment.segment_id: file.segment for file in damage}
+    tables = {segment_id: {file.table for file in damage if file.segment.segment_id == segment_id} for segment_id in damaged}
     recoveries: dict[str, Recovery] = {}
     for segment_id, segment in damaged.items():
         try:
@@ -146,7 +150,7 @@ def _quarantine(net: Network, segments: Sequence[Segment], folders: Sequence[Seg
     """Remove segments from the catalog in one transaction, and move their files."""
     if not segments:
         return
-    with net.store.catalog.writing() as connection:
+    with net.store.catalog.write_transaction() as connection:
         for segment in (*segments, *folders):
             records.remove_segment(connection, segment.segment_id)
     for segment in segments:

@@ -14,18 +14,14 @@ from ledgerframes.api.update_format import EventFormat, event_format
 from ledgerframes.datasets import Table
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.ledger.wire import ActiveContractItem
-from ledgerframes.datasets.state.schema import (
-    COMPLETIONS,
-    LEDGER_ACTIVE_CONTRACTS,
-    PACKAGES,
-    PARTIES,
-    SYNCHRONIZERS,
+from ledgerframes.datasets.state.build import (
     active_contract_table,
     completion_table,
     package_table,
     party_table,
     synchronizer_table,
 )
+from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
 from ledgerframes.datasets.state.wire import Completion, Synchronizer
 from ledgerframes.errors import UnsupportedOperationError
 from ledgerframes.loaders.arguments import loader

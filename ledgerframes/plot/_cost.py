@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,10 +58,10 @@ def cost_spend(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'Record time (UTC)'
     """
-    shape = c.check_result(frame, "cost.spend")
+    shape = r.check_result(frame, "cost.spend")
     column, title = "total_traffic_cost", TITLES[shape.by]
     if not shape.has_periods:
-        return _ranked(frame, c.group_labels(frame, shape), column, title, ax)
+        return _ranked(frame, r.group_labels(frame, shape), column, title, ax)
     with c.canvas(ax) as ax:
         if frame[column].notna().sum() == 0:
             return c.draw_message(ax, NO_COST)
@@ -70,7 +71,7 @@ def cost_spend(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.legend(loc="upper left", ncols=4 if shape.by is None else 3)
         c.bytes_axis(ax.yaxis, largest, shape.title(column))
         c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {c.period_length(frame)}", c.known_share_note(frame))
+        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", r.known_share_note(frame))
         return ax
 
 
@@ -104,7 +105,7 @@ def cost_overhead(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel().startswith("Traffic cost")
     True
     """
-    shape = c.check_result(frame, "cost.overhead")
+    shape = r.check_result(frame, "cost.overhead")
     title = "Traffic cost of envelopes with and without views"
     if not shape.has_periods and shape.by is None:
         labels = [f"{kind}\n{count:,} envelopes" for kind, count in zip(frame["kind"], frame["envelopes"], strict=True)]
@@ -119,12 +120,12 @@ def cost_overhead(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             _stack_kinds(ax, frame, shape)
         else:
             without, title = frame[_is_without_views(frame)].reset_index(drop=True), "Share of envelopes without views"
-            labels = c.group_labels(without, shape)
-            table = c.by_group_over_time(without, shape.keys, labels, without["share"], without["traffic_cost"])
+            labels = r.group_labels(without, shape)
+            table = r.by_group_over_time(without, shape.keys, labels, without["share"], without["traffic_cost"])
             note = c.lines_over_time(ax, table, without)
             c.percent_axis(ax.yaxis, "Share of the traffic cost")
         c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {c.period_length(frame)}", note, c.known_share_note(frame))
+        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.known_share_note(frame))
         return ax
 
 
@@ -158,28 +159,28 @@ def cost_waste(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'Share of the cost that was wasted (%)'
     """
-    shape = c.check_result(frame, "cost.waste")
+    shape = r.check_result(frame, "cost.waste")
     title = "Traffic cost of rejected requests"
-    shown, note = (frame, "") if shape.has_periods else c.largest_groups(frame[frame["share"].notna()])
-    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(shown))) as ax:
+    visible, note = (frame, "") if shape.has_periods else r.largest_groups(frame[frame["share"].notna()])
+    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(visible))) as ax:
         if frame["share"].notna().sum() == 0:
             return c.draw_message(ax, NO_COST)
         if not shape.has_periods:
-            texts = [f"{share:.1%}" for share in shown["share"]]
-            c.bars(ax, c.rows_with_counts(shown, shape), list(shown["share"]), texts)
-            ax.set_xlim(0, max(shown["share"].max(), 0.01) * 1.22)
+            texts = [f"{share:.1%}" for share in visible["share"]]
+            c.bars(ax, r.rows_with_counts(visible, shape), list(visible["share"]), texts)
+            ax.set_xlim(0, max(visible["share"].max(), 0.01) * 1.22)
             c.percent_axis(ax.xaxis, shape.title("share"))
-            c.set_titles(ax, title, note, c.known_share_note(frame))
+            c.set_titles(ax, title, note, r.known_share_note(frame))
             return ax
         if shape.by is None:
             _draw_control_chart(ax, frame)
         else:
-            labels = c.group_labels(frame, shape)
-            table = c.by_group_over_time(frame, shape.keys, labels, frame["share"], frame["requests"])
+            labels = r.group_labels(frame, shape)
+            table = r.by_group_over_time(frame, shape.keys, labels, frame["share"], frame["requests"])
             note = c.lines_over_time(ax, table, frame)
         c.percent_axis(ax.yaxis, shape.title("share"))
         c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {c.period_length(frame)}", note, c.known_share_note(frame))
+        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.known_share_note(frame))
         return ax
 
 
@@ -212,10 +213,10 @@ def cost_anatomy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'Envelope'
     """
-    shape = c.check_result(frame, "cost.anatomy")
+    shape = r.check_result(frame, "cost.anatomy")
     envelopes = frame[frame["part"] == "envelope"]
-    texts = [f"{position}   {c.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
-    labels, costs = c.group_remaining(texts, envelopes["traffic_cost"].to_numpy("float64"), MAX_ENVELOPES)
+    texts = [f"{position}   {r.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
+    labels, costs = r.group_remaining(texts, envelopes["traffic_cost"].to_numpy("float64"), MAX_ENVELOPES)
     with c.canvas(ax, c.height_for_rows(len(labels) + 1)) as ax:
         if len(costs) == 0:
             return c.draw_message(ax, "The cost of this transaction is unknown.")
@@ -242,26 +243,26 @@ def _ranked(frame: pd.DataFrame, labels: list[str], column: str, title: str, ax:
     """Draw bars of cost: the first rows of the frame one by one, the others together."""
     is_known = frame[column].notna().to_numpy()
     known_labels = [label for label, known in zip(labels, is_known, strict=True) if known]
-    labels, values = c.group_remaining(known_labels, frame.loc[is_known, column].to_numpy("float64"))
+    labels, values = r.group_remaining(known_labels, frame.loc[is_known, column].to_numpy("float64"))
     with c.canvas(ax, c.height_for_rows(len(labels))) as ax:
         if len(values) == 0:
             return c.draw_message(ax, NO_COST)
         total = values.sum() or 1
-        c.bars(ax, labels, list(values), [f"{c.size(value)}  ({c.percent(value / total)})" for value in values])
+        c.bars(ax, labels, list(values), [f"{c.size(value)}  ({r.percent(value / total)})" for value in values])
         c.bytes_axis(ax.xaxis, values.max(), "Traffic cost")
-        c.set_titles(ax, title, c.known_share_note(frame))
+        c.set_titles(ax, title, r.known_share_note(frame))
         return ax
 
 
-def _stacked_rows(frame: pd.DataFrame, shape: c.ResultShape, title: str, ax: Axes | None) -> Axes:
+def _stacked_rows(frame: pd.DataFrame, shape: r.ResultShape, title: str, ax: Axes | None) -> Axes:
     """Draw a bar per group, the group of the highest cost first, with the cost of both kinds of envelopes."""
     is_without = _is_without_views(frame)
     with_views, without = (np.nan_to_num(_bytes(frame[mask], "traffic_cost")) for mask in (~is_without, is_without))
     order = np.argsort(-(with_views + without), kind="stable")
     order = order[(with_views + without)[order] > 0]
-    all_labels = c.group_labels(frame[is_without], shape)
-    labels, with_views = c.group_remaining([all_labels[index] for index in order], with_views[order])
-    _, without = c.group_remaining(labels, without[order])
+    all_labels = r.group_labels(frame[is_without], shape)
+    labels, with_views = r.group_remaining([all_labels[index] for index in order], with_views[order])
+    _, without = r.group_remaining(labels, without[order])
     with c.canvas(ax, c.height_for_rows(len(labels)) + 0.3) as ax:
         if len(labels) == 0:
             return c.draw_message(ax, NO_COST)
@@ -273,7 +274,7 @@ def _stacked_rows(frame: pd.DataFrame, shape: c.ResultShape, title: str, ax: Axe
         ax.set_xlim(0, both.max() * 1.22)
         ax.legend(loc="lower right")
         c.bytes_axis(ax.xaxis, both.max(), shape.title("traffic_cost"))
-        c.set_titles(ax, title, c.known_share_note(frame))
+        c.set_titles(ax, title, r.known_share_note(frame))
         return ax
 
 
@@ -287,21 +288,21 @@ def _stack_parts(ax: Axes, frame: pd.DataFrame) -> float:
     return float(np.nanmax(total))
 
 
-def _stack_groups(ax: Axes, frame: pd.DataFrame, shape: c.ResultShape) -> float:
+def _stack_groups(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> float:
     costs = frame["total_traffic_cost"]
-    table = c.by_group_over_time(frame, shape.keys, c.group_labels(frame, shape), costs, costs).fillna(0)
+    table = r.by_group_over_time(frame, shape.keys, r.group_labels(frame, shape), costs, costs).fillna(0)
     edges, base = _edges(frame), np.zeros(len(table))
-    shown = [(str(name), table.iloc[:, number].to_numpy()) for number, name in enumerate(table.columns[: c.MAX_LINES - 1])]
-    rest = table.iloc[:, c.MAX_LINES - 1 :]
+    visible = [(str(name), table.iloc[:, number].to_numpy()) for number, name in enumerate(table.columns[: r.MAX_LINES - 1])]
+    rest = table.iloc[:, r.MAX_LINES - 1 :]
     if len(rest.columns):
-        shown.append((f"{c.OTHER} ({len(rest.columns):,})", rest.sum(axis=1).to_numpy()))
-    for number, (name, values) in enumerate(shown):
+        visible.append((f"{r.OTHER} ({len(rest.columns):,})", rest.sum(axis=1).to_numpy()))
+    for number, (name, values) in enumerate(visible):
         ax.stairs(base + values, edges, baseline=base, fill=True, color=c.color(number), label=name)
         base = base + values
     return float(base.max())
 
 
-def _stack_kinds(ax: Axes, frame: pd.DataFrame, shape: c.ResultShape) -> None:
+def _stack_kinds(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
     is_without = _is_without_views(frame)
     periods = frame[is_without].reset_index(drop=True)
     without, with_views = (np.nan_to_num(_bytes(frame[mask], "traffic_cost")) for mask in (is_without, ~is_without))
@@ -328,16 +329,16 @@ def _draw_control_chart(ax: Axes, frame: pd.DataFrame) -> None:
     ax.set_ylim(0, max(np.nanmax(shares), frame["upper"].fillna(0).iloc[0], 0.01) * 1.3)
 
 
-def _is_without_views(frame: pd.DataFrame) -> c.Flags:
-    is_without: c.Flags = (frame["kind"] == "without views").to_numpy(dtype=bool)
+def _is_without_views(frame: pd.DataFrame) -> r.Flags:
+    is_without: r.Flags = (frame["kind"] == "without views").to_numpy(dtype=bool)
     return is_without
 
 
-def _bytes(frame: pd.DataFrame, column: str) -> c.Numbers:
+def _bytes(frame: pd.DataFrame, column: str) -> r.Numbers:
     return frame[column].to_numpy("float64", na_value=np.nan)
 
 
-def _edges(frame: pd.DataFrame) -> c.Numbers:
+def _edges(frame: pd.DataFrame) -> r.Numbers:
     periods = frame.drop_duplicates("period_start")
     return np.append(c.time_numbers(periods["period_start"]), c.time_numbers(periods["period_end"].tail(1)))
 

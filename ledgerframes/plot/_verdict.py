@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,27 +58,27 @@ def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'Rejection rate (%)'
     """
-    shape = c.check_result(frame, "verdict.outcomes")
+    shape = r.check_result(frame, "verdict.outcomes")
     is_over_time = shape.has_periods or shape.by in ("hour", "day")
     has_rate = frame[frame["rejection_rate"].notna()]
-    shown, note = (has_rate, "") if is_over_time else c.largest_groups(has_rate)
+    visible, note = (has_rate, "") if is_over_time else r.largest_groups(has_rate)
     title = "Rejection rate with 95% intervals"
-    with c.canvas(ax, 4.0 if is_over_time else c.height_for_rows(len(shown))) as ax:
-        if shown.empty:
+    with c.canvas(ax, 4.0 if is_over_time else c.height_for_rows(len(visible))) as ax:
+        if visible.empty:
             return c.draw_message(ax, NO_VERDICT)
         if shape.has_periods and shape.by:
-            labels = c.group_labels(frame, shape)
-            table = c.by_group_over_time(frame, shape.keys, labels, frame["rejection_rate"], frame["requests"])
+            labels = r.group_labels(frame, shape)
+            table = r.by_group_over_time(frame, shape.keys, labels, frame["rejection_rate"], frame["requests"])
             note, title = c.lines_over_time(ax, table, frame), "Rejection rate"
         else:
-            _draw_intervals(ax, shown, shape, is_over_time=is_over_time)
+            _draw_intervals(ax, visible, shape, is_over_time=is_over_time)
             set_limits = ax.set_ylim if is_over_time else ax.set_xlim
-            set_limits(0, min(float(shown["high"].max()) * 1.1, 1.02) or 1)
+            set_limits(0, min(float(visible["high"].max()) * 1.1, 1.02) or 1)
         if is_over_time:
             _finish_time_axis(ax, frame, shape)
         c.percent_axis(ax.yaxis if is_over_time else ax.xaxis, shape.title("rejection_rate"))
-        period = f", per {c.period_length(frame)}" if shape.has_periods else ""
-        c.set_titles(ax, title + period, note, c.known_share_note(frame, "Verdict"))
+        period = f", per {r.period_length(frame)}" if shape.has_periods else ""
+        c.set_titles(ax, title + period, note, r.known_share_note(frame, "Verdict"))
         return ax
 
 
@@ -111,24 +112,24 @@ def verdict_latency(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'Latency (s)'
     """
-    shape = c.check_result(frame, "verdict.latency")
+    shape = r.check_result(frame, "verdict.latency")
     has_latency = frame[frame["p50"].notna()]
-    shown, note = (has_latency, "") if shape.has_periods else c.largest_groups(has_latency)
-    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(shown)) + 0.3) as ax:
-        if shown.empty:
+    visible, note = (has_latency, "") if shape.has_periods else r.largest_groups(has_latency)
+    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(visible)) + 0.3) as ax:
+        if visible.empty:
             return c.draw_message(ax, NO_VERDICT)
         if shape.has_periods:
             return _latency_over_time(ax, frame, shape)
-        rows = np.arange(len(shown))
-        seconds = {name: _seconds(shown[name]) for name, _, _ in PERCENTILES}
+        rows = np.arange(len(visible))
+        seconds = {name: _seconds(visible[name]) for name, _, _ in PERCENTILES}
         ax.hlines(rows, seconds["p50"], seconds["p99"], color=c.color(2), linewidth=1.5, alpha=0.6)
         for name, marker, number in PERCENTILES:
             ax.plot(seconds[name], rows, marker, color=c.color(number), label=name)
-        c.row_labels(ax, c.rows_with_counts(shown, shape))
+        c.row_labels(ax, r.rows_with_counts(visible, shape))
         c.latency_axis(ax.xaxis, shape.title("p50"))
         ax.set_xlim(seconds["p50"].min() / 1.6, max(seconds["p99"].max(), TIMEOUT_SECONDS) * 1.6)
         _timeout_line(ax)
-        notes = (note, c.known_share_note(frame, "Verdict"))
+        notes = (note, r.known_share_note(frame, "Verdict"))
         # Next to the title, because anywhere inside the axes there can be points.
         above: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 2.1 if any(notes) else 0.6}
         ax.legend(ncols=3, frameon=False, labelcolor=c.text_color(ax), **above)
@@ -173,7 +174,7 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         if verdicts.empty:
             return c.draw_message(ax, NO_VERDICT)
         latencies = _seconds(verdicts["finalization_time"] - verdicts["record_time"])
-        for result, (name, line, number) in c.RESULTS.items():
+        for result, (name, line, number) in r.RESULTS.items():
             ordered = np.sort(latencies[(verdicts["verdict_result"] == result).to_numpy(dtype=bool)])
             if len(ordered):
                 x, y = _curve(ordered)
@@ -219,24 +220,24 @@ def verdict_rejections(frame: pd.DataFrame, by: str = "kind", ax: Axes | None = 
     >>> ax.get_xlabel()
     'Hour of day (UTC)'
     """
-    c.check_result(frame, "verdict.rejections")
+    r.check_result(frame, "verdict.rejections")
     if by not in REJECTIONS_BY:
         raise UsageError(f"Unknown by={by!r}. Choose from {', '.join(map(repr, REJECTIONS_BY))}.")
     column, quantity = REJECTIONS_BY[by]
     hours = frame["record_time"].dt.hour
     counts = pd.crosstab(frame[column].astype("str"), hours).reindex(columns=range(24), fill_value=0)
-    busiest = counts.sum(axis=1).sort_values(ascending=False, kind="stable").index[: c.MAX_ROWS]
-    shown = counts.loc[busiest]
-    with c.canvas(ax, c.height_for_rows(len(shown)) + 0.3) as ax:
+    busiest = counts.sum(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]
+    visible = counts.loc[busiest]
+    with c.canvas(ax, c.height_for_rows(len(visible)) + 0.3) as ax:
         if frame.empty:
             return c.draw_message(ax, "No rejected request in this window.")
-        _heat_map(ax, shown.to_numpy())
-        c.row_labels(ax, [f"{c.label(name)}  ({n:,})" for name, n in zip(shown.index, shown.sum(axis=1), strict=True)])
-        ax.set_ylim(len(shown) - 0.5, -0.5)
+        _heat_map(ax, visible.to_numpy())
+        c.row_labels(ax, [f"{r.label(name)}  ({n:,})" for name, n in zip(visible.index, visible.sum(axis=1), strict=True)])
+        ax.set_ylim(len(visible) - 0.5, -0.5)
         ax.grid(visible=False)
         c.hour_axis(ax)
         ax.set_xlim(-0.5, 23.5)
-        c.set_titles(ax, f"Rejected requests by {quantity}", c.omitted_note(len(counts) - len(shown)))
+        c.set_titles(ax, f"Rejected requests by {quantity}", r.omitted_note(len(counts) - len(visible)))
         return ax
 
 
@@ -269,26 +270,26 @@ def verdict_quorums(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'Quorums'
     """
-    shape = c.check_result(frame, "verdict.quorums")
+    shape = r.check_result(frame, "verdict.quorums")
     labels = [
-        f"{threshold} of {count}:  {c.join_parties(parties)}"
+        f"{threshold} of {count}:  {r.join_parties(parties)}"
         for threshold, count, parties in zip(frame["threshold"], frame["party_count"], frame["parties"], strict=True)
     ]
     if shape.by:
-        labels = [f"{group}, {label}" for group, label in zip(c.group_labels(frame, shape), labels, strict=True)]
-    title, note = "Quorums: confirmations needed and parties", c.known_share_note(frame, "Verdict")
-    rows, values = c.group_remaining(labels, frame["quorums"].to_numpy("float64"))
+        labels = [f"{group}, {label}" for group, label in zip(r.group_labels(frame, shape), labels, strict=True)]
+    title, note = "Quorums: confirmations needed and parties", r.known_share_note(frame, "Verdict")
+    rows, values = r.group_remaining(labels, frame["quorums"].to_numpy("float64"))
     with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(rows))) as ax:
         if values.sum() == 0:
             return c.draw_message(ax, "No quorum in this window.")
         if shape.has_periods:
             keys = [*shape.keys, "parties", "threshold", "party_count"]
-            table = c.by_group_over_time(frame, keys, labels, frame["quorums"], frame["quorums"])
+            table = r.by_group_over_time(frame, keys, labels, frame["quorums"], frame["quorums"])
             omitted = c.lines_over_time(ax, table, frame)
             c.count_axis(ax.yaxis, shape.title("quorums"))
-            c.set_titles(ax, f"{title}, per {c.period_length(frame)}", omitted, note)
+            c.set_titles(ax, f"{title}, per {r.period_length(frame)}", omitted, note)
             return ax
-        c.bars(ax, rows, list(values), [f"{value:,.0f}  ({c.percent(value / values.sum())})" for value in values])
+        c.bars(ax, rows, list(values), [f"{value:,.0f}  ({r.percent(value / values.sum())})" for value in values])
         c.count_axis(ax.xaxis, shape.title("quorums"))
         c.set_titles(ax, title, note)
         return ax
@@ -297,25 +298,25 @@ def verdict_quorums(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 # -- helpers ------------------------------------------------------------------------------------------------------------
 
 
-def _draw_intervals(ax: Axes, shown: pd.DataFrame, shape: c.ResultShape, *, is_over_time: bool) -> None:
-    rate = shown["rejection_rate"].to_numpy()
+def _draw_intervals(ax: Axes, visible: pd.DataFrame, shape: r.ResultShape, *, is_over_time: bool) -> None:
+    rate = visible["rejection_rate"].to_numpy()
     # Floats can put the end of an interval a hair inside the rate, and matplotlib refuses a length below 0.
-    spread = np.clip([rate - shown["low"], shown["high"] - rate], 0, None)
+    spread = np.clip([rate - visible["low"], visible["high"] - rate], 0, None)
     drawing: dict[str, Any] = {"fmt": "o", "color": c.color(0), "ecolor": c.color(2), "elinewidth": 2, "capsize": 3}
     if is_over_time:
-        ax.errorbar(_time_positions(shown, shape), rate, yerr=spread, **drawing)
+        ax.errorbar(_time_positions(visible, shape), rate, yerr=spread, **drawing)
     else:
-        ax.errorbar(rate, range(len(shown)), xerr=spread, **drawing)
-        c.row_labels(ax, c.rows_with_counts(shown, shape))
+        ax.errorbar(rate, range(len(visible)), xerr=spread, **drawing)
+        c.row_labels(ax, r.rows_with_counts(visible, shape))
 
 
-def _time_positions(frame: pd.DataFrame, shape: c.ResultShape) -> c.Numbers:
+def _time_positions(frame: pd.DataFrame, shape: r.ResultShape) -> r.Numbers:
     if shape.has_periods:
         return (c.time_numbers(frame["period_start"]) + c.time_numbers(frame["period_end"])) / 2
     return frame["hour"].to_numpy("float64") if shape.by == "hour" else c.time_numbers(frame["day"])
 
 
-def _finish_time_axis(ax: Axes, frame: pd.DataFrame, shape: c.ResultShape) -> None:
+def _finish_time_axis(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
     if shape.has_periods:
         c.period_axis(ax, frame)
     elif shape.by == "hour":
@@ -326,11 +327,11 @@ def _finish_time_axis(ax: Axes, frame: pd.DataFrame, shape: c.ResultShape) -> No
         ax.set_xlim(days[0] - 0.7, days[-1] + 0.7)
 
 
-def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: c.ResultShape) -> Axes:
+def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> Axes:
     title, names = LATENCY_TITLE, [name for name, _, _ in PERCENTILES]
     if shape.by:
-        labels = c.group_labels(frame, shape)
-        table = c.by_group_over_time(frame, shape.keys, labels, _optional_seconds(frame["p50"]), frame["requests"])
+        labels = r.group_labels(frame, shape)
+        table = r.by_group_over_time(frame, shape.keys, labels, _optional_seconds(frame["p50"]), frame["requests"])
         title = "Median latency until finalization"
     else:
         table = pd.DataFrame({name: _optional_seconds(frame[name]).to_numpy() for name in names})
@@ -339,11 +340,11 @@ def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: c.ResultShape) -> A
     seconds = table.to_numpy()
     ax.set_ylim(float(np.nanmin(seconds)) / 1.6, max(float(np.nanmax(seconds)), TIMEOUT_SECONDS) * 5)
     ax.axhline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
-    c.set_titles(ax, f"{title}, per {c.period_length(frame)}", note, c.known_share_note(frame, "Verdict"))
+    c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.known_share_note(frame, "Verdict"))
     return ax
 
 
-def _seconds(durations: pd.Series) -> c.Numbers:
+def _seconds(durations: pd.Series) -> r.Numbers:
     """Return seconds, at least a millisecond, so that a logarithmic axis can show them."""
     return np.maximum(durations.astype("int64").to_numpy() / 1e6, MIN_SECONDS)
 
@@ -353,7 +354,7 @@ def _optional_seconds(durations: pd.Series) -> pd.Series:
     return seconds
 
 
-def _curve(ordered: c.Numbers) -> tuple[c.Numbers, c.Numbers]:
+def _curve(ordered: r.Numbers) -> tuple[r.Numbers, r.Numbers]:
     """Return latencies and the share decided within them, starting at 0."""
     indexes = np.unique(np.linspace(0, len(ordered) - 1, MAX_CURVE_POINTS).astype(int))
     x, y = ordered[indexes], (indexes + 1) / len(ordered)

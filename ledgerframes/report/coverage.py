@@ -32,7 +32,7 @@ class Coverage:
     data_until : datetime or None
         The later of the newest row and the end of the final window, None without either.
     sources : tuple of str
-        Hosts that the rows came from.
+        Hosts of the rows.
     """
 
     final: float
@@ -135,7 +135,7 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
 
 def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
     """Return the share of a window's time outside all extents, whose migrations can overlap in time."""
-    outside = window.minus([extent.window for extent in extents])
+    outside = window.difference([extent.window for extent in extents])
     return sum((part.until - part.since for part in outside), timedelta()) / (window.until - window.since)
 
 

@@ -144,7 +144,7 @@ def _not_installed_error() -> UsageError:
 
 
 def _use_current_python(client: NotebookClient, socket_dir: Path) -> None:
-    """Let the client start this Python, whatever kernels are registered, with sockets in a directory of its own."""
+    """Let the client start this Python instead of a registered kernel, with sockets in their own directory."""
     from jupyter_client.kernelspec import KernelSpecManager
 
     # The client ends only kernels whose manager it created, so the client creates this one.

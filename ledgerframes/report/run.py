@@ -153,7 +153,7 @@ class _Run:
         return self._result(key, run, reused=False)
 
     def _write(self, directory: Path, inputs: FrozenInputs, run: dict[str, Any], timer: _Timer) -> None:
-        """Write the files that are published, and add to `run` what is known only afterwards."""
+        """Write the files that are published, and add the rest of ``run.json`` to `run`."""
         directory.mkdir()
         working_dir = directory.parent / "working"
         working_dir.mkdir()
@@ -169,7 +169,7 @@ class _Run:
         (directory / RUN).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def _facts(self, inputs: FrozenInputs) -> dict[str, Any]:
-        """Return the content of ``run.json`` that is known before the notebook runs."""
+        """Return the content of ``run.json`` before the notebook runs."""
         max_age = self.requirements.max_age
         return {
             "report": self.report.name,

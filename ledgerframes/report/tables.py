@@ -1,6 +1,6 @@
 """Tables and texts in notebooks; in a report, tables are also written to files.
 
-Names and texts come from a network and are not trusted: everything is escaped here.
+Names and texts from a network are not trusted: everything is escaped here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNITS = {
     for by in (None, *figure.by)
     for column in figure.result_columns(by, has_periods=True)
 }
-# The name of a count tells its unit.
+# The name of a count is its unit.
 UNITS_IN_HEAD = ("bytes", "UTC")
 
 
@@ -130,8 +130,8 @@ class TableOutput:
         return table + f'<p class="note">{escape(self._note())}</p>'
 
     def _note(self) -> str:
-        shown, count = min(self.max_rows, len(self.frame)), self.row_count
-        text = f"{shown:,} of {count:,} rows" if shown < count else f"{count:,} {'row' if count == 1 else 'rows'}"
+        visible, count = min(self.max_rows, len(self.frame)), self.row_count
+        text = f"{visible:,} of {count:,} rows" if visible < count else f"{count:,} {'row' if count == 1 else 'rows'}"
         return f"{text}. All rows: tables/{self.name}.csv and .parquet" if self.has_files else text
 
 

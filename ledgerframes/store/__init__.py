@@ -1,4 +1,4 @@
-"""The Parquet store: immutable segments, and a catalog that says which of them are committed."""
+"""The Parquet store, with immutable segments and a catalog of those that are committed."""
 
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location

@@ -1,6 +1,6 @@
-"""The SQLite catalog: which segments exist, what they cover, and whether that is final.
+"""The SQLite catalog of segments, what they cover, and whether they are final.
 
-Everything that makes a segment visible happens in one transaction, so a reader sees all tables of a range or none.
+A segment becomes visible in one transaction, so a reader sees all tables of an extent or none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
-from ledgerframes.store.location import unwritable
+from ledgerframes.store.location import not_writable_error
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.windows import Window
 
@@ -37,7 +37,7 @@ CREATE TABLE segments (
     written_by TEXT NOT NULL,
     fingerprint TEXT NOT NULL
 );
-CREATE INDEX segments_by_place ON segments (dataset, partition, start);
+CREATE INDEX segments_by_position ON segments (dataset, partition, start);
 CREATE TABLE files (
     segment_id TEXT NOT NULL REFERENCES segments ON DELETE CASCADE,
     table_name TEXT NOT NULL,
@@ -63,22 +63,33 @@ CREATE TABLE migrations (
     ended INTEGER
 );
 """
+# Statements that bring a catalog of an older schema to the next one.
+UPGRADES = {
+    1: """
+    ALTER TABLE segments RENAME COLUMN stream TO dataset;
+    ALTER TABLE segments RENAME COLUMN lane TO partition;
+    ALTER TABLE segments RENAME COLUMN low TO start;
+    ALTER TABLE segments RENAME COLUMN high TO stop;
+    DROP INDEX segments_by_place;
+    CREATE INDEX segments_by_position ON segments (dataset, partition, start)
+    """,
+}
 
 
 @dataclass(frozen=True)
 class Segment:
-    """One committed piece of a dataset.
+    """One committed segment of a dataset.
 
     Attributes
     ----------
     segment_id : str
     dataset : str
-    extent : MigrationWindow, OffsetRange, Observation, IdSet or ObjectSet
+    extent : Extent
         What it covers, whether or not there were rows.
     status : str
-        ``final``; ``provisional`` for the tail that is asked again next time; ``gap`` for what can no longer be asked.
+        ``final``, ``provisional`` for rows that are fetched again, or ``gap`` for an offset range pruned before it was fetched.
     source : str
-        Host that answered.
+        Host that the rows came from.
     fetched_at : int
         Microseconds since 1970.
     written_by : str
@@ -98,7 +109,7 @@ class Segment:
 
     @property
     def final(self) -> bool:
-        """Whether it is never asked again."""
+        """Whether it is never fetched again."""
         return self.status != "provisional"
 
     @property
@@ -113,68 +124,76 @@ class Segment:
 
 
 class Catalog:
-    """One catalog file; a connection is opened for each use, so that threads and processes can share it.
+    """One catalog file, which threads and processes can share.
+
+    Each use opens its own connection.
 
     Parameters
     ----------
     path : Path
-    named : str, optional
-        What messages call it; its path by default.
+    display_name : str, optional
+        Name in messages; the path by default.
     """
 
-    def __init__(self, path: Path, named: str = "") -> None:
+    def __init__(self, path: Path, display_name: str = "") -> None:
         self.path = path
-        self.named = named or str(path)
+        self.display_name = display_name or str(path)
 
     # -- connections ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """A read-only connection inside one transaction, or None while there is no catalog."""
+    def read_transaction(self) -> Iterator[sqlite3.Connection | None]:
+        """Open a read-only connection inside one transaction, or None if there is no catalog.
+
+        A catalog of an older version is upgraded first.
+        """
         if not self.path.exists():
             yield None
             return
-        # Not read-only: what a killed writer left half done is rolled back by the next connection, whichever it is.
+        # The mode allows writing, because the next connection rolls back what a killed writer has left.
         with closing(self._connect("rw")) as connection:
+            version = self._schema_version(connection)
+            if version in UPGRADES:
+                with Catalog.write_transaction(self):
+                    pass
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
-            with self._malformed_named():
-                yield connection if self._checked_version(connection) else None
+            with self._malformed_as_store_error():
+                yield connection if version or self._schema_version(connection) else None
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one write transaction: committed at the end, rolled back on an error."""
+    def write_transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open a connection inside one transaction, which is rolled back on an error."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = self._connect("rwc")
         except OSError as error:
-            raise unwritable(self.path.parent, error) from error
+            raise not_writable_error(self.path.parent, error) from error
         with closing(connection):
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                if not self._checked_version(connection):
-                    _create(connection)
+                self._create_or_upgrade(connection)
                 yield connection
                 connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
-                raise unwritable(self.path.parent, error) from error
+                raise not_writable_error(self.path.parent, error) from error
             except sqlite3.DatabaseError as error:
-                raise self._malformed(error) from error
+                raise self._malformed_error(error) from error
 
     @contextmanager
-    def _malformed_named(self) -> Iterator[None]:
+    def _malformed_as_store_error(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            raise self._malformed(error) from error
+            raise self._malformed_error(error) from error
 
-    def _malformed(self, error: Exception) -> StoreError:
-        message = f"{self.named} is not a catalog that can be read ({error}). Move the folder away to begin a new store."
-        return StoreError(message, path=self.named)
+    def _malformed_error(self, error: Exception) -> StoreError:
+        message = f"Cannot read the catalog {self.display_name}: {error}. Move the directory away to start a new store."
+        return StoreError(message, path=self.display_name)
 
     def copy(self, target: Path) -> None:
-        """Copy the catalog as it is now: together with the immutable segments, a snapshot."""
-        with self.reading() as connection, closing(sqlite3.connect(target)) as copy:
+        """Copy the catalog, which with the immutable segments makes a snapshot."""
+        with self.read_transaction() as connection, closing(sqlite3.connect(target)) as copy:
             if connection is not None:
                 connection.execute("COMMIT")
                 connection.backup(copy)
@@ -185,30 +204,32 @@ class Catalog:
             connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
             connection.execute("PRAGMA foreign_keys = ON")
         except sqlite3.OperationalError as error:
-            raise unwritable(self.path.parent, error) from error
+            raise not_writable_error(self.path.parent, error) from error
         return connection
 
-    def _checked_version(self, connection: sqlite3.Connection) -> bool:
-        """Whether the catalog has its tables yet; a newer one is an error."""
+    def _schema_version(self, connection: sqlite3.Connection) -> int:
+        """Return the catalog's schema version, or 0 without tables, and refuse a newer one."""
         try:
-            (found,) = connection.execute("PRAGMA user_version").fetchone()
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         except sqlite3.OperationalError as error:
-            raise unwritable(self.path.parent, error) from error
+            raise not_writable_error(self.path.parent, error) from error
         except sqlite3.DatabaseError as error:
-            raise self._malformed(error) from error
-        if found > SCHEMA_VERSION:
+            raise self._malformed_error(error) from error
+        if version > SCHEMA_VERSION:
             raise StoreError(
-                f"The store at {self.named.rpartition('/')[0]} has schema {found}, newer than this version's {SCHEMA_VERSION}. "
-                "Upgrade ledgerframes, or set LEDGERFRAMES_STORE to another folder.",
-                path=self.named,
+                f"The store at {self.display_name.rpartition('/')[0]} has schema {version}, but this version reads up to "
+                f"{SCHEMA_VERSION}. Upgrade ledgerframes, or set LEDGERFRAMES_STORE to another directory.",
+                path=self.display_name,
             )
-        return bool(found)
+        return version
 
-
-def _create(connection: sqlite3.Connection) -> None:
-    for statement in SCHEMA.split(";"):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    def _create_or_upgrade(self, connection: sqlite3.Connection) -> None:
+        version = self._schema_version(connection)
+        scripts = [script for known, script in sorted(UPGRADES.items()) if known >= version] if version else [SCHEMA]
+        for statement in (statement for script in scripts for statement in script.split(";")):
+            connection.execute(statement.strip())
+        if version != SCHEMA_VERSION:
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 # -- segments -------------------------------------------------------------------------------------------------------
@@ -220,15 +241,15 @@ FILE_COLUMNS = "table_name, path, rows, bytes, sha256"
 def segments(
     connection: sqlite3.Connection | None, dataset: Dataset, overlapping: Extent | Window | None = None
 ) -> list[Segment]:
-    """The segments of a dataset in order of (migration, time), of the shape that this version writes.
+    """Return the segments of a dataset with this version's schema, by partition and start.
 
     Parameters
     ----------
     connection : Connection or None
-        From :meth:`Catalog.reading` or :meth:`Catalog.writing`.
+        From :meth:`Catalog.read_transaction` or :meth:`Catalog.write_transaction`.
     dataset : Dataset
-    overlapping : MigrationWindow, OffsetRange, Observation, IdSet, ObjectSet or Window, optional
-        Only segments that cover a part of this; a window in any migration.
+    overlapping : Extent or Window, optional
+        Only segments that cover a part of this extent, or of this window in any migration.
     """
     if connection is None:
         return []
@@ -243,20 +264,23 @@ def segments(
     elif overlapping is not None:
         where += " AND segment_id IN (SELECT segment_id FROM ids WHERE update_id IN (SELECT value FROM json_each(?)))"
         values.append(json.dumps(sorted(overlapping.keys)))
-    # Three queries for all of them, rather than two for each.
+    # Three queries in all, instead of two for each segment.
     inside = f"WHERE segment_id IN (SELECT segment_id FROM segments WHERE {where})"  # noqa: S608  (constant text)
-    files, names = defaultdict[str, dict[str, SegmentFile]](dict), defaultdict[str, set[str]](set)
+    files, keys = defaultdict[str, dict[str, SegmentFile]](dict), defaultdict[str, set[str]](set)
     for segment_id, *file in connection.execute(f"SELECT segment_id, {FILE_COLUMNS} FROM files {inside}", values):  # noqa: S608
         files[segment_id][file[0]] = SegmentFile(*file)
-    for segment_id, name in connection.execute(f"SELECT segment_id, update_id FROM ids {inside}", values):  # noqa: S608
-        names[segment_id].add(name)
+    for segment_id, key in connection.execute(f"SELECT segment_id, update_id FROM ids {inside}", values):  # noqa: S608
+        keys[segment_id].add(key)
     query = f"SELECT {SEGMENT_COLUMNS} FROM segments WHERE {where} ORDER BY partition, start, segment_id"  # noqa: S608
     rows = connection.execute(query, values)
-    return [_segment(dataset, row, frozenset(names[row[0]]), files[row[0]]) for row in rows]
+    return [_segment(dataset, row, frozenset(keys[row[0]]), files[row[0]]) for row in rows]
 
 
 def covered(connection: sqlite3.Connection | None, dataset: Dataset, window: Window) -> list[Extent]:
-    """What the final segments of a dataset cover around a window: quicker than the segments, which have files."""
+    """Return the extents of final segments that overlap a window.
+
+    This is faster than reading the segments with their files.
+    """
     if connection is None:
         return []
     query = (
@@ -267,25 +291,25 @@ def covered(connection: sqlite3.Connection | None, dataset: Dataset, window: Win
     return [dataset.extent_type.from_catalog(position, frozenset()) for position in connection.execute(query, values)]
 
 
-def held_names(connection: sqlite3.Connection | None, dataset: Dataset) -> frozenset[str]:
-    """Every update id or object key that the final segments of a dataset hold."""
+def stored_keys(connection: sqlite3.Connection | None, dataset: Dataset) -> frozenset[str]:
+    """Return every update id or object key of the final segments of a dataset."""
     if connection is None:
         return frozenset()
     query = (
         "SELECT update_id FROM ids JOIN segments USING (segment_id) "
         "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional'"
     )
-    return frozenset(name for (name,) in connection.execute(query, [dataset.name, dataset.schema_fingerprint]))
+    return frozenset(key for (key,) in connection.execute(query, [dataset.name, dataset.schema_fingerprint]))
 
 
-def _segment(dataset: Dataset, row: Sequence[Any], names: frozenset[str], files: dict[str, SegmentFile]) -> Segment:
+def _segment(dataset: Dataset, row: Sequence[Any], keys: frozenset[str], files: dict[str, SegmentFile]) -> Segment:
     segment_id, _, partition, start, stop, status, source, fetched_at, written_by = row
-    extent = dataset.extent_type.from_catalog(None if partition is None else (partition, start, stop), names)
+    extent = dataset.extent_type.from_catalog(None if partition is None else (partition, start, stop), keys)
     return Segment(segment_id, dataset.name, extent, status, source, fetched_at, written_by, files)
 
 
 def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str) -> None:
-    """Record a segment with its files."""
+    """Add a segment with its files."""
     extent = segment.extent
     connection.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -304,16 +328,19 @@ def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: s
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
         [(segment.segment_id, file.table, file.path, file.rows, file.bytes, file.sha256) for file in segment.files.values()],
     )
-    connection.executemany("INSERT INTO ids VALUES (?, ?)", [(segment.segment_id, name) for name in sorted(extent.keys)])
+    connection.executemany("INSERT INTO ids VALUES (?, ?)", [(segment.segment_id, key) for key in sorted(extent.keys)])
 
 
 def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
-    """Forget a segment; its files stay for readers of older snapshots."""
+    """Remove a segment, but not its files, which readers of older snapshots may need."""
     connection.execute("DELETE FROM segments WHERE segment_id = ?", [segment_id])
 
 
 def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment, fingerprint: str) -> bool:
-    """Put one segment in the place of several; False, and nothing changed, if one of them is no longer there."""
+    """Replace several segments by one and return whether all of them still existed.
+
+    Otherwise nothing changes.
+    """
     for segment in old:
         if connection.execute("SELECT 1 FROM segments WHERE segment_id = ?", [segment.segment_id]).fetchone() is None:
             return False
@@ -323,8 +350,8 @@ def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new
     return True
 
 
-def named_files(connection: sqlite3.Connection) -> set[str]:
-    """The path of every file that counts, also those of another shape than this version's."""
+def file_paths(connection: sqlite3.Connection) -> set[str]:
+    """Return the path of every committed file, of any schema."""
     return {path for (path,) in connection.execute("SELECT path FROM files")}
 
 
@@ -332,7 +359,7 @@ def named_files(connection: sqlite3.Connection) -> set[str]:
 
 
 def migrations(connection: sqlite3.Connection | None) -> list[Migration]:
-    """The migrations known so far, in order."""
+    """Return the known migrations, in order."""
     if connection is None:
         return []
     return [
@@ -340,8 +367,8 @@ def migrations(connection: sqlite3.Connection | None) -> list[Migration]:
     ]
 
 
-def put_migration(connection: sqlite3.Connection, migration: Migration) -> None:
-    """Remember what is known of a migration; an end once seen is never forgotten."""
+def save_migration(connection: sqlite3.Connection, migration: Migration) -> None:
+    """Save the bounds of a migration, and retain the earliest times."""
     connection.execute(
         "INSERT INTO migrations VALUES (?, ?, ?) ON CONFLICT (migration_id) DO UPDATE SET first = min(first, excluded.first), "
         "ended = CASE WHEN ended IS NULL THEN excluded.ended ELSE min(ended, coalesce(excluded.ended, ended)) END",
@@ -349,17 +376,17 @@ def put_migration(connection: sqlite3.Connection, migration: Migration) -> None:
     )
 
 
-# -- facts ----------------------------------------------------------------------------------------------------------
+# -- values ---------------------------------------------------------------------------------------------------------
 
 
-def fact(connection: sqlite3.Connection | None, name: str) -> str | None:
-    """Something remembered of the network, such as the participant whose ledger is stored."""
+def get_value(connection: sqlite3.Connection | None, name: str) -> str | None:
+    """Return a saved value of the network, such as the participant whose ledger is stored."""
     if connection is None:
         return None
-    found = connection.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()
-    return None if found is None else str(found[0])
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()
+    return None if row is None else str(row[0])
 
 
-def put_fact(connection: sqlite3.Connection, name: str, value: str) -> None:
-    """Remember something of the network; what is known already stays."""
+def set_value(connection: sqlite3.Connection, name: str, value: str) -> None:
+    """Save a value of the network, unless it has one."""
     connection.execute("INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO NOTHING", [name, value])

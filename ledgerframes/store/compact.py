@@ -1,4 +1,4 @@
-"""Small segments put together: fewer files, and the same rows in the same order."""
+"""Compaction of small segments into fewer files with the same rows in the same order."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
 from ledgerframes.store.segments import ROW_GROUP, SegmentFile, SegmentWriter, file_name
-from ledgerframes.store.store import Store, described, new_segment_id
-from ledgerframes.store.verify import problem_of
+from ledgerframes.store.store import Store, new_segment, new_segment_id
+from ledgerframes.store.verify import check_file
 
-__all__ = ["Compacted", "compact"]
+__all__ = ["CompactionResult", "compact"]
 
 logger = logging.getLogger("ledgerframes")
 
@@ -29,8 +29,8 @@ SORTED_BYTES = 16_000_000  # segments of ids are sorted in memory
 
 
 @dataclass(frozen=True)
-class Compacted:
-    """What compaction has done to one dataset, or would do.
+class CompactionResult:
+    """Counts of one dataset before and after compaction.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Compacted:
     files_before, files_after : int
     bytes_before : int
     bytes_after : int or None
-        None for a dry run: only writing tells.
+        None for a dry run, which writes no files.
     """
 
     dataset: str
@@ -53,40 +53,36 @@ class Compacted:
 
 def compact(
     store: Store, *, target_bytes: int = TARGET_BYTES, datasets: Sequence[str] | None = None, dry_run: bool = False
-) -> list[Compacted]:
-    """Put small neighbouring segments together, without changing what any reader sees.
+) -> list[CompactionResult]:
+    """Merge small adjacent segments, without changing what any reader sees.
 
-    Only final segments of one day and one source are merged, and bulk objects if they are neighbours in one folder. The files
-    that were merged stay on the disk, because readers may hold an older snapshot; :func:`ledgerframes.store.prune.prune` removes
-    them. A process killed at any moment leaves a store that reads the same.
+    Only final segments of one day and one source are merged, and consecutive bulk objects of one folder. The merged files stay on
+    the disk, because readers may use an older snapshot; :func:`ledgerframes.store.prune.prune` deletes them. A process killed at
+    any moment leaves a store with the same rows.
 
     Parameters
     ----------
     store : Store
-    target_bytes : int
-        Size in bytes that the largest file of a merged segment stays below.
+    target_bytes : int, default 128 MB
+        Maximum size of the largest file of a merged segment.
     datasets : sequence of str, optional
         Names of datasets, such as ``ledger``; all by default.
-    dry_run : bool
-        Write nothing; say what would be merged.
+    dry_run : bool, default False
+        Write nothing and return what would be merged.
 
     Returns
     -------
-    list of Compacted
-        One for each dataset that has segments. ObjectSet that were named one by one, and those of contracts, are never merged.
+    list of CompactionResult
+        One for each dataset with segments. Bulk objects loaded by key, and those of contracts, are never merged.
 
     Raises
     ------
     UsageError
-        If a dataset is unknown, the target is no size, or the store is a frozen snapshot.
+        If a dataset is unknown, `target_bytes` is less than 1, or the store is a frozen snapshot.
     IntegrityError
-        If a file is not what the catalog promises; what was merged before that stays.
+        If a file differs from its record in the catalog; earlier merges stay.
     StoreError
         If the store cannot be read or written.
-
-    Notes
-    -----
-    Source: design, The store.
 
     Examples
     --------
@@ -99,16 +95,16 @@ def compact(
     """
     require_live(store)
     if target_bytes < 1:
-        raise UsageError(f"target_bytes={target_bytes} must be 1 or more.")
+        raise UsageError(f"target_bytes= must be 1 or more, got {target_bytes!r}.")
     results = []
     for dataset in choose_datasets(store, datasets):
         segments = store.segments(dataset)
-        done = []
-        for merge in planned(segments, target_bytes) if dataset.mergeable else []:
-            if new := merge.outlined() if dry_run else _merge(store, dataset, merge):
-                done.append((merge, new))
+        merged = []
+        for merge in plan_merges(segments, target_bytes) if dataset.mergeable else []:
+            if segment := merge.merged_segment() if dry_run else _merge(store, dataset, merge):
+                merged.append((merge, segment))
         if segments:
-            results.append(_counted(dataset, segments, done, dry_run))
+            results.append(_result(dataset, segments, merged, dry_run))
     return results
 
 
@@ -127,33 +123,35 @@ def choose_datasets(store: Store, names: Sequence[str] | None) -> list[Dataset]:
 
 
 def require_live(store: Store) -> None:
-    """Only the live catalog decides what counts.
+    """Refuse a frozen snapshot, because only the live catalog lists all committed files.
 
     Raises
     ------
     UsageError
-        If the store is seen through a frozen snapshot.
+        If the store is a frozen snapshot.
     """
-    if store.frozen:
-        raise UsageError("A frozen snapshot is never changed. Run again without snapshot and LEDGERFRAMES_SNAPSHOT.")
+    if store.is_frozen:
+        raise UsageError("A frozen snapshot cannot be changed. Run again without snapshot= and LEDGERFRAMES_SNAPSHOT.")
 
 
-def _counted(dataset: Dataset, segments: Sequence[Segment], done: Sequence[tuple[Merge, Segment]], dry_run: bool) -> Compacted:
-    gone = [segment for merge, _ in done for segment in merge.segments]
-    new = [segment for _, segment in done]
-    files, size = _files(segments), _bytes(segments)
-    return Compacted(
+def _result(
+    dataset: Dataset, segments: Sequence[Segment], merged: Sequence[tuple[Merge, Segment]], dry_run: bool
+) -> CompactionResult:
+    old = [segment for merge, _ in merged for segment in merge.segments]
+    new = [segment for _, segment in merged]
+    files, size = _file_count(segments), _bytes(segments)
+    return CompactionResult(
         dataset=dataset.name,
         segments_before=len(segments),
-        segments_after=len(segments) - len(gone) + len(new),
+        segments_after=len(segments) - len(old) + len(new),
         files_before=files,
-        files_after=files - _files(gone) + _files(new),
+        files_after=files - _file_count(old) + _file_count(new),
         bytes_before=size,
-        bytes_after=None if dry_run else size - _bytes(gone) + _bytes(new),
+        bytes_after=None if dry_run else size - _bytes(old) + _bytes(new),
     )
 
 
-def _files(segments: Iterable[Segment]) -> int:
+def _file_count(segments: Iterable[Segment]) -> int:
     return sum(len(segment.files) for segment in segments)
 
 
@@ -161,7 +159,7 @@ def _bytes(segments: Iterable[Segment]) -> int:
     return sum(segment.bytes for segment in segments)
 
 
-# -- what belongs together ------------------------------------------------------------------------------------------
+# -- planning -------------------------------------------------------------------------------------------------------
 
 
 class Merge:
@@ -177,8 +175,8 @@ class Merge:
         self.extent = first.extent
         self._sizes = _sizes(first)
 
-    def takes(self, segment: Segment, target_bytes: int) -> bool:
-        """Add one more, if it goes on where these end and there is room."""
+    def try_append(self, segment: Segment, target_bytes: int) -> bool:
+        """Append a segment and return True if it is the next one and the sizes allow it."""
         first = self.segments[0]
         extent = self.extent.merge_with(segment.extent)
         if extent is None or segment.source != first.source or _day(segment.extent) != _day(first.extent):
@@ -190,41 +188,41 @@ class Merge:
         self.extent, self._sizes = extent, sizes
         return True
 
-    def outlined(self) -> Segment:
-        """The segment that these would become, with files that have no size yet."""
+    def merged_segment(self) -> Segment:
+        """Return the segment that these would become, with files that have no size yet."""
         files = {table: SegmentFile(table, "", 0, 0, "") for table in self._sizes}
         return replace(self.segments[0], extent=self.extent, files=files)
 
 
-def planned(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
-    """What to merge among the segments of one dataset, given in order. Pure.
+def plan_merges(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
+    """Plan what to merge among the segments of one dataset, which come in order.
 
-    What is provisional or a gap is left alone, and what can never be one, such as snapshots of a moment.
+    Provisional segments and gaps are never merged, and neither are extents that never become one, such as observations.
     """
     merges: list[Merge] = []
-    open_for_more = False
-    for segment in _in_order(segments):
+    can_append = False
+    for segment in _in_merge_order(segments):
         if segment.status != "final":
-            open_for_more = False
-        elif not (open_for_more and merges[-1].takes(segment, _limit(segment, target_bytes))):
+            can_append = False
+        elif not (can_append and merges[-1].try_append(segment, _max_bytes(segment, target_bytes))):
             merges.append(Merge(segment))
-            open_for_more = True
+            can_append = True
     return [merge for merge in merges if len(merge.segments) > 1]
 
 
-def _in_order(segments: Sequence[Segment]) -> list[Segment]:
-    """Those that may become one side by side: ids have no order but that of their fetching."""
+def _in_merge_order(segments: Sequence[Segment]) -> list[Segment]:
+    """Sort segments of ids by the time when they were fetched, because ids have no other order."""
     if any(isinstance(segment.extent, IdSet) for segment in segments):
         return sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
     return list(segments)
 
 
-def _limit(segment: Segment, target_bytes: int) -> int:
+def _max_bytes(segment: Segment, target_bytes: int) -> int:
     return min(target_bytes, SORTED_BYTES) if isinstance(segment.extent, IdSet) else target_bytes
 
 
 def _day(extent: Extent) -> str | None:
-    """The UTC day in which it begins, so that days stay apart; offsets and ids have none."""
+    """Return the UTC day in which a window starts, so that days stay separate, or None."""
     return f"{from_microseconds(extent.start):%Y-%m-%d}" if isinstance(extent, MigrationWindow) else None
 
 
@@ -236,85 +234,85 @@ def _sizes(segment: Segment) -> Counter[str]:
 
 
 def _merge(store: Store, dataset: Dataset, merge: Merge) -> Segment | None:
-    """Write the merged segment, and let it count instead of the others; None if another process has changed one of them."""
+    """Write and commit the merged segment, or return None if another process has changed one."""
     try:
-        segment = _written(store.location, dataset, merge)
+        segment = _write(store.location, dataset, merge)
     except IntegrityError:
-        if _still_there(store, dataset, merge):
+        if _is_committed(store, dataset, merge):
             raise
-        return None  # what was replaced meanwhile may be gone from the disk already
-    with store.catalog.writing() as connection:
+        return None  # files of segments that another process has replaced may be deleted already
+    with store.catalog.write_transaction() as connection:
         replaced = records.replace_segments(connection, merge.segments, segment, dataset.schema_fingerprint)
     if replaced:
-        logger.info("merged %d segments of %s: %s", len(merge.segments), dataset.name, segment.extent)
+        logger.info("segments_merged dataset=%s extent=%s count=%d", dataset.name, segment.extent, len(merge.segments))
         return segment
-    logger.info("another process has changed %s of %s; not merged", segment.extent, dataset.name)
+    logger.info("segments_changed_before_merge dataset=%s extent=%s", dataset.name, segment.extent)
     for file in segment.files.values():
         store.location.remove(file.path)
     return None
 
 
-def _still_there(store: Store, dataset: Dataset, merge: Merge) -> bool:
+def _is_committed(store: Store, dataset: Dataset, merge: Merge) -> bool:
     present = {segment.segment_id for segment in store.segments(dataset)}
     return all(segment.segment_id in present for segment in merge.segments)
 
 
-def _written(place: Location, dataset: Dataset, merge: Merge) -> Segment:
+def _write(location: Location, dataset: Dataset, merge: Merge) -> Segment:
     segment_id, oldest = new_segment_id(), min(segment.fetched_at for segment in merge.segments)
-    with SegmentWriter(place, file_name(merge.extent, segment_id)) as writer:
+    with SegmentWriter(location, file_name(merge.extent, segment_id)) as writer:
         for table in dataset.tables:
             old = [segment.files[table.name] for segment in merge.segments if table.name in segment.files]
-            pieces = _pieces(place, old)
-            for rows in [table.sorted(_one(list(pieces)))] if isinstance(merge.extent, IdSet) and old else _full_groups(pieces):
+            groups = _iter_row_groups(location, old)
+            by_id = isinstance(merge.extent, IdSet) and old
+            for rows in [table.sorted(_concat(list(groups)))] if by_id else _fill_row_groups(groups):
                 writer.write({table.name: rows})
         files = writer.close()
-    for name, rows in sum((_rows(segment) for segment in merge.segments), Counter[str]()).items():
-        assert files[name].rows == rows, f"{rows} rows of {name} became {files[name].rows}"
-    segment = described(segment_id, dataset, merge.extent, files, status="final", source=merge.segments[0].source)
+    for name, count in sum((_row_counts(segment) for segment in merge.segments), Counter[str]()).items():
+        assert files[name].rows == count, f"{count} rows of {name} became {files[name].rows}"
+    segment = new_segment(segment_id, dataset, merge.extent, files, status="final", source=merge.segments[0].source)
     return replace(segment, fetched_at=oldest)
 
 
-def _rows(segment: Segment) -> Counter[str]:
+def _row_counts(segment: Segment) -> Counter[str]:
     return Counter({table: file.rows for table, file in segment.files.items()})
 
 
-def _pieces(place: Location, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
-    """The rows of files, one row group at a time."""
+def _iter_row_groups(location: Location, files: Sequence[SegmentFile]) -> Iterator[pa.Table]:
     for file in files:
-        # Without this a damaged file would be given a digest that fits.
-        if problem := problem_of(place, file):
-            raise _damaged(place, file, problem)
+        # Without this check a damaged file would get a digest that matches.
+        if problem := check_file(location, file):
+            raise _damaged_error(location, file, problem)
         try:
-            with place.asking(), place.read(file.path) as opened, pq.ParquetFile(opened) as parquet:
+            with location.translate_errors(), location.read(file.path) as source, pq.ParquetFile(source) as parquet:
                 for group in range(parquet.num_row_groups):
                     yield parquet.read_row_group(group)
         except (pa.ArrowInvalid, OSError) as error:
-            raise _damaged(place, file, error) from error
+            raise _damaged_error(location, file, error) from error
 
 
-def _damaged(place: Location, file: SegmentFile, problem: object) -> IntegrityError:
+def _damaged_error(location: Location, file: SegmentFile, problem: object) -> IntegrityError:
     return IntegrityError(
-        f"{file.path} of {place} is damaged ({problem}), so it is not merged. "
-        "`ledgerframes store verify --repair` fetches its range again.",
-        path=f"{place}/{file.path}",
+        f"Cannot merge {file.path} of {location}, which is damaged ({problem}). "
+        "Run `ledgerframes store verify --repair` to fetch it again.",
+        path=f"{location}/{file.path}",
     )
 
 
-def _full_groups(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables that fill their row groups, but for the last."""
+def _fill_row_groups(groups: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Iterate over the same rows in tables that fill their row groups, except the last one."""
     waiting: list[pa.Table] = []
     count = 0
-    for piece in pieces:
-        waiting.append(piece)
-        count += piece.num_rows
+    for group in groups:
+        waiting.append(group)
+        count += group.num_rows
         if count >= ROW_GROUP:
-            rows, rest = _one(waiting), count % ROW_GROUP
+            rows, rest = _concat(waiting), count % ROW_GROUP
             yield rows.slice(0, count - rest)
             waiting, count = [rows.slice(count - rest)], rest
     if count:
-        yield _one(waiting)
+        yield _concat(waiting)
 
 
-def _one(tables: list[pa.Table]) -> pa.Table:
-    """Tables one after the other; each file has a dictionary of its own, and a row group has room for one."""
+def _concat(tables: list[pa.Table]) -> pa.Table:
+    """Concatenate tables with one dictionary, because a row group has room for one."""
     return pa.concat_tables(tables).unify_dictionaries()

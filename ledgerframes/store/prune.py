@@ -1,4 +1,4 @@
-"""Files that no longer count are deleted, and old ranges dropped: the only two ways in which a store gets smaller."""
+"""Deletion of orphan files and of old segments."""
 
 from __future__ import annotations
 
@@ -15,35 +15,34 @@ from ledgerframes.extents import microseconds
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.compact import choose_datasets, require_live
-from ledgerframes.store.location import Stored, unwritable
+from ledgerframes.store.location import FileInfo, not_writable_error
 from ledgerframes.store.store import Store
 from ledgerframes.windows import Time, instant, iso
 
-__all__ = ["Pruned", "prune"]
+__all__ = ["PruneResult", "prune"]
 
 logger = logging.getLogger("ledgerframes")
 
-GRACE = timedelta(hours=1)
+MIN_AGE = timedelta(hours=1)
 QUARANTINE = "quarantine"
 
 
 @dataclass(frozen=True)
-class Pruned:
-    """What pruning has taken away, or would take away.
+class PruneResult:
+    """Segments and files that were deleted, or that a dry run would delete.
 
     Attributes
     ----------
-    dropped : tuple of Segment
-        Ranges that are not covered any more.
-    removed : tuple of Stored
-        Files that are gone.
-    kept : tuple of Stored
-        Files that do not count but are younger than the grace time.
+    dropped_segments : tuple of Segment
+        Segments that ended before the time; the store no longer covers them.
+    deleted_files : tuple of FileInfo
+    retained_files : tuple of FileInfo
+        Orphan files that are younger than the minimum age.
     """
 
-    dropped: tuple[Segment, ...]
-    removed: tuple[Stored, ...]
-    kept: tuple[Stored, ...]
+    dropped_segments: tuple[Segment, ...]
+    deleted_files: tuple[FileInfo, ...]
+    retained_files: tuple[FileInfo, ...]
 
 
 def prune(
@@ -51,44 +50,40 @@ def prune(
     *,
     before: Time | None = None,
     datasets: Sequence[str] | None = None,
-    grace: timedelta = GRACE,
-    quarantine: bool = False,
+    min_age: timedelta = MIN_AGE,
+    include_quarantine: bool = False,
     dry_run: bool = False,
-) -> Pruned:
-    """Delete files that no catalog names, and drop ranges that end before a time.
+) -> PruneResult:
+    """Delete files that no catalog names, and drop segments that end before a time.
 
-    Readers that hold an older snapshot, and frozen snapshots, may still need those files: they get a ``StoreError`` that names
-    the file.
+    Readers with an older snapshot, and frozen snapshots, may still need those files; they raise a ``StoreError`` that names the
+    file.
 
     Parameters
     ----------
     store : Store
     before : str, date or datetime, optional
-        Whole segments that end at this time or earlier are dropped, and will be fetched again when asked for.
+        Drop whole segments that end at this time or earlier. They are fetched again when a load needs them.
     datasets : sequence of str, optional
-        Which datasets `before` is about: ``events``, ``bulk``, ``bulk_acs`` and the last two ``_by_key`` by default. Snapshots of
-        votes and name rules are dropped only if named, because they can never be fetched again. Offsets and ids have no time.
-    grace : timedelta
-        Files written within this time stay: another process may be about to commit them.
-    quarantine : bool
-        Delete also what a repair has put into quarantine.
-    dry_run : bool
-        Delete nothing; say what would go.
+        Datasets that `before` applies to: by default ``events`` and those of bulk objects. Price votes and name rules must be
+        named, because they can never be fetched again. Offsets and ids have no time.
+    min_age : timedelta, default 1 hour
+        Retain younger files, because another process may be about to commit them.
+    include_quarantine : bool, default False
+        Also delete files that a repair has put into quarantine.
+    dry_run : bool, default False
+        Delete nothing and return what would be deleted.
 
     Returns
     -------
-    Pruned
+    PruneResult
 
     Raises
     ------
     UsageError
-        If a dataset is unknown or has no times, the grace time is negative, or the store is a frozen snapshot.
+        If a dataset is unknown or has no times, `min_age` is negative, or the store is a frozen snapshot.
     StoreError
         If the store cannot be read or written.
-
-    Notes
-    -----
-    Source: design, The store.
 
     Examples
     --------
@@ -96,80 +91,80 @@ def prune(
     >>> from ledgerframes.store.prune import prune
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> prune(net.store, dry_run=True).removed
+    >>> prune(net.store, dry_run=True).deleted_files
     ()
     """
     require_live(store)
-    if grace < timedelta(0):
-        raise UsageError(f"grace={grace} must not be negative.")
+    if min_age < timedelta(0):
+        raise UsageError(f"min_age= must not be negative, got {min_age!r}.")
     dropped: tuple[Segment, ...] = ()
     if before is not None:
-        edge = microseconds(instant(before, "before"))
-        dropped = _dropped(store, _datasets_with_times(store, datasets), edge, dry_run)
-        logger.info("dropped %d segments that end before %s", len(dropped), iso(instant(before, "before")))
+        end = instant(before, "before")
+        dropped = _drop_segments(store, _datasets_with_times(store, datasets), microseconds(end), dry_run)
+        logger.info("segments_dropped network=%s before=%s count=%d", store.network, iso(end), len(dropped))
     elif datasets is not None:
-        raise UsageError("datasets says what to drop before a time: give before, too.")
-    loose = left_over(store, besides=dropped)
-    if quarantine:
-        loose += store.location.files(QUARANTINE)
-    oldest = time.time() - grace.total_seconds()
-    removed = tuple(stored for stored in loose if stored.written <= oldest)
-    kept = tuple(stored for stored in loose if stored.written > oldest)
+        raise UsageError("datasets= needs before=. Pass before=, or leave datasets= out.")
+    files = orphan_files(store, without=dropped)
+    if include_quarantine:
+        files += store.location.iter_files(QUARANTINE)
+    latest = time.time() - min_age.total_seconds()
+    deleted = tuple(file for file in files if file.modified_at <= latest)
+    retained = tuple(file for file in files if file.modified_at > latest)
     if not dry_run:
-        _remove(store, removed)
-    return Pruned(dropped, removed, kept)
+        _delete(store, deleted)
+    return PruneResult(dropped, deleted, retained)
 
 
-def left_over(store: Store, besides: Sequence[Segment] = ()) -> list[Stored]:
-    """The files of tables that do not count: no catalog names them, or only for these segments.
+def orphan_files(store: Store, without: Sequence[Segment] = ()) -> list[FileInfo]:
+    """Return the files of tables that the catalog names for no segment except these.
 
-    Without a catalog nothing is left over: it may have been moved, and nothing says what counts.
+    Without a catalog there are none: it may have been moved away, and nothing else lists the committed files.
     """
     tables = dict.fromkeys(table.name for dataset in store.datasets.values() for table in dataset.tables)
-    # The files first: what is committed in between is named by then.
-    found = [stored for table in tables for stored in store.location.files(table) if stored.path.endswith(".parquet")]
-    with store.catalog.reading() as connection:
+    # List the files before reading the catalog, so that files of a concurrent commit are not deleted.
+    files = [file for table in tables for file in store.location.iter_files(table) if file.path.endswith(".parquet")]
+    with store.catalog.read_transaction() as connection:
         if connection is None:
             return []
-        named = records.named_files(connection)
-    named -= {file.path for segment in besides for file in segment.files.values()}
-    return [stored for stored in found if stored.path not in named]
+        committed = records.file_paths(connection)
+    committed -= {file.path for segment in without for file in segment.files.values()}
+    return [file for file in files if file.path not in committed]
 
 
 def _datasets_with_times(store: Store, names: Sequence[str] | None) -> list[Dataset]:
-    chosen = choose_datasets(store, names)
+    datasets = choose_datasets(store, names)
     if names is None:
-        return [dataset for dataset in chosen if dataset.extent_type.has_times and dataset.extent_type.refetchable]
-    for dataset in chosen:
+        return [dataset for dataset in datasets if dataset.extent_type.has_times and dataset.extent_type.refetchable]
+    for dataset in datasets:
         if not dataset.extent_type.has_times:
-            raise UsageError(f"Dataset {dataset.name} is stored by id or offset, so before= does not apply. Leave it out.")
-    return chosen
+            raise UsageError(f"before= does not apply to {dataset.name}, which is stored by id or offset. Leave it out.")
+    return datasets
 
 
-def _dropped(store: Store, datasets: Sequence[Dataset], edge: int, dry_run: bool) -> tuple[Segment, ...]:
-    """Take the segments that end before a time out of the catalog."""
+def _drop_segments(store: Store, datasets: Sequence[Dataset], end: int, dry_run: bool) -> tuple[Segment, ...]:
+    """Remove the segments that end before a time from the catalog."""
     if dry_run or not store.exists():
-        with store.catalog.reading() as connection:
-            return _old(connection, datasets, edge)
-    with store.catalog.writing() as connection:
-        old = _old(connection, datasets, edge)
-        for segment in old:
+        with store.catalog.read_transaction() as connection:
+            return _segments_before(connection, datasets, end)
+    with store.catalog.write_transaction() as connection:
+        segments = _segments_before(connection, datasets, end)
+        for segment in segments:
             records.remove_segment(connection, segment.segment_id)
-        return old
+        return segments
 
 
-def _old(connection: sqlite3.Connection | None, datasets: Sequence[Dataset], edge: int) -> tuple[Segment, ...]:
-    old: list[Segment] = []
+def _segments_before(connection: sqlite3.Connection | None, datasets: Sequence[Dataset], end: int) -> tuple[Segment, ...]:
+    result: list[Segment] = []
     for dataset in datasets:
         segments = records.segments(connection, dataset)
         ends = dataset.extent_type.end_times([segment.extent for segment in segments])
-        old += [segment for segment, end in zip(segments, ends, strict=True) if end is not None and end <= edge]
-    return tuple(old)
+        result += [segment for segment, stop in zip(segments, ends, strict=True) if stop is not None and stop <= end]
+    return tuple(result)
 
 
-def _remove(store: Store, files: Sequence[Stored]) -> None:
+def _delete(store: Store, files: Sequence[FileInfo]) -> None:
     try:
-        for stored in files:
-            store.location.remove(stored.path)
+        for file in files:
+            store.location.remove(file.path)
     except OSError as error:
-        raise unwritable(store.location, error) from error
+        raise not_writable_error(store.location, error) from error

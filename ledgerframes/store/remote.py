@@ -1,14 +1,14 @@
-"""The catalog of a store in an object store: read through a copy on this machine, and put back after each commit.
+"""The catalog in an object store, read through a local copy and replaced by commits.
 
-A commit becomes visible by one copy inside the object store, of a catalog that its writer has uploaded beside the live one.
-Object stores reached through Arrow have no conditional writes, so writers take turns by what lies below ``writers/``:
+A commit becomes visible by one copy inside the object store, from a catalog that its writer has uploaded next to the live one.
+Arrow offers no conditional writes, so writers take turns with files below ``writers/``:
 
-* A writer puts a claim of its own there, and then lists. It may go on if there is no other claim; else it takes its own back and
-  tries again. Of two that claim at once, the one that lists later sees the other, so never both go on.
-* A claim that was not renewed for a while is that of a dead writer. Whoever finds it deletes the claim and what was uploaded with
-  it, and lists again. A writer that was only slow then finds its claim gone, or the upload that it wanted to copy.
+* A writer creates a claim and then lists. If there is no other claim, it has the lease; otherwise it deletes its own and tries
+  again. Of two writers that claim at once, the one that lists later sees the other, so they never both have the lease.
+* A claim that is not renewed belongs to a dead writer. The next writer deletes the claim and its upload and lists again. A writer
+  that was only slow then misses its claim, or the upload that it is about to copy.
 
-How old a claim is, is told by the object store's own times: machines' clocks need not agree.
+The age of a claim comes from the object store's modification times, so that clocks need not agree.
 """
 
 from __future__ import annotations
@@ -30,309 +30,314 @@ from sqlite3 import Connection
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store.catalog import BUSY_SECONDS, Catalog
-from ledgerframes.store.location import Digesting, Location, Stored
+from ledgerframes.store.location import FileInfo, HashingWriter, Location
 
 WRITERS = "writers"
 CLAIM, RENEWED, UPLOAD = "claim", "renewed", "sqlite"
 LEASE_SECONDS = 30.0
-ROUNDING = 2.0  # seconds; listings cut times to the second
+ROUNDING = 2.0  # seconds: listings round times down to the second
 CHUNK = 1 << 22
 DOWNLOADS = 5
 
 
 class RemoteCatalog(Catalog):
-    """The catalog of a place in an object store.
+    """The catalog of a location in an object store.
 
     Parameters
     ----------
-    place : Location
-        The network's folder.
+    location : Location
+        The network's directory.
     name : str
-        The catalog's name in it.
+        File name of the catalog.
     """
 
-    def __init__(self, place: Location, name: str) -> None:
-        self._place = place
-        self._copy = local_copy(place, name)
-        super().__init__(self._copy.path, f"{place}/{name}")
+    def __init__(self, location: Location, name: str) -> None:
+        self._location = location
+        self._copy = local_copy(location, name)
+        super().__init__(self._copy.path, f"{location}/{name}")
 
     @contextmanager
-    def reading(self) -> Iterator[Connection | None]:
-        """A read-only connection to the catalog as it is in the object store now, or None while there is none."""
+    def read_transaction(self) -> Iterator[Connection | None]:
+        """Open a read-only connection to the current catalog, or None if there is none."""
         self._copy.refresh()
-        with super().reading() as connection:
+        with super().read_transaction() as connection:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A connection inside one write transaction; what is committed here counts once it is in the object store.
+    def write_transaction(self) -> Iterator[Connection]:
+        """Open a connection inside one transaction, which ends with an upload of the catalog.
 
         Raises
         ------
         StoreError
-            If others go on writing, or the object store does not take the catalog; then nothing of this counts.
+            If other writers keep the lease, or the object store rejects the catalog; then nothing is committed.
         """
-        with self._copy.only_thread(), Lease(self._place) as lease:
+        with self._copy.lock_for_writing(), Lease(self._location) as lease:
             version = self._copy.refresh()
-            with self._copy.working() as working:
-                with Catalog(working, self.named).writing() as connection:
+            with self._copy.working_copy() as path:
+                with Catalog(path, self.display_name).write_transaction() as connection:
                     yield connection
-                self._copy.publish(working, version, lease)
+                self._copy.publish(path, version, lease)
 
 
 class LocalCopy:
-    """The copy of the catalog that the threads and stores of this process share."""
+    """The copy of a catalog that the threads and stores of this process share."""
 
-    def __init__(self, place: Location, name: str) -> None:
-        self.place = place
+    def __init__(self, location: Location, name: str) -> None:
+        self.location = location
         self.name = name
-        self.path = scratch() / f"{hashlib.sha256(place.uri.encode()).hexdigest()[:16]}.sqlite"
+        self.path = scratch_dir() / f"{hashlib.sha256(location.uri.encode()).hexdigest()[:16]}.sqlite"
         self._version: str | None = None
-        self._changing = threading.Lock()
-        self._writing = threading.Lock()
+        self._refresh_lock = threading.Lock()
+        self._write_lock = threading.Lock()
 
     @contextmanager
-    def only_thread(self) -> Iterator[None]:
-        """One thread of this process writes at a time."""
-        if not self._writing.acquire(timeout=BUSY_SECONDS):
-            raise _busy(self.place)
+    def lock_for_writing(self) -> Iterator[None]:
+        """Let one thread of this process write at a time."""
+        if not self._write_lock.acquire(timeout=BUSY_SECONDS):
+            raise _busy_error(self.location)
         try:
             yield
         finally:
-            self._writing.release()
+            self._write_lock.release()
 
     def refresh(self) -> str | None:
-        """Bring the copy up to date, by one small request if it is; the version of what it holds then, if there is a catalog."""
-        with self._changing:
+        """Update the copy and return its version, or None if there is no catalog.
+
+        One small request is enough if the copy is current.
+        """
+        with self._refresh_lock:
             try:
-                version, content = self._fetched()
+                version, content = self._fetch()
             except FileNotFoundError:
-                self.place.require_bucket()
+                self.location.require_bucket()
                 self.path.unlink(missing_ok=True)
                 version = None
             else:
                 if content is not None:
-                    with self._room():
-                        fresh = self._another()
-                        fresh.write_bytes(content)
-                        fresh.replace(self.path)
+                    with self._disk_errors_as_store_error():
+                        temporary = self._temporary_path()
+                        temporary.write_bytes(content)
+                        temporary.replace(self.path)
             self._version = version
             return version
 
-    def _fetched(self) -> tuple[str, bytes | None]:
-        """The version of the catalog, and its content unless it is the one here already."""
-        known = self._version if self.path.exists() else None
+    def _fetch(self) -> tuple[str, bytes | None]:
+        """Return the version of the catalog, and its content unless the copy is current."""
+        current = self._version if self.path.exists() else None
         for _ in range(DOWNLOADS):
-            with self.place.asking(), self.place.read(self.name) as source:
+            with self.location.translate_errors(), self.location.read(self.name) as source:
                 version = _version(source.metadata())
-                if version == known:
+                if version == current:
                     return version, None
-                content = source.read()  # at once: one request sees one version
-            if _complete(content):
+                content = source.read()  # in one request, which reads one version
+            if _is_complete(content):
                 break
         return version, content
 
     @contextmanager
-    def working(self) -> Iterator[Path]:
-        """A file of the same content to work on; without a catalog it is not there yet."""
-        path = self._another()
+    def working_copy(self) -> Iterator[Path]:
+        """Copy the catalog, if there is one, to a temporary path."""
+        path = self._temporary_path()
         try:
-            with self._room():
+            with self._disk_errors_as_store_error():
                 if self._version is not None:
                     shutil.copyfile(self.path, path)
             yield path
         finally:
             path.unlink(missing_ok=True)
 
-    def _another(self) -> Path:
+    def _temporary_path(self) -> Path:
         return self.path.with_name(f"{uuid.uuid4().hex}.sqlite")
 
     @contextmanager
-    def _room(self) -> Iterator[None]:
-        """What a disk without room says, with what to do."""
-        folder = self.path.parent
+    def _disk_errors_as_store_error(self) -> Iterator[None]:
+        directory = self.path.parent
         try:
-            folder.mkdir(mode=0o700, exist_ok=True)
+            directory.mkdir(mode=0o700, exist_ok=True)
             yield
         except OSError as error:
-            message = f"The copy of the catalog cannot be kept in {folder} ({error}). Make room there, or set TMPDIR."
-            raise StoreError(message, path=str(folder)) from error
+            message = f"Cannot write a copy of the catalog to {directory}: {error}. Free disk space, or set TMPDIR."
+            raise StoreError(message, path=str(directory)) from error
 
-    def publish(self, working: Path, version: str | None, lease: Lease) -> None:
-        """Let a catalog count in the object store, in the place of the version that it was made from."""
-        lease.upload(working)
+    def publish(self, path: Path, version: str | None, lease: Lease) -> None:
+        """Replace the live catalog by a file that was made from this version of it."""
+        lease.upload(path)
         lease.require()
-        if self._current() != version:
-            raise _overtaken(self.place)
+        if self._live_version() != version:
+            raise _lease_lost_error(self.location)
         try:
-            self.place.copy(lease.path(UPLOAD), self.name)
+            self.location.copy(lease.path(UPLOAD), self.name)
         except BaseException:
-            lease.expire()  # it may still be under way: nobody writes before that is over
+            lease.retain_claim()  # The copy may still be running, so other writers must wait until the claim expires.
             raise
-        with self._changing, suppress(StoreError, OSError):  # it counts, whatever comes now
+        # The commit is done, so errors from here on only cost a refresh.
+        with self._refresh_lock, suppress(StoreError, OSError):
             self._version = None
-            working.replace(self.path)
-            version = self._current()
-            lease.require()  # then nobody has committed since, and this is the version of what is here
+            path.replace(self.path)
+            version = self._live_version()
+            lease.require()  # Under the lease, nobody else has committed, and this is the version of the copy.
             self._version = version
 
-    def _current(self) -> str | None:
+    def _live_version(self) -> str | None:
         try:
-            with self.place.asking(), self.place.read(self.name) as source:
+            with self.location.translate_errors(), self.location.read(self.name) as source:
                 return _version(source.metadata())
         except FileNotFoundError:
             return None
 
 
 class Lease:
-    """The right to commit, for the length of a ``with`` block."""
+    """The exclusive right to commit, for the length of a ``with`` block."""
 
-    def __init__(self, place: Location) -> None:
-        self.place = place
+    def __init__(self, location: Location) -> None:
+        self.location = location
         self.owner = uuid.uuid4().hex
-        self._put_so_far: set[str] = set()
-        self._keeps_claim = False
-        self._over = threading.Event()
-        self._renewing = threading.Thread(target=self._renew, daemon=True)
+        self._kinds_written: set[str] = set()
+        self._retains_claim = False
+        self._ended = threading.Event()
+        self._renewal = threading.Thread(target=self._renew, daemon=True)
 
     def path(self, kind: str) -> str:
-        """Where a file of this writer lies."""
+        """Return the path of a file of this writer."""
         return f"{WRITERS}/{self.owner}.{kind}"
 
     def upload(self, catalog: Path) -> None:
-        """Put a catalog beside the live one."""
-        with self._put(UPLOAD) as sink, catalog.open("rb") as source:
+        """Upload a catalog next to the live one."""
+        with self._write(UPLOAD) as sink, catalog.open("rb") as source:
             shutil.copyfileobj(source, sink, CHUNK)
 
     def require(self) -> None:
-        """That nobody has taken this lease for a dead writer's."""
-        if not self.place.exists(self.path(CLAIM)):
-            raise _overtaken(self.place)
+        """Raise if another writer has deleted the claim."""
+        if not self.location.exists(self.path(CLAIM)):
+            raise _lease_lost_error(self.location)
 
-    def expire(self) -> None:
-        """Leave the claim behind, so that others wait until it has run out."""
-        self._keeps_claim = True
+    def retain_claim(self) -> None:
+        """Leave the claim in place at the end, so that other writers wait until it expires."""
+        self._retains_claim = True
 
     def __enter__(self) -> Lease:
         try:
-            self._wait()
-            self._renewing.start()
+            self._acquire()
+            self._renewal.start()
         except BaseException:
-            self._give_back()
+            self._release()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._renewing.join()
-        self._give_back()
+        self._ended.set()
+        self._renewal.join()
+        self._release()
 
-    def _wait(self) -> None:
-        until, pause = time.monotonic() + BUSY_SECONDS, 0.05
-        while not self._taken():
-            self._give_back()
-            if time.monotonic() > until:
-                raise _busy(self.place)
+    def _acquire(self) -> None:
+        deadline, pause = time.monotonic() + BUSY_SECONDS, 0.05
+        while not self._try_claim():
+            self._release()
+            if time.monotonic() > deadline:
+                raise _busy_error(self.location)
             time.sleep(random.SystemRandom().uniform(0, pause))
             pause = min(2 * pause, 1.0)
 
-    def _taken(self) -> bool:
-        """Claim, and see whether nobody else does."""
-        self._claim(CLAIM)
+    def _try_claim(self) -> bool:
+        """Create a claim and return whether it is the only one."""
+        self._write_marker(CLAIM)
         while True:
-            found = self._writers()
-            mine = found.pop(self.owner, {})
-            if CLAIM not in mine:
+            writers = self._files_by_writer()
+            own = writers.pop(self.owner, {})
+            if CLAIM not in own:
                 return False
-            oldest = mine[CLAIM].written - LEASE_SECONDS - ROUNDING
-            dead = [files for files in found.values() if not _alive(files, oldest)]
-            if len(dead) < len(found):
+            oldest = own[CLAIM].modified_at - LEASE_SECONDS - ROUNDING
+            dead = [files for files in writers.values() if not _is_alive(files, oldest)]
+            if len(dead) < len(writers):
                 return False
             if not dead:
                 return True
             for files in dead:
                 self._remove(files)
 
-    def _writers(self) -> dict[str, dict[str, Stored]]:
-        """What lies below ``writers/``, by owner and kind."""
-        found: defaultdict[str, dict[str, Stored]] = defaultdict(dict)
-        for stored in self.place.files(WRITERS):
-            owner, _, kind = stored.path.removeprefix(f"{WRITERS}/").partition(".")
+    def _files_by_writer(self) -> dict[str, dict[str, FileInfo]]:
+        """Return the files below ``writers/`` by writer and kind."""
+        writers: defaultdict[str, dict[str, FileInfo]] = defaultdict(dict)
+        for file in self.location.iter_files(WRITERS):
+            owner, _, kind = file.path.removeprefix(f"{WRITERS}/").partition(".")
             if kind in (CLAIM, RENEWED, UPLOAD):
-                found[owner][kind] = stored
-        return found
+                writers[owner][kind] = file
+        return writers
 
-    def _remove(self, files: dict[str, Stored]) -> None:
-        """Take away a dead writer's files; the claim first, so that it learns of it before it copies."""
+    def _remove(self, files: dict[str, FileInfo]) -> None:
+        """Delete a dead writer's files, the claim first, for a writer that was only slow."""
         for kind in (CLAIM, RENEWED, UPLOAD):
             if kind in files:
-                self.place.remove(files[kind].path)
+                self.location.remove(files[kind].path)
 
-    def _claim(self, kind: str) -> None:
-        with self._put(kind) as file:
+    def _write_marker(self, kind: str) -> None:
+        with self._write(kind) as file:
             file.write(b"ledgerframes")
 
     @contextmanager
-    def _put(self, kind: str) -> Iterator[Digesting]:
-        self._put_so_far.add(kind)
-        with self.place.write(self.path(kind)) as file:
+    def _write(self, kind: str) -> Iterator[HashingWriter]:
+        self._kinds_written.add(kind)
+        with self.location.write(self.path(kind)) as file:
             yield file
 
     def _renew(self) -> None:
-        while not self._over.wait(LEASE_SECONDS / 4):
-            # Not the claim itself: one that was taken away must stay away.
+        while not self._ended.wait(LEASE_SECONDS / 4):
+            # The renewal is a separate file, because a claim that was deleted must stay deleted.
             with suppress(StoreError):
-                self._claim(RENEWED)
+                self._write_marker(RENEWED)
 
-    def _give_back(self) -> None:
-        """Delete what is ours, the claim last; what cannot be deleted runs out."""
+    def _release(self) -> None:
+        """Delete the files of this writer, the claim last. A file that remains expires."""
         with suppress(StoreError):
             for kind in (UPLOAD, RENEWED, CLAIM):
-                if kind in self._put_so_far and not (kind == CLAIM and self._keeps_claim):
-                    self.place.remove(self.path(kind))
+                if kind in self._kinds_written and not (kind == CLAIM and self._retains_claim):
+                    self.location.remove(self.path(kind))
 
 
-def _alive(files: dict[str, Stored], oldest: float) -> bool:
-    """Whether a writer has a claim, and has written something of late."""
-    return CLAIM in files and max(stored.written for stored in files.values()) >= oldest
+def _is_alive(files: dict[str, FileInfo], oldest: float) -> bool:
+    """Return whether a writer has a claim and has written a file recently."""
+    return CLAIM in files and max(file.modified_at for file in files.values()) >= oldest
 
 
-def _complete(content: bytes) -> bool:
-    """Whether a catalog has the size that its header says: it may have been replaced between two requests."""
+def _is_complete(content: bytes) -> bool:
+    """Return whether a catalog has the size in its header.
+
+    It does not if the catalog was replaced between two requests.
+    """
     page, pages = int.from_bytes(content[16:18]), int.from_bytes(content[28:32])
     return len(content) == (65_536 if page == 1 else page) * pages
 
 
 def _version(metadata: dict[str, bytes]) -> str:
-    """Names the content of an object."""
+    """Return a text that identifies the content of an object."""
     return " ".join(str(metadata.get(name)) for name in ("ETag", "Last-Modified", "Content-Length"))
 
 
 @functools.cache
-def local_copy(place: Location, name: str) -> LocalCopy:
-    """The one copy of a catalog in this process."""
-    return LocalCopy(place, name)
+def local_copy(location: Location, name: str) -> LocalCopy:
+    """Return the only copy of a catalog in this process."""
+    return LocalCopy(location, name)
 
 
 @functools.cache
-def scratch() -> Path:
-    """The folder of this process for copies of catalogs; it goes when the process ends."""
-    folder = Path(tempfile.gettempdir()) / f"ledgerframes-{uuid.uuid4().hex}"  # made at the first write
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+def scratch_dir() -> Path:
+    """Return the directory for copies of catalogs, which is deleted when the process ends."""
+    directory = Path(tempfile.gettempdir()) / f"ledgerframes-{uuid.uuid4().hex}"  # created at the first write
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
 
 
-def _busy(place: Location) -> StoreError:
+def _busy_error(location: Location) -> StoreError:
     return StoreError(
-        f"Others have been writing to {place} for {BUSY_SECONDS:.0f} s without a pause. "
-        "Run again when they have ended; nothing of this commit was kept.",
-        path=str(place),
+        f"Nothing was committed: other processes kept writing to {location} for {BUSY_SECONDS:.0f} s. "
+        "Run again when they have finished.",
+        path=str(location),
     )
 
 
-def _overtaken(place: Location) -> StoreError:
+def _lease_lost_error(location: Location) -> StoreError:
     return StoreError(
-        f"Another process has begun to write to {place}, because this one had not been heard of for {LEASE_SECONDS:.0f} s. "
-        "Run again; nothing of this commit was kept.",
-        path=str(place),
+        f"Nothing was committed to {location}: the lease expired after {LEASE_SECONDS:.0f} s without a renewal. Run again.",
+        path=str(location),
     )

@@ -1,4 +1,4 @@
-"""Parquet files of one segment: written once, never changed."""
+"""Parquet files of one segment, written once and never changed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ledgerframes.extents import Extent
-from ledgerframes.store.location import Digesting, Location
+from ledgerframes.store.location import HashingWriter, Location
 
 ROW_GROUP = 25_000
-BUFFER = 1_000_000  # bytes: a file here is a Python object, and each piece that goes to it waits for the thread that computes
-COMPRESSION_LEVEL = 1  # level 3 and 9 give the same size, slower
-# Another value in most rows, or long runs of one: dictionaries make them larger, and slower to write. So it is with times.
+BUFFER = 1_000_000  # bytes: the file is a Python object, and each write to it waits for the interpreter lock
+COMPRESSION_LEVEL = 1  # levels 3 and 9 are slower, for the same size
+# Most rows have another value, or long runs of one. Dictionaries make these columns, and times, larger and slower to write.
 WITHOUT_DICTIONARY = (
     "update_id",
     "root_event_ids",
@@ -29,9 +29,9 @@ WITHOUT_DICTIONARY = (
 
 
 class SegmentFile(NamedTuple):
-    """One table of a segment: its file below the network's folder, rows, bytes and digest.
+    """One table of a segment, with its path below the network's directory.
 
-    A tuple, because a store has many thousands and each load makes them anew.
+    A tuple, because each load makes many thousands of them.
     """
 
     table: str
@@ -42,42 +42,43 @@ class SegmentFile(NamedTuple):
 
 
 class SegmentWriter:
-    """Writes the files of one segment, batch by batch; a table without rows has no file.
+    """Writer of the files of one segment, batch by batch.
 
-    The files count for nothing until a catalog names them. Used in a ``with`` block, which leaves nothing behind on an error.
+    A table without rows has no file. The files are not visible until a catalog names them. A ``with`` block deletes partial files
+    on an error.
 
     Parameters
     ----------
-    place : Location
-        The network's folder.
+    location : Location
+        The network's directory.
     name : str
-        Name of the files without their ending; made of numbers, never of text from the network.
+        Name of the files without their suffix; made of numbers, never of text from the network.
     """
 
-    def __init__(self, place: Location, name: str) -> None:
-        self._place = place
+    def __init__(self, location: Location, name: str) -> None:
+        self._location = location
         self._name = name
-        self._open: dict[str, tuple[pq.ParquetWriter, Digesting]] = {}
+        self._writers: dict[str, tuple[pq.ParquetWriter, HashingWriter]] = {}
         self._rows: dict[str, int] = {}
         self._stack = ExitStack()
 
     def write(self, tables: Mapping[str, pa.Table]) -> None:
-        """Append rows; each call begins new row groups.
+        """Append rows in new row groups.
 
         Raises
         ------
         StoreError
-            If the place cannot be written.
+            If the location cannot be written.
         """
         for table, rows in tables.items():
             if rows.num_rows:
-                if table not in self._open:
-                    self._open[table] = self._begun(table, rows.schema)
-                self._open[table][0].write_table(rows, row_group_size=ROW_GROUP)
+                if table not in self._writers:
+                    self._writers[table] = self._open_writer(table, rows.schema)
+                self._writers[table][0].write_table(rows, row_group_size=ROW_GROUP)
                 self._rows[table] = self._rows.get(table, 0) + rows.num_rows
 
-    def _begun(self, table: str, schema: pa.Schema) -> tuple[pq.ParquetWriter, Digesting]:
-        sink = self._stack.enter_context(self._place.write(self._path(table)))
+    def _open_writer(self, table: str, schema: pa.Schema) -> tuple[pq.ParquetWriter, HashingWriter]:
+        sink = self._stack.enter_context(self._location.write(self._path(table)))
         buffer = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), BUFFER)
         self._stack.callback(buffer.close)
         writer = pq.ParquetWriter(
@@ -85,7 +86,7 @@ class SegmentWriter:
             schema,
             compression="zstd",
             compression_level=COMPRESSION_LEVEL,
-            use_dictionary=_with_dictionary(schema),
+            use_dictionary=_dictionary_columns(schema),
             store_schema=True,
         )
         return self._stack.enter_context(writer), sink
@@ -94,11 +95,11 @@ class SegmentWriter:
         return f"{table}/{self._name}.parquet"
 
     def close(self) -> dict[str, SegmentFile]:
-        """Finish all files, and say what they are."""
+        """Finish all files and return them by table."""
         self._stack.close()
         return {
             table: SegmentFile(table, self._path(table), self._rows[table], sink.bytes, sink.sha256)
-            for table, (_, sink) in self._open.items()
+            for table, (_, sink) in self._writers.items()
         }
 
     def __enter__(self) -> SegmentWriter:
@@ -108,8 +109,11 @@ class SegmentWriter:
         self._stack.__exit__(*failure)  # type: ignore[arg-type]
 
 
-def _with_dictionary(schema: pa.Schema) -> list[str]:
-    """The columns whose values repeat, as Parquet names them: it has those of a list one level down."""
+def _dictionary_columns(schema: pa.Schema) -> list[str]:
+    """Return the Parquet names of the columns whose values repeat.
+
+    The values of a list are one level down.
+    """
     return [
         f"{column.name}.list.element" if pa.types.is_list(column.type) else column.name
         for column in schema
@@ -117,19 +121,19 @@ def _with_dictionary(schema: pa.Schema) -> list[str]:
     ]
 
 
-def write_files(place: Location, segment_id: str, extent: Extent, tables: Mapping[str, pa.Table]) -> dict[str, SegmentFile]:
-    """Write the tables of one segment at once; see :class:`SegmentWriter`.
+def write_files(location: Location, segment_id: str, extent: Extent, tables: Mapping[str, pa.Table]) -> dict[str, SegmentFile]:
+    """Write the tables of one segment at once, with a :class:`SegmentWriter`.
 
     Raises
     ------
     StoreError
-        If the place cannot be written.
+        If the location cannot be written.
     """
-    with SegmentWriter(place, file_name(extent, segment_id)) as writer:
+    with SegmentWriter(location, file_name(extent, segment_id)) as writer:
         writer.write(tables)
         return writer.close()
 
 
 def file_name(extent: Extent, segment_id: str) -> str:
-    """A file name that says what is inside; made of numbers only, never of text from the network."""
+    """Return a file name that shows the extent, made of numbers only."""
     return f"{extent.label}_{segment_id[:12]}"

@@ -1,4 +1,4 @@
-"""Committed segments as they were at one moment, read through pyarrow.dataset."""
+"""Committed segments as of one moment, read through pyarrow.dataset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 import pandas as pd
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.fs as fs
 
@@ -18,32 +17,31 @@ from ledgerframes.errors import StoreError
 from ledgerframes.extents import from_microseconds, microseconds
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
-from ledgerframes.store.reading import GONE
-from ledgerframes.store.segments import SegmentFile
+from ledgerframes.store.scan import LOST_FILE_STEP
 from ledgerframes.windows import Window
 
-# Reading ahead is for object stores: from a disk it takes a quarter longer.
-FROM_DISK = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
-FROM_OBJECT_STORE = ds.ParquetFileFormat()
+# Reading ahead helps with object stores, but is a quarter slower from a disk.
+DISK_FORMAT = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
+OBJECT_STORE_FORMAT = ds.ParquetFileFormat()
 
 
 @dataclass(frozen=True)
 class StoreSnapshot:
-    """The segments that answer one question; immutable, like the segments themselves."""
+    """A fixed set of segments, immutable like the segments themselves."""
 
     network: str
-    place: Location
+    location: Location
     segments: tuple[Segment, ...]
 
     @property
-    def ordered(self) -> bool:
-        """Whether a scan gives rows in the declared order; segments of ids were written in the order of asking."""
+    def is_sorted(self) -> bool:
+        """Whether a scan returns rows in the declared order."""
         extents = [segment.extent for segment in self.segments if segment.files]
         return all(extent.is_sorted for extent in extents) and all(one.precedes(another) for one, another in pairwise(extents))
 
     @property
     def digest(self) -> str:
-        """Names the rows exactly: a digest of the digests of all files, in order."""
+        """Digest of the digests of all files, in order, which identifies the rows exactly."""
         text = "".join(f"{name}:{file.sha256};" for segment in self.segments for name, file in sorted(segment.files.items()))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -53,41 +51,42 @@ class StoreSnapshot:
         return sum(segment.bytes for segment in self.segments)
 
     def scan(self, table: str) -> ds.Dataset:
-        """The rows of one table, sorted as declared; files outside a filtered range are not opened."""
-        return self._dataset(table, self.segments, promises=True)
+        """Return the rows of one table. A filtered scan skips files outside the filter."""
+        return self._dataset(table, self.segments, with_expressions=True)
 
-    def parts(self, table: str, window: Window) -> list[tuple[ds.Dataset, bool]]:
-        """The rows of one table by runs of segments, each with whether all of its rows lie in the window.
+    def iter_scans(self, table: str, window: Window) -> list[tuple[ds.Dataset, bool]]:
+        """Return the rows of one table by runs of segments, and whether each is inside the window.
 
-        Those need neither a filter nor promises: both together take a third of the time of reading small files.
+        Those inside need neither a filter nor partition expressions, which together take a third of the time for small files.
         """
-        runs = groupby(self.segments, lambda segment: _inside(segment, window))
-        return [(self._dataset(table, run, promises=not inside), inside) for inside, run in runs]
+        runs = groupby(self.segments, lambda segment: _is_inside(segment, window))
+        return [(self._dataset(table, run, with_expressions=not inside), inside) for inside, run in runs]
 
-    def _dataset(self, table: str, segments: Iterable[Segment], *, promises: bool) -> ds.Dataset:
-        """The files of some segments, with or without what is true of every row of a file."""
-        files = [(segment, segment.files[table]) for segment in segments if table in segment.files]
-        if self.place.local:  # an object store is not asked for each file: reading finds out
-            self._require([file for _, file in files])
-        form, filesystem = FROM_DISK if self.place.local else FROM_OBJECT_STORE, self.place.filesystem
+    def _dataset(self, table: str, segments: Iterable[Segment], *, with_expressions: bool) -> ds.Dataset:
+        files = [(segment, segment.files[table].path) for segment in segments if table in segment.files]
+        filesystem, spec = self.location.filesystem, table_spec(table)
+        if self.location.local_path:  # an object store would need a request for each file
+            self._require_files(filesystem, [path for _, path in files])
+        file_format = DISK_FORMAT if self.location.local_path else OBJECT_STORE_FORMAT
         fragments = [
-            form.make_fragment(self.place.full(file.path), filesystem, _promise(segment, table) if promises else None)
-            for segment, file in files
+            file_format.make_fragment(
+                path, filesystem, segment.extent.scan_filter(spec.column_names) if with_expressions else None
+            )
+            for segment, path in files
         ]
-        return ds.FileSystemDataset(fragments, table_spec(table).schema, form, filesystem)
+        return ds.FileSystemDataset(fragments, spec.schema, file_format, filesystem)
 
-    def _require(self, files: list[SegmentFile]) -> None:
-        """Say which file is lost, if one is."""
-        found = self.place.filesystem.get_file_info([self.place.full(file.path) for file in files])
-        lost = [file.path for file, info in zip(files, found, strict=True) if info.type != fs.FileType.File]
-        if lost:
+    def _require_files(self, filesystem: fs.FileSystem, paths: list[str]) -> None:
+        infos = filesystem.get_file_info(paths)
+        missing = [path for path, info in zip(paths, infos, strict=True) if info.type != fs.FileType.File]
+        if missing:
             raise StoreError(
-                f"The file {lost[0]} of {self.place} is gone. {GONE}",
-                path=f"{self.place}/{lost[0]}",
+                f"The file {missing[0]} of {self.location} was pruned or lost. {LOST_FILE_STEP}",
+                path=f"{self.location}/{missing[0]}",
             )
 
     def coverage(self) -> pd.DataFrame:
-        """One row per segment: migration_id, since, until, status, rows, source, fetched_at."""
+        """Return one row per segment, as the table `coverage`."""
         return COVERAGE.from_rows([_coverage_row(segment) for segment in self.segments])
 
 
@@ -102,12 +101,7 @@ def _coverage_row(segment: Segment) -> tuple[object, ...]:
     return tuple(values.get(name) for name in COVERAGE.column_names)
 
 
-def _inside(segment: Segment, window: Window) -> bool:
-    """Whether every row of a segment lies in the window."""
+def _is_inside(segment: Segment, window: Window) -> bool:
+    """Return whether the record times of a segment are all inside the window."""
     times = segment.extent.record_times
     return times is not None and microseconds(window.since) <= times[0] and times[1] <= microseconds(window.until)
-
-
-def _promise(segment: Segment, table: str) -> pc.Expression | None:
-    """What is true of every row of a segment, so that a scan can skip its files."""
-    return segment.extent.scan_filter(table_spec(table).column_names)

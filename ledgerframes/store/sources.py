@@ -1,4 +1,4 @@
-"""What frames can be read from."""
+"""Sources of the rows of frames."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ __all__ = ["FrameSource", "MemoryFrameSource"]
 
 
 class FrameSource(Protocol):
-    """Where the rows of Frames are: committed segments of a store, or tables in memory."""
+    """Source of the rows of Frames, such as a snapshot of a store or tables in memory."""
 
     @property
     def network(self) -> str:
         """Name of the network."""
 
     @property
-    def ordered(self) -> bool:
-        """Whether a scan gives rows in the declared order."""
+    def is_sorted(self) -> bool:
+        """Whether a scan returns rows in the declared order."""
 
     @property
-    def place(self) -> Location | None:
-        """Where the files are; None for tables in memory."""
+    def location(self) -> Location | None:
+        """Location of the files, or None for tables in memory."""
 
     @property
     def bytes(self) -> int:
         """Size of the files on disk."""
 
     def scan(self, table: str) -> ds.Dataset:
-        """The rows of one table."""
+        """Return the rows of one table."""
 
-    def parts(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
-        """The rows of one table in parts, in order, each with whether all its record times are known to lie in the window."""
+    def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+        """Return the rows of one table in parts, and whether each is known to be inside the window."""
 
     def coverage(self) -> pd.DataFrame:
-        """One row per part of the range: migration_id, since, until, status, rows, source, fetched_at."""
+        """Return one row per segment, as the table `coverage`."""
 
 
 @dataclass(frozen=True)
 class MemoryFrameSource:
-    """Tables that are already in memory, as Arrow."""
+    """Arrow tables in memory."""
 
     tables: dict[str, pa.Table]
     network: str = "memory"
     covered: pd.DataFrame | None = None
-    ordered: bool = False
+    is_sorted: bool = False
     bytes: int = 0
-    place: Location | None = None
+    location: Location | None = None
 
     def scan(self, table: str) -> ds.Dataset:
-        """The rows of one table; a table that is not there is empty."""
+        """Return the rows of one table."""
         return ds.dataset(self.tables.get(table, table_spec(table).empty_arrow()))
 
-    def parts(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
-        """The rows in one part: what their record times are is not known."""
+    def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+        """Return the rows in one part, whose record times are unknown."""
         return [(self.scan(table), False)]
 
     def coverage(self) -> pd.DataFrame:
-        """The coverage given at construction."""
+        """Return the coverage passed at construction."""
         return COVERAGE.empty() if self.covered is None else self.covered

@@ -62,7 +62,7 @@ class ResolvedTable:
         return f"{table} was read from {self.dataset.name}; {' and '.join(others)} also {verb} rows (query {queries})"
 
     def require_one_filter(self) -> None:
-        """Refuse a ledger that was stored through several filters, which would count its rows once for each.
+        """Refuse a ledger that is stored through several filters, which counts rows repeatedly.
 
         Raises
         ------
@@ -98,7 +98,7 @@ def parse_table_name(datasets: Datasets, name: str) -> tuple[Dataset | None, Tab
 
 
 def snapshots_by_dataset(store: Store, tables: Collection[Table]) -> dict[str, StoreSnapshot]:
-    """Take a snapshot of each dataset that has one of these tables, in the order of precedence."""
+    """Return a snapshot of each dataset that has one of these tables, by precedence."""
     datasets = [dataset for dataset in store.datasets.values() if any(table in tables for table in dataset.tables)]
     return {dataset.name: store.snapshot(dataset) for dataset in datasets}
 
@@ -121,10 +121,10 @@ def resolve_table(datasets: Datasets, name: str, snapshots: Snapshots) -> Resolv
     UsageError
         If no dataset has such a table.
     """
-    named, table = parse_table_name(datasets, name)
-    dataset = named or choose_dataset(datasets, table, snapshots)
+    prefix, table = parse_table_name(datasets, name)
+    dataset = prefix or choose_dataset(datasets, table, snapshots)
     with_rows = [other for other, each in snapshots.items() if any(table.name in segment.files for segment in each.segments)]
-    others = () if named else tuple(other for other in with_rows if other != dataset.name)
+    others = () if prefix else tuple(other for other in with_rows if other != dataset.name)
     return ResolvedTable(name, table, dataset, snapshots[dataset.name], others)
 
 

@@ -1,4 +1,4 @@
-"""Whether the files of the committed segments are what the catalog promises."""
+"""Checks of committed files against the catalog."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ledgerframes.store.location import Location
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.store.store import Store
 
-__all__ = ["Finding", "verify"]
+__all__ = ["DamagedFile", "verify"]
 
-READERS = 4  # files looked at side by side
+THREADS = 4
 
 MISSING = "missing"
 UNREADABLE = "unreadable"
-OTHER_SIZE = "size differs"
-OTHER_DIGEST = "digest differs"
-OTHER_ROWS = "row count differs"
+SIZE_MISMATCH = "size differs"
+DIGEST_MISMATCH = "digest differs"
+ROW_COUNT_MISMATCH = "row count differs"
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A file that is not what the catalog promises.
+class DamagedFile:
+    """A file that differs from its record in the catalog.
 
     Attributes
     ----------
     segment : Segment
-        The piece that it belongs to.
+        The segment that it belongs to.
     table : str
     path : str
-        Below the network's folder.
+        Path below the network's directory.
     problem : str
         ``missing``, ``unreadable``, ``size differs``, ``digest differs`` or ``row count differs``.
     """
@@ -46,28 +46,24 @@ class Finding:
     problem: str
 
 
-def verify(store: Store, *, quick: bool = False) -> list[Finding]:
-    """Compare every file of the committed segments with the size, the digest and the rows that the catalog promises.
+def verify(store: Store, *, quick: bool = False) -> list[DamagedFile]:
+    """Compare every committed file with the size, digest and row count in the catalog.
 
     Parameters
     ----------
     store : Store
-    quick : bool
-        Read no whole file: only whether it is there, its size, and the number of rows that it says itself.
+    quick : bool, default False
+        Check only that the file exists, its size, and the row count in its footer.
 
     Returns
     -------
-    list of Finding
-        One for each file that differs, in the order of the datasets and of their segments.
+    list of DamagedFile
+        One for each file that differs; sorted by dataset and segment.
 
     Raises
     ------
     StoreError
-        If the catalog cannot be read, or an object store does not answer.
-
-    Notes
-    -----
-    Source: design, The store.
+        If the catalog cannot be read, or an object store does not respond.
 
     Examples
     --------
@@ -78,39 +74,39 @@ def verify(store: Store, *, quick: bool = False) -> list[Finding]:
     >>> verify(net.store)
     []
     """
-    files = [(segment, file) for segment in store.every_segment() for file in segment.files.values()]
-    with ThreadPoolExecutor(READERS) as pool:
-        problems = list(pool.map(lambda each: problem_of(store.location, each[1], quick=quick), files))
-    found = [
-        Finding(segment, file.table, file.path, problem)
+    files = [(segment, file) for segment in store.all_segments() for file in segment.files.values()]
+    with ThreadPoolExecutor(THREADS) as pool:
+        problems = list(pool.map(lambda each: check_file(store.location, each[1], quick=quick), files))
+    mismatches = [
+        DamagedFile(segment, file.table, file.path, problem)
         for (segment, file), problem in zip(files, problems, strict=True)
         if problem
     ]
-    # What was replaced meanwhile may be gone from the disk already.
-    counting = {segment.segment_id for segment in store.every_segment()} if found else set()
-    return [finding for finding in found if finding.segment.segment_id in counting]
+    # Files of segments that another process has replaced since may be deleted already.
+    committed = {segment.segment_id for segment in store.all_segments()} if mismatches else set()
+    return [each for each in mismatches if each.segment.segment_id in committed]
 
 
-def problem_of(place: Location, file: SegmentFile, *, quick: bool = False) -> str | None:
-    """What is wrong with a file, or None.
+def check_file(location: Location, file: SegmentFile, *, quick: bool = False) -> str | None:
+    """Return what is wrong with a file, or None.
 
     Raises
     ------
     StoreError
-        If an object store does not answer, which says nothing about the file.
+        If an object store does not respond, so the file may be intact.
     """
     try:
-        with place.asking(), place.read(file.path) as opened:
-            return _difference(opened, file, quick)
+        with location.translate_errors(), location.read(file.path) as source:
+            return _mismatch(source, file, quick)
     except FileNotFoundError:
         return MISSING
     except (pa.ArrowInvalid, OSError):
         return UNREADABLE
 
 
-def _difference(opened: pa.NativeFile, file: SegmentFile, quick: bool) -> str | None:
-    if opened.size() != file.bytes:
-        return OTHER_SIZE
-    if not quick and hashlib.file_digest(opened, "sha256").hexdigest() != file.sha256:
-        return OTHER_DIGEST
-    return None if pq.ParquetFile(opened).metadata.num_rows == file.rows else OTHER_ROWS
+def _mismatch(source: pa.NativeFile, file: SegmentFile, quick: bool) -> str | None:
+    if source.size() != file.bytes:
+        return SIZE_MISMATCH
+    if not quick and hashlib.file_digest(source, "sha256").hexdigest() != file.sha256:
+        return DIGEST_MISMATCH
+    return None if pq.ParquetFile(source).metadata.num_rows == file.rows else ROW_COUNT_MISMATCH

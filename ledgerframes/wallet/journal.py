@@ -18,7 +18,7 @@ from typing import Any
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.extents import from_microseconds, microseconds
-from ledgerframes.store.location import unwritable
+from ledgerframes.store.location import not_writable_error
 from ledgerframes.wallet.terms import OfferTerms
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
@@ -325,7 +325,7 @@ class Journal:
         try:
             yield
         except (sqlite3.OperationalError, OSError) as error:
-            raise unwritable(self.path.parent, error) from error
+            raise not_writable_error(self.path.parent, error) from error
         except sqlite3.DatabaseError as error:
             raise StoreError(
                 f"Cannot read {self.path}: not a journal of offers ({error}). Restore the file from a backup.",

@@ -232,5 +232,5 @@ def _resend_delay(error: Exception) -> bool | float:
 
 
 def _recheck_delay(error: Exception) -> bool | float:
-    """Return whether the status is fetched again, also on 404 (docs/facts.md#offer-status-lag)."""
+    """Return whether to fetch the status again, also on 404 (docs/facts.md#offer-status-lag)."""
     return isinstance(error, NotFoundError | DecodeError) or retry_delay(error)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from ledgerframes.datasets import TABLES
-from ledgerframes.frames import Frames, MemoryFrameSource
+from ledgerframes import testing
+from ledgerframes.frames import Frames
 from ledgerframes.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)
@@ -46,24 +45,11 @@ class Event:
 
 def frames_of(events: list[Event], window: Window | None = WINDOW) -> Frames:
     """Frames over these events, as a store would give them."""
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    rows: dict[str, list[dict[str, Any]]] = {}
     for event in events:
         for name, row in _rows(event):
-            rows[name].append(row)
-    tables = {
-        name: pa.Table.from_pylist([_filled(name, row) for row in rows[name]], schema=TABLES[name].schema) for name in TABLES
-    }
-    return Frames(MemoryFrameSource(tables), list(TABLES), window=window)
-
-
-def _filled(name: str, row: dict[str, Any]) -> dict[str, Any]:
-    """Columns that no test looks at get an empty value of their type."""
-    empty: dict[str, Any] = {"string": "", "int32": 0, "int64": 0, "bool": True}
-    blanks = {
-        column.name: [] if pa.types.is_list(column.type) else empty.get(str(column.type)) for column in TABLES[name].columns
-    }
-    missing = {column.name: None for column in TABLES[name].columns if column.nullable}
-    return {**blanks, **missing, **row}
+            rows.setdefault(name, []).append(row)
+    return testing.frames_of(window=window, network="memory", **rows)
 
 
 def _rows(event: Event) -> list[tuple[str, dict[str, Any]]]:

@@ -51,15 +51,15 @@ def snapshots() -> dict[str, dict[str, dict[str, Any]]]:
     """The lines of the snapshot of each midnight, by contract; none of the library's decoders has a part in it."""
     box = Sandbox(seed=1, events=EVENTS, days=DAYS)
     client = httpx.Client(transport=httpx.WSGITransport(app=box.app), base_url=box.history_url)
-    found = {}
+    lines_by_time = {}
     for midnight in MIDNIGHTS:
-        asked = {"at_or_before_record_time": f"{midnight}T00:00:00Z"}
-        answer = client.get("/v0/history/bulk/acs", params=asked).raise_for_status().json()
-        assert answer["record_time"] == f"{midnight}T00:00:00Z"
-        lines = [json.loads(line) for ref in answer["object_refs"] for line in lines_of(client.get(ref["url"]).content)]
-        found[midnight] = {line["contract_id"]: line for line in lines}
-        assert len(found[midnight]) == len(lines) > 100
-    return found
+        parameters = {"at_or_before_record_time": f"{midnight}T00:00:00Z"}
+        response = client.get("/v0/history/bulk/acs", params=parameters).raise_for_status().json()
+        assert response["record_time"] == f"{midnight}T00:00:00Z"
+        lines = [json.loads(line) for ref in response["object_refs"] for line in lines_of(client.get(ref["url"]).content)]
+        lines_by_time[midnight] = {line["contract_id"]: line for line in lines}
+        assert len(lines_by_time[midnight]) == len(lines) > 100
+    return lines_by_time
 
 
 def lines_of(raw: bytes) -> list[bytes]:
@@ -68,7 +68,7 @@ def lines_of(raw: bytes) -> list[bytes]:
 
 
 def as_lines(contracts: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """What the rows say, in the shape of the lines."""
+    """The rows in the shape of the lines."""
     names = ["template_id", "package_name", "created_in_update_id"]
     return {
         row.contract_id: {
@@ -226,16 +226,16 @@ def test_nothing_gives_an_empty_table_of_the_same_shape() -> None:
     pd.testing.assert_frame_equal(empty, ACTIVE_CONTRACTS.empty())
     some = lf.contracts.active_at(tree_frames((1, [("create", "a")])), END)
     pd.testing.assert_series_equal(some.dtypes, empty.dtypes)
-    gone = tree_frames((30, [("consume", "a")]), window=Window(END, END + timedelta(days=2)))
-    pd.testing.assert_frame_equal(lf.contracts.active_at(gone, END + timedelta(days=2), base=some), ACTIVE_CONTRACTS.empty())
+    later = tree_frames((30, [("consume", "a")]), window=Window(END, END + timedelta(days=2)))
+    pd.testing.assert_frame_equal(lf.contracts.active_at(later, END + timedelta(days=2), base=some), ACTIVE_CONTRACTS.empty())
 
 
 def test_neither_frames_nor_base_are_changed() -> None:
     frames = tree_frames((1, [("create", "a")]), (3, [("consume", "a")]))
     base = lf.contracts.active_at(frames, START + timedelta(hours=2))
-    kept = base.copy()
+    copy = base.copy()
     lf.contracts.active_at(frames, END, base=base)
-    pd.testing.assert_frame_equal(base, kept)
+    pd.testing.assert_frame_equal(base, copy)
 
 
 # -- against a plain loop ---------------------------------------------------------------------------------------------
@@ -246,12 +246,12 @@ def histories(draw: Callable[..., Any]) -> list[tuple[float, list[Node], int]]:
     """Lives of contracts as a ledger allows them, in two migrations whose record times overlap."""
     migrations = {3: (0.0, 14.0), 4: (10.0, 24.0)}
     hours = {m: sorted(draw(st.lists(st.floats(*edges, width=16), min_size=3, max_size=8))) for m, edges in migrations.items()}
-    places = [(migration, hour) for migration in sorted(hours) for hour in hours[migration]]
-    lives = draw(st.lists(st.tuples(st.integers(0, len(places) - 1), st.integers(0, len(places) + 3)), max_size=20))
-    updates: list[tuple[float, list[Node], int]] = [(hour, [], migration) for migration, hour in places]
+    instants = [(migration, hour) for migration in sorted(hours) for hour in hours[migration]]
+    lives = draw(st.lists(st.tuples(st.integers(0, len(instants) - 1), st.integers(0, len(instants) + 3)), max_size=20))
+    updates: list[tuple[float, list[Node], int]] = [(hour, [], migration) for migration, hour in instants]
     for number, (born, span) in enumerate(lives):
         updates[born][1].append(("create", f"c{number}"))
-        if born + span < len(places):
+        if born + span < len(instants):
             updates[born + span][1].extend([("look at", f"c{number}"), ("consume", f"c{number}")])
     return updates
 
@@ -281,7 +281,7 @@ def test_it_is_what_a_plain_loop_finds_with_any_base(updates: Any, first: float,
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
-def test_history_that_is_not_all_there_is_named() -> None:
+def test_missing_history_is_named() -> None:
     with pytest.raises(CoverageError, match="or pass a base=") as caught:
         lf.contracts.active_at(tree_frames(window=Window(START, END)), END)
     assert caught.value.missing == ("0001-01-01T00:00:00Z … 2026-11-08T00:00:00Z",)
@@ -300,10 +300,10 @@ def test_between_base_and_frames_nothing_may_be_missing() -> None:
     assert caught.value.missing == ("2026-11-08T02:00:00Z … 2026-11-08T03:00:00Z",)
 
 
-def test_a_source_that_does_not_reach_the_end_of_the_range_asked_for_is_named() -> None:
+def test_a_source_that_does_not_reach_the_end_of_the_window_is_named() -> None:
     edge = START + timedelta(hours=20)
     frames = tree_frames((1, [("create", "a")]), covered=coverage_of((BEGINNING, edge, "final")))
-    with pytest.raises(CoverageError, match="these frames lack") as caught:
+    with pytest.raises(CoverageError, match="these frames do not cover") as caught:
         lf.contracts.active_at(frames, END)
     assert caught.value.missing == (str(Window(edge, END)),)
     assert ids(lf.contracts.active_at(frames, edge)) == ["a"]
@@ -312,7 +312,7 @@ def test_a_source_that_does_not_reach_the_end_of_the_range_asked_for_is_named() 
     assert caught.value.missing == (str(WHOLE),)
 
 
-def test_a_state_that_is_not_settled_is_refused() -> None:
+def test_a_state_that_is_not_final_is_refused() -> None:
     edge = START + timedelta(hours=20)
     covered = coverage_of((BEGINNING, edge, "final"), (edge, END, "provisional"))
     frames = tree_frames((1, [("create", "a")]), covered=covered)
@@ -322,7 +322,7 @@ def test_a_state_that_is_not_settled_is_refused() -> None:
     assert ids(lf.contracts.active_at(frames, edge)) == ["a"]
 
 
-def test_the_unsettled_end_of_the_sandbox_is_refused(frames: Frames) -> None:
+def test_the_provisional_end_of_the_sandbox_is_refused(frames: Frames) -> None:
     with pytest.raises(CoverageError, match="is not final"):
         lf.contracts.active_at(frames, "2026-11-09T05:30:00Z")
 
@@ -330,7 +330,7 @@ def test_the_unsettled_end_of_the_sandbox_is_refused(frames: Frames) -> None:
 def test_frames_of_ids_or_of_a_participant_are_refused(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path, max_concurrency=1)
     by_id = lf.load_events(net, update_ids=lf.load_updates(net).ledger_updates["update_id"].head(3))
-    with pytest.raises(CoverageError, match="these frames lack"):
+    with pytest.raises(CoverageError, match="these frames do not cover"):
         lf.contracts.active_at(by_id, END)
     with pytest.raises(UsageError, match="no table 'tree_events'"):
         lf.contracts.active_at(lf.load_updates(net), END)
@@ -361,7 +361,7 @@ def test_a_time_that_is_none_is_refused(time: Any) -> None:
         lf.contracts.active_at(tree_frames(), time)
 
 
-def test_frames_that_where_has_narrowed_are_refused(tmp_path: Path) -> None:
+def test_frames_filtered_with_where_are_refused(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     frames = lf.load_events(net, since="0001-01-01", until="2026-11-09")
     with pytest.raises(UsageError, match="where"):
@@ -371,13 +371,13 @@ def test_frames_that_where_has_narrowed_are_refused(tmp_path: Path) -> None:
 def test_an_object_that_was_not_read_is_a_hole(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path, faults=Faults(truncated_object=0.3))
     frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09", allow_partial=True)
-    with pytest.raises(CoverageError, match="lack"):
+    with pytest.raises(CoverageError, match="do not cover"):
         lf.contracts.active_at(frames, "2026-11-09")
-    mended = lf.load_bulk(lf.connect("sandbox", events=400, days=1, store=tmp_path), since="0001-01-01", until="2026-11-09")
-    assert len(lf.contracts.active_at(mended, "2026-11-09"))
+    repaired = lf.load_bulk(lf.connect("sandbox", events=400, days=1, store=tmp_path), since="0001-01-01", until="2026-11-09")
+    assert len(lf.contracts.active_at(repaired, "2026-11-09"))
 
 
-def test_a_hole_is_still_one_when_its_neighbours_are_merged(tmp_path: Path) -> None:
+def test_a_hole_is_still_one_when_its_neighbors_are_merged(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=1200, days=2, store=tmp_path, faults=Faults(truncated_object=0.2))
     whole = lf.connect("sandbox", events=1200, days=2, store=tmp_path)
     base = lf.load_bulk(whole, kind="acs", at="2026-11-08").active_contracts

@@ -17,11 +17,11 @@ DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
 USAGE = {
     "profile": (["store", "info", "--profile", "nowhere"], "Unknown profile 'nowhere'", "ledgerframes.toml"),
     "profile before": (["--profile", "nowhere", "store", "info"], "Unknown profile 'nowhere'", "ledgerframes.toml"),
-    "table": (["tables", "nothing"], "no table 'nothing'", "traffic"),
-    "report": (["report", "run", "nothing", "--during", "yesterday"], "no report 'nothing'", "traffic-cost"),
+    "table": (["tables", "nothing"], "Unknown table 'nothing'", "traffic"),
+    "report": (["report", "run", "nothing", "--during", "yesterday"], "Unknown report 'nothing'", "traffic-cost"),
     "parameter": (
         ["report", "run", "verdicts", "--during", "yesterday", "--param", "colour=red"],
-        "no parameter 'colour'",
+        "Unknown parameter 'colour'",
         "top",
     ),
     "parameter value": (
@@ -30,15 +30,15 @@ USAGE = {
         "integer",
     ),
     "parameter form": (["report", "run", "verdicts", "--during", "yesterday", "--param", "top"], "NAME=VALUE", "report list"),
-    "since after until": (["sync", "events", "--since", "2026-11-09", "--until", "2026-11-08"], "must lie before", "until"),
+    "since after until": (["sync", "events", "--since", "2026-11-09", "--until", "2026-11-08"], "must be before", "until"),
     "naive time": (["sync", "events", "--since", "2026-11-08T12:00:00"], "no time zone", "2026-11-08T12:00:00Z"),
-    "unparsable time": (["sync", "events", "--since", "last tuesday"], "not a time", "2026-11-01T12:00:00Z"),
+    "unparsable time": (["sync", "events", "--since", "last tuesday"], "must be a time such as", "2026-11-01T12:00:00Z"),
     "date word": (["sync", "events", "--during", "recently"], "during='recently'", "last-week"),
-    "before all time": (["sync", "events", "--since", "0001-01-01T00:00:00+14:00"], "outside the years", "9999"),
-    "after all time": (["sync", "events", "--during", "9999-12-31"], "during='9999-12-31' is not known", "last-week"),
+    "before all time": (["sync", "events", "--since", "0001-01-01T00:00:00+14:00"], "must be in the years", "9999"),
+    "after all time": (["sync", "events", "--during", "9999-12-31"], "Unknown during='9999-12-31'", "last-week"),
     "ids and a range": (["sync", "events", "--update-ids", __file__, "--during", "today"], "not both", "update_ids"),
-    "no range": (["sync", "events"], "Which range", "during"),
-    "two ranges": (["sync", "events", "--during", "yesterday", "--since", "2026-11-08"], "not both", "since"),
+    "no range": (["sync", "events"], "Pass since=", "during"),
+    "two ranges": (["sync", "events", "--during", "yesterday", "--since", "2026-11-08"], "cannot be combined with", "since"),
     "age": (["report", "run", "verdicts", "--during", "yesterday", "--max-age", "old"], "must be a duration", "36h"),
     "endless age": (
         ["report", "run", "verdicts", "--during", "yesterday", "--max-age", "999999999999999w"],
@@ -119,7 +119,7 @@ def test_a_file_that_is_not_a_catalog(run: Run, tmp_path: Path) -> None:
     run("sync", "events", *DAY)
     [catalog] = (tmp_path / "store").glob("*/catalog.sqlite")
     catalog.write_bytes(b"this is not a database, but somebody's letter to a friend" * 20)
-    assert_fails(run("store", "info"), 1, "not a catalog", "Move the folder away")
+    assert_fails(run("store", "info"), 1, "Cannot read the catalog", "Move the directory away")
 
 
 # -- the data -----------------------------------------------------------------------------------------------------

@@ -146,6 +146,14 @@ def test_sync_by_id(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run("sync", "events", "--update-ids", "-", "--json").document["requests"] == 0
 
 
+@pytest.mark.parametrize("command", ["price-votes", "name-rules"])
+def test_sync_of_reference_data(run: Run, command: str) -> None:
+    document = run("sync", command, "--json").document
+    assert document["observations"] == 1
+    assert document["rows"] > 0
+    assert "observations" in run("sync", command).out
+
+
 def test_sync_of_updates_has_a_dry_run_and_workers(run: Run) -> None:
     (planned,) = run("sync", "updates", "--through", "300", "--dry-run", "--json").document["plan"]
     assert (planned["dataset"], planned["after"], planned["through"]) == ("ledger", 0, 300)

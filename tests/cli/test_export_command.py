@@ -95,13 +95,13 @@ def test_export_of_a_window_that_is_not_covered(run: Run, tmp_path: Path) -> Non
         (["traffic", "--to", "x.csv"], 3, "is not in the store"),
         (["trafic", "--to", "x.csv"], 2, "Unknown table 'trafic'"),
         (["traffic"], 2, "--to"),
-        (["traffic", "--to", "x.xlsx", "--allow-partial"], 2, "Use .parquet, .csv, .jsonl"),
-        (["traffic", "--to", "x.csv", "--allow-partial", "--columns", "cost"], 2, "no column 'cost'"),
-        (["traffic", "--to", "x.csv", "--allow-partial", "--columns", ""], 2, "no column ''"),
-        (["traffic", "--to", "nowhere/x.csv", "--allow-partial"], 2, "The folder nowhere is not there"),
-        (["traffic", "--to", "x.csv", "--allow-partial", "--columns", "update_id,update_id"], 2, "asked for twice"),
+        (["traffic", "--to", "x.xlsx", "--allow-partial"], 2, "Choose from .parquet, .csv, .jsonl"),
+        (["traffic", "--to", "x.csv", "--allow-partial", "--columns", "cost"], 2, "Unknown column 'cost'"),
+        (["traffic", "--to", "x.csv", "--allow-partial", "--columns", ""], 2, "Unknown column ''"),
+        (["traffic", "--to", "nowhere/x.csv", "--allow-partial"], 2, "The directory nowhere does not exist"),
+        (["traffic", "--to", "x.csv", "--allow-partial", "--columns", "update_id,update_id"], 2, "'update_id' twice"),
         (["bulk.traffic", "--to", "x.csv"], 2, "Choose from events.traffic, events_by_id.traffic"),
-        (["traffic", "--to", "x.csv", "--since", "2026-11-09", "--until", "2026-11-08"], 2, "must lie before"),
+        (["traffic", "--to", "x.csv", "--since", "2026-11-09", "--until", "2026-11-08"], 2, "must be before"),
     ],
 )
 def test_invalid_export(run: Run, tmp_path: Path, arguments: list[str], code: int, reason: str) -> None:
@@ -154,7 +154,7 @@ def test_sql_reports_tables_without_rows_and_provisional_rows(run: Run) -> None:
     run("sync", "events", "--during", "today")
     for window in ((), ("--during", "today")):
         shown = run("sql", "select count(*) as n from traffic", "--json", *window)
-        assert shown.err == "Rows of traffic are provisional and may still change: the next sync asks for them again.\n"
+        assert shown.err == "Rows of traffic are provisional (the next sync fetches them again).\n"
         assert shown.document["rows"][0]["n"] > 0
     assert run("sql", "select count(*) as n from traffic", "--during", "2020").err == ""
 
@@ -173,5 +173,5 @@ def test_sql_shows_control_characters(run: Run) -> None:
 def test_invalid_sql(run: Run) -> None:
     refused = run("sql", "select * from trafic")
     assert (refused.code, refused.out) == (2, "")
-    assert "Tables: active_contracts, activity_records" in refused.err
+    assert "Choose from active_contracts, activity_records" in refused.err
     assert refused.err.count("\n") == 1

@@ -46,7 +46,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), [(["tables"], ""), (["tables", "nothing", "--json"], "ledgerframes: There is no table")]
+    ("arguments", "message"), [(["tables"], ""), (["tables", "nothing", "--json"], "ledgerframes: Unknown table")]
 )
 def test_a_closed_pipe_is_quiet(arguments: list[str], message: str) -> None:
     reader, writer = os.pipe()

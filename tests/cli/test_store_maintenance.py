@@ -30,8 +30,8 @@ def net(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Network]:
 
 
 def parquet(net: Network) -> list[Path]:
-    assert net.store.location.local
-    return sorted(net.store.location.local.rglob("*.parquet"))
+    assert net.store.location.local_path
+    return sorted(net.store.location.local_path.rglob("*.parquet"))
 
 
 def damage(net: Network, table: str = "traffic") -> Path:

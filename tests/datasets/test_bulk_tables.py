@@ -15,7 +15,8 @@ import pytest
 
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS, ActiveContractTableBuilder
+from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
+from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
 from ledgerframes.errors import DecodeError
 

@@ -155,7 +155,7 @@ def test_rejected_request_has_a_verdict_and_nothing_else() -> None:
 def test_a_second_verdict_on_one_request_is_dropped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     tables = frames(verdict(), verdict(verdict_result="VERDICT_RESULT_ACCEPTED"), verdict("1220bb"))
     assert tables["verdicts"]["verdict_result"].tolist() == ["VERDICT_RESULT_REJECTED"] * 2
-    assert "1 events came more than once" in caplog.text
+    assert "duplicate_events_dropped events=1" in caplog.text
 
 
 def test_old_history_without_verdict_has_an_update_only() -> None:
@@ -267,7 +267,7 @@ def test_a_number_that_no_column_can_hold_is_a_decode_error(item: dict[str, Any]
         (transaction({**node(0), "event_id": f"1220aa:{10**10}"}), "larger than the API allows"),
         (transaction(node(0), record_time="yesterday"), "not a time"),
         (verdict(views=[{"view_id": 0, "sub_views": [3]}]), "sub-view"),
-        ({**transaction(node(0)), **verdict("1220bb")}, "came with the verdict on"),
+        ({**transaction(node(0)), **verdict("1220bb")}, "and the verdict on"),
     ],
 )
 def test_what_contradicts_itself_is_refused(item: dict[str, Any], reason: str) -> None:
@@ -355,4 +355,4 @@ def test_an_event_id_must_end_in_a_number(event_id: str) -> None:
 def test_of_one_request_twice_the_earlier_record_is_kept(caplog: pytest.LogCaptureFixture) -> None:
     later = verdict(record_time="2026-11-01T00:00:01.000000Z")
     assert frames(later, verdict())["verdicts"]["record_time"].tolist() == [pd.Timestamp(TIME)]
-    assert "1 events came more than once" in caplog.text
+    assert "duplicate_events_dropped events=1" in caplog.text

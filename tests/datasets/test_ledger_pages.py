@@ -12,7 +12,7 @@ from ledgerframes.datasets import LEDGER_TABLES, TABLES
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, decode_page
-from ledgerframes.datasets.state.schema import active_contract_table
+from ledgerframes.datasets.state.build import active_contract_table
 from ledgerframes.errors import DecodeError
 
 TIME = "2026-11-01T00:00:00.000001Z"

@@ -113,5 +113,5 @@ def test_a_plain_reader_can_read_our_files(tmp_path: Path) -> None:
 
 
 def test_unknown_table_lists_the_known() -> None:
-    with pytest.raises(UsageError, match="no table 'trafic'"):
+    with pytest.raises(UsageError, match="Unknown table 'trafic'"):
         table("trafic")

@@ -48,5 +48,5 @@ def test_lines_longer_than_many_blocks_change_nothing(
     whole = nodes(tmp_path / "whole", file)
     assert (whole["choice_argument"].str.len() > len(LONG)).sum() > 10
     monkeypatch.setattr(bulk_loader, "cores", lambda: cores)  # with two, the next block is made while one is worked on
-    monkeypatch.setattr("ledgerframes.datasets.bulk.expand.BLOCK", 30_000)
+    monkeypatch.setattr("ledgerframes.datasets.bulk.expand.BATCH_BYTES", 30_000)
     pd.testing.assert_frame_equal(nodes(tmp_path / "small", file), whole)

@@ -284,14 +284,14 @@ def test_offline_what_was_not_read_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({}, "Which range"),
+        ({}, "Pass since="),
         ({**DAY, "object_keys": ["x"]}, "cannot be combined"),
         ({"until": "2026-11-09", "object_keys": ["x"]}, "cannot be combined"),
         ({"kind": "acs", **DAY}, "Pass at="),
         ({"at": "2026-11-09"}, "kind='updates'"),
         ({"kind": "other", **DAY}, "Unknown kind 'other'"),
         ({**DAY, "executor": 3}, "must be a concurrent.futures.Executor"),
-        ({"object_keys": ["x"]}, "not the key of a bulk object"),
+        ({"object_keys": ["x"]}, "Invalid object key"),
         ({"object_keys": "x"}, "list of keys"),
         ({"object_keys": ["2026-11-08T00:00:00Z~2026-11-09T00:00:00Z/ACS_compact_json_0.zstd"]}, "kind='acs'"),
         ({"paths": "nowhere.zstd"}, "does not exist"),
@@ -416,10 +416,10 @@ def damaged(content: bytes) -> dict[str, bytes]:
     huge["migration_id"] = 2**70
     return {
         "is empty": b"",
-        "cut off": content[:-40],
+        "truncated": content[:-40],
         "not zstd": b"nothing of the kind",
-        "ends inside a line": compress(lines[:-30]),
-        "something else": compress(b'{"a":1}\n'),
+        "truncated inside a line": compress(lines[:-30]),
+        "Unexpected line": compress(b'{"a":1}\n'),
         "Line 2": compress(lines.splitlines()[0] + b"\nnot json\n"),
         "larger than the API allows|something else": compress(json.dumps(huge).encode() + b"\n"),
         "not in order": b"".join(compress(part) for part in (backwards * 3,)),
@@ -429,7 +429,7 @@ def damaged(content: bytes) -> dict[str, bytes]:
 def test_files_without_a_digest_are_checked_by_their_frames_and_lines(
     tmp_path: Path, objects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ledgerframes.datasets.bulk.expand.BLOCK", 40_000)
+    monkeypatch.setattr("ledgerframes.datasets.bulk.expand.BATCH_BYTES", 40_000)
     good = sorted(objects.iterdir())[4].read_bytes()
     for number, (words, content) in enumerate(damaged(good).items()):
         file = tmp_path / f"{number}.zstd"

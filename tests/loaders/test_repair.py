@@ -23,7 +23,7 @@ from ledgerframes.loaders.repair import repair
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.store.compact import compact
-from ledgerframes.store.prune import left_over, prune
+from ledgerframes.store.prune import orphan_files, prune
 from ledgerframes.store.verify import verify
 
 WORLD = {"events": 400, "days": 1}
@@ -37,8 +37,8 @@ def connect(store: Path, **overrides: Any) -> Network:
 def damage(net: Network, dataset: Dataset, table: str, number: int = 0) -> Path:
     """Flip a bit in one file of a segment."""
     holding = [segment for segment in net.store.segments(dataset) if table in segment.files]
-    assert net.store.location.local
-    path = net.store.location.local / holding[number].files[table].path
+    assert net.store.location.local_path
+    path = net.store.location.local_path / holding[number].files[table].path
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
@@ -180,13 +180,13 @@ def test_objects_that_are_not_listed_any_more_stay(
     if compacted:
         compact(net.store)
     last = max(
-        (key for key in net.store.committed_keys(dataset) if not key.endswith("/")), key=lambda key: ObjectKey.parse(key).order
+        (key for key in net.store.committed_keys(dataset) if not key.endswith("/")), key=lambda key: ObjectKey.parse(key).sort_key
     )
     with_rows = [segment for segment in net.store.segments(dataset) if table in segment.files]
     path = damage(net, dataset, table, [last in segment.extent.object_keys for segment in with_rows].index(True))
 
     def without_last(page: Any) -> Any:
-        refs = [ref for ref in page.object_refs if ObjectKey.of_url(ref.url).text != last]
+        refs = [ref for ref in page.object_refs if ObjectKey.from_url(ref.url).key != last]
         return msgspec.structs.replace(page, object_refs=refs)
 
     for name in ("bulk_updates", "bulk_active_contracts"):
@@ -273,7 +273,7 @@ def test_another_answer_is_said(tmp_path: Path) -> None:
     lf.load_events(net, **DAY)
     damage(net, EVENTS, "traffic")
     findings = verify(net.store)
-    with net.store.catalog.writing() as connection:
+    with net.store.catalog.write_transaction() as connection:
         connection.execute("UPDATE files SET rows = rows + 7 WHERE segment_id = ? AND table_name = 'traffic'", [_id(findings)])
     (done,) = repair(net, verify(net.store))
     before = findings[0].segment.rows
@@ -289,7 +289,7 @@ def test_readers_are_told_what_to_do(tmp_path: Path) -> None:
     frames = lf.load_events(net, **DAY)
     path = damage(net, EVENTS, "traffic")
     path.write_bytes(b"PAR1" + path.read_bytes()[4:-8] + b"no foot!")
-    with pytest.raises(StoreError, match=r"`ledgerframes store verify --repair` fetches its range again"):
+    with pytest.raises(StoreError, match=r"Run `ledgerframes store verify --repair` to fetch it again"):
         frames.read("traffic")
 
 
@@ -298,9 +298,9 @@ def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
     lf.load_events(net, **DAY)
     damage(net, EVENTS, "traffic")
     repair(net, verify(net.store))
-    assert left_over(net.store) == []
-    assert prune(net.store, grace=timedelta(0)).removed == ()
-    assert len(prune(net.store, grace=timedelta(0), quarantine=True).removed) == 8
+    assert orphan_files(net.store) == []
+    assert prune(net.store, min_age=timedelta(0)).deleted_files == ()
+    assert len(prune(net.store, min_age=timedelta(0), include_quarantine=True).deleted_files) == 8
 
 
 @pytest.mark.loopback
@@ -312,7 +312,7 @@ def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytes
         (done,) = compact(net.store)
         assert done.segments_after < done.segments_before
         assert_same(tables(lf.load_events(net, **DAY)), expected)
-        assert len(prune(net.store, grace=timedelta(0)).removed) > 0
+        assert len(prune(net.store, min_age=timedelta(0)).deleted_files) > 0
         segment = net.store.segments(EVENTS)[0]
         net.store.location.remove(segment.files["traffic"].path)
         (finding,) = verify(net.store)

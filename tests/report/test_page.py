@@ -34,7 +34,7 @@ RUN: dict[str, Any] = {
 
 
 class Loads(HTMLParser):
-    """Collects what a page would run, and whatever points out of it."""
+    """Collects the elements of a page that would run, and its references to other pages."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

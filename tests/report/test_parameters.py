@@ -1,4 +1,4 @@
-"""Everything a caller can get wrong is said before anything is asked or written."""
+"""Wrong arguments are errors before anything is fetched or written."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
         ("traffic-cost", {**WINDOW, "parameters": {"top": "many"}}, "parameter top"),
         ("traffic-cost", {**WINDOW, "parameters": {"top": "0"}}, "parameter top"),
         ("traffic-cost", {**WINDOW, "parameters": {"every": "2 moons"}}, "parameter every"),
-        ("verdicts", {"since": "2026-11-09", "until": "2026-11-08"}, "must lie before"),
-        ("verdicts", {"during": "last-weak"}, "is not known"),
-        ("verdicts", {}, "Which range?"),
+        ("verdicts", {"since": "2026-11-09", "until": "2026-11-08"}, "must be before"),
+        ("verdicts", {"during": "last-weak"}, "Unknown during="),
+        ("verdicts", {}, "Pass since="),
         ("verdicts", {**WINDOW, "min_coverage": 99.0}, "min_coverage= must be"),
         ("verdicts", {**WINDOW, "max_age": timedelta(0)}, "max_age= must be"),
     ],

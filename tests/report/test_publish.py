@@ -61,9 +61,9 @@ def test_an_incomplete_report_is_replaced(report_dir: ReportDir) -> None:
 
 def test_a_failure_leaves_latest_and_a_note(report_dir: ReportDir) -> None:
     published(report_dir, "a")
-    report_dir.write_failure_note(CoverageError("Only 3 % is final.\nNext step."))
+    report_dir.write_failure_note(CoverageError("Only 3% is final.\nNext step."))
     note = (report_dir.path / FAILED).read_text()
-    assert "Reason: Only 3 % is final. Next step." in note
+    assert "Reason: Only 3% is final. Next step." in note
     assert "latest still shows the report created at 2026-11-08T00:00:00Z" in note
     assert report_dir.latest.readlink() == Path("../r/a")
     published(report_dir, "b")

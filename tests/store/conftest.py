@@ -31,7 +31,7 @@ def machine(uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machin
     def new() -> Store:
         folder = tmp_path / f"scratch{random.getrandbits(64)}"
         folder.mkdir()
-        monkeypatch.setattr(remote, "scratch", lambda: folder)
+        monkeypatch.setattr(remote, "scratch_dir", lambda: folder)
         remote.local_copy.cache_clear()
         return Store(uri, "net", DATASETS)
 

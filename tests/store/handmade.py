@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from itertools import pairwise
 
 import pandas as pd
 import pyarrow as pa
 from equality import every_table
 
+from ledgerframes import testing
 from ledgerframes.datasets import Table
+from ledgerframes.datasets._schema import TIME
 from ledgerframes.datasets.registry import EVENTS, Dataset
 from ledgerframes.extents import Extent, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
 
 
-def column(kind: pa.DataType, name: str, times: list[int], start: int) -> pa.Array:
-    """Values that differ from row to row, and dictionaries that differ from segment to segment."""
-    if name in ("migration_id", "offset"):
-        return pa.array([4 if name == "migration_id" else time for time in times], kind)
-    if pa.types.is_timestamp(kind):
-        return pa.array([from_microseconds(time) for time in times], kind)
-    if pa.types.is_dictionary(kind):
-        return pa.array([f"{(start * 7 + time) % 3}" for time in times], pa.string()).dictionary_encode()
-    if pa.types.is_boolean(kind):
-        return pa.array([time % 2 == 0 for time in times], kind)
-    if pa.types.is_integer(kind):
-        return pa.array([time % 1_000_000 for time in times], kind)
-    if pa.types.is_decimal(kind):
-        return pa.array([Decimal(time) / 8 for time in times], kind)
-    if pa.types.is_list(kind):
-        return pa.array([[f"{time}"] if pa.types.is_string(kind.value_type) else [time % 99] for time in times], kind)
-    return pa.array([f"id{time:06}" for time in times], kind)
-
-
 def rows(table: Table, times: list[int]) -> pa.Table:
-    """A row for each time."""
-    return table.from_arrays({each.name: column(each.type, each.name, times, min(times)) for each in table.columns})
+    """A row for each time, with values that follow from it."""
+    columns: dict[str, object] = {column.name: from_microseconds for column in table.columns if column.type == TIME}
+    own = {"offset": times, "update_id": [f"id{time:06}" for time in times]}
+    columns |= {name: values for name, values in own.items() if name in table.column_names}
+    return testing.table(table.name).sample_arrow(times, **columns)
 
 
 def put(store: Store, dataset: Dataset, extent: Extent, times: list[int], *, final: bool = True, source: str = "a") -> None:

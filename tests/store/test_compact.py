@@ -19,7 +19,7 @@ from ledgerframes.extents import Extent, IdSet, Migration, MigrationWindow, Obse
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
 from ledgerframes.store import compact as compaction
-from ledgerframes.store.compact import Compacted, compact
+from ledgerframes.store.compact import CompactionResult, compact
 from ledgerframes.store.prune import prune
 from ledgerframes.store.segments import ROW_GROUP
 from ledgerframes.windows import Window
@@ -92,7 +92,7 @@ def test_row_groups_are_full_and_nothing_is_lost_at_their_edges(lengths: list[in
         compact(store)
         assert_equal(frames(store), before)
         (segment,) = store.segments(EVENTS)
-        groups = pq.ParquetFile(store.location.full(segment.files["updates"].path)).metadata
+        groups = pq.ParquetFile(store.location.read(segment.files["updates"].path)).metadata
         sizes = [groups.row_group(group).num_rows for group in range(groups.num_row_groups)]
         assert sizes == [ROW_GROUP] * (sum(lengths) // ROW_GROUP) + ([rest] if (rest := sum(lengths) % ROW_GROUP) else [])
 
@@ -111,13 +111,13 @@ def test_neighbours_become_one_and_say_so(tmp_path: Path) -> None:
     assert (segment.status, segment.source, segment.rows) == ("final", "a", 18)
     assert segment.fetched_at == min(each.fetched_at for each in before)
     now = sum(file.bytes for file in segment.files.values())
-    assert done == Compacted("events", 3, 1, 6, 2, size, now)
+    assert done == CompactionResult("events", 3, 1, 6, 2, size, now)
     store.save_migrations([Migration(4, 0)])
     assert store.missing(EVENTS, Window(from_microseconds(0), from_microseconds(9))) == []
-    assert compact(store) == [Compacted("events", 1, 1, 2, 2, now, now)]
+    assert compact(store) == [CompactionResult("events", 1, 1, 2, 2, now, now)]
 
 
-def test_what_does_not_belong_together_stays_apart(tmp_path: Path) -> None:
+def test_unrelated_segments_are_not_merged(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3)
     spans(store, 3, 6, source="b")
@@ -195,15 +195,15 @@ def test_what_another_process_has_changed_is_not_merged_and_leaves_nothing(
     spans(store, 0, 3, 6)
     expected = frames(store)
     files = set(tmp_path.rglob("*.parquet"))
-    written = compaction._written
+    written = compaction._write
 
     def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr(compaction, "_written", written)
+        monkeypatch.setattr(compaction, "_write", written)
         compact(Store(tmp_path, "net", DATASETS))
         files.update(tmp_path.rglob("*.parquet"))
         return written(*arguments)
 
-    monkeypatch.setattr(compaction, "_written", overtaken)
+    monkeypatch.setattr(compaction, "_write", overtaken)
     (done,) = compact(store)
     assert (done.segments_before, done.segments_after) == (2, 2)
     assert set(tmp_path.rglob("*.parquet")) == files
@@ -214,15 +214,15 @@ def test_what_another_process_has_changed_is_not_merged_and_leaves_nothing(
 def test_what_another_process_has_merged_and_pruned_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, "net", DATASETS)
     spans(store, 0, 3, 6)
-    written = compaction._written
+    written = compaction._write
 
     def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr(compaction, "_written", written)
+        monkeypatch.setattr(compaction, "_write", written)
         compact(Store(tmp_path, "net", DATASETS))
-        prune(store, grace=NO_GRACE)
+        prune(store, min_age=NO_GRACE)
         return written(*arguments)
 
-    monkeypatch.setattr(compaction, "_written", overtaken)
+    monkeypatch.setattr(compaction, "_write", overtaken)
     compact(store)
     assert extents(store) == [(0, 6)]
 
@@ -246,7 +246,7 @@ def test_readers_of_an_older_snapshot_go_on_until_files_are_pruned(tmp_path: Pat
     older, expected = store.snapshot(EVENTS), frames(store)
     compact(store)
     assert_equal({name: Frames(older, [name]).read(name) for name in expected}, expected)
-    prune(store, grace=NO_GRACE)
-    with pytest.raises(StoreError, match=r"The file updates/m4_.* is gone"):
+    prune(store, min_age=NO_GRACE)
+    with pytest.raises(StoreError, match=r"The file updates/m4_.* was pruned or lost"):
         Frames(older, ["updates"]).read("updates")
     assert_equal(frames(store), expected)

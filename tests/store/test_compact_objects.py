@@ -45,7 +45,7 @@ def test_objects_of_a_folder_become_one_and_are_still_known_by_key(tmp_path: Pat
     assert_equal(frames(store, BULK), expected)
 
 
-def test_objects_that_are_no_neighbours_stay_apart(tmp_path: Path) -> None:
+def test_objects_that_do_not_follow_each_other_are_not_merged(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     apart = [
         bulk_object(0, 0, 3),
@@ -67,7 +67,7 @@ def test_objects_that_are_no_neighbours_stay_apart(tmp_path: Path) -> None:
     assert [each.segments_after for each in compact(store)] == [7]
 
 
-def test_objects_that_were_named_stay_apart(tmp_path: Path) -> None:
+def test_objects_loaded_by_key_are_not_merged(tmp_path: Path) -> None:
     """They are asked for one by one: rows of updates do not say which object they came in."""
     store = Store(tmp_path, "net", DATASETS)
     for number in range(3):
@@ -90,7 +90,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[lf.Network, lf.Networ
     plain = lf.connect("sandbox", store=tmp_path_factory.mktemp("plain"), **WORLD)
     lf.load_bulk(plain, since="0001-01-01", until=WHOLE.until)
     merged_root = tmp_path_factory.mktemp("merged")
-    shutil.copytree(plain.store.root.local, merged_root, dirs_exist_ok=True)
+    shutil.copytree(plain.store.root.local_path, merged_root, dirs_exist_ok=True)
     merged = lf.connect("sandbox", store=merged_root, offline=True, **WORLD)
     (done,) = compact(merged.store)
     assert done.segments_after < done.segments_before / 3
@@ -117,7 +117,7 @@ def test_what_was_merged_is_not_read_again(two: tuple[lf.Network, lf.Network]) -
     assert len(whole.updates) == int(whole.bulk_objects["lines"].sum())
 
 
-def test_contracts_stay_apart(tmp_path: Path) -> None:
+def test_objects_of_contracts_are_not_merged(tmp_path: Path) -> None:
     """Their objects are in order of creation: rows of several would have to be sorted among each other."""
     net = lf.connect("sandbox", store=tmp_path, **WORLD)
     expected = lf.load_bulk(net, kind="acs").active_contracts

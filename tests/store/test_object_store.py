@@ -56,7 +56,7 @@ def test_a_store_in_a_bucket_holds_what_a_folder_holds(uri: str, machine: Machin
 
     document = describe(net)
     assert document["exists"]
-    assert document["folder"] == f"s3://bucket/{tmp_path.name}/{net.name}"
+    assert document["location"] == f"s3://bucket/{tmp_path.name}/{net.name}"
     assert document["tables"]["events.traffic"]["rows"] == len(found.traffic)
     other = lf.connect("sandbox", store=uri, seed=2, **WORLD)
     assert describe(other)["other_networks"] == [net.name]
@@ -88,7 +88,7 @@ def test_the_wallets_journal_stays_on_this_machine(uri: str, tmp_path: Path, mon
     assert len(lf.load_transfer_offers(net)) == 1
     assert tmp_path / "data" in net.local_dir.parents
     assert any(net.local_dir.iterdir())
-    assert list(net.store.root.files()) == []
+    assert list(net.store.root.iter_files()) == []
 
 
 # -- readers --------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def requests(caplog: pytest.LogCaptureFixture, act: Callable[[], object]) -> lis
     return [record.getMessage().partition('"')[2].replace("\x1b[35m\x1b[1m", "").split()[0] for record in caplog.records]
 
 
-def test_reading_again_asks_once_and_fetches_nothing(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_second_read_makes_one_request_and_fetches_nothing(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
     commit(machine(), 0, 5, 1)
     reader = machine()
     assert requests(caplog, lambda: reader.segments(EVENTS)) == ["HEAD", "GET"]
@@ -160,7 +160,7 @@ def test_a_catalog_replaced_between_two_requests_is_fetched_again(machine: Machi
             content = bytes(self.file.read())
             return content[: len(content) // 2] if torn.pop() else content
 
-    monkeypatch.setattr(Location, "read", lambda place, path: Torn(read(place, path)))
+    monkeypatch.setattr(Location, "read", lambda location, path: Torn(read(location, path)))
     torn[:] = [False, True, True]
     assert len(reader.segments(EVENTS)) == 1
     assert torn == []
@@ -193,7 +193,7 @@ def test_a_newer_schema_and_a_damaged_catalog_are_named_by_their_address(machine
     connection.close()
     for content, message in (
         (path.read_bytes(), f"The store at {store.location} has schema {SCHEMA_VERSION + 1}"),
-        (b"no catalog", f"{store.location}/{CATALOG} is not a catalog that can be read"),
+        (b"no catalog", f"Cannot read the catalog {store.location}/{CATALOG}"),
     ):
         replace_catalog(store, content)
         for act in (lambda: store.segments(EVENTS), lambda: commit(store, 0, 1, 1)):
@@ -232,7 +232,7 @@ def test_refused_keys_are_an_error_with_the_next_step(objects: ObjectStore, uri:
     objects.demand_keys(True)
     try:
         for act in everything(net):
-            with pytest.raises(StoreError, match=r"(refuses|does not know) the keys .* Check the keys") as raised:
+            with pytest.raises(StoreError, match=r"rejected (unknown|the) keys .* Check AWS") as raised:
                 act()
             assert not any(key in f"{raised.value!r}" for key in KEYS.values())
         checks = check_store(net)
@@ -246,5 +246,5 @@ def test_a_store_that_was_read_before_is_not_read_without_its_endpoint() -> None
     with served() as brief:
         store = Store(brief.uri("x"), "net", DATASETS)
         commit(store, 0, 5, 1)
-    with pytest.raises(StoreError, match="does not answer"):
+    with pytest.raises(StoreError, match="does not respond"):
         store.segments(EVENTS)

@@ -37,13 +37,13 @@ def failing(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, *, after: b
 
 
 POINTS = [
-    (Lease, "_claim"),
-    (Lease, "_taken"),
+    (Lease, "_write_marker"),
+    (Lease, "_try_claim"),
     (LocalCopy, "refresh"),
     (LocalCopy, "publish"),
     (Lease, "upload"),
     (Lease, "require"),
-    (LocalCopy, "_current"),
+    (LocalCopy, "_live_version"),
     (Location, "copy"),
 ]
 
@@ -84,12 +84,12 @@ def test_an_upload_that_breaks_off_leaves_the_catalog_that_counts(machine: Machi
     assert left_in(store) == [CATALOG]
 
 
-def test_a_commit_counts_even_if_nothing_can_be_asked_afterwards(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_is_done_even_if_every_later_request_fails(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     store, copy = machine(), Location.copy
 
-    def copied(place: Location, path: str, target: str) -> None:
-        copy(place, path, target)
-        failing(monkeypatch, LocalCopy, "_current")
+    def copied(location: Location, path: str, target: str) -> None:
+        copy(location, path, target)
+        failing(monkeypatch, LocalCopy, "_live_version")
         failing(monkeypatch, Location, "remove")
 
     monkeypatch.setattr(Location, "copy", copied)
@@ -99,7 +99,7 @@ def test_a_commit_counts_even_if_nothing_can_be_asked_afterwards(machine: Machin
 
 def test_what_the_block_raises_is_raised_as_it_is(machine: Machine) -> None:
     store = machine()
-    with pytest.raises(FileNotFoundError), store.catalog.writing():
+    with pytest.raises(FileNotFoundError), store.catalog.write_transaction():
         raise FileNotFoundError("of the caller")
     assert not store.exists()
     assert left_in(store) == []
@@ -168,7 +168,7 @@ def test_a_living_writer_is_waited_for_and_then_named(machine: Machine, monkeypa
     commit(store, 0, 5, 1)
     claim_of_another(store)
     monkeypatch.setattr(remote, "BUSY_SECONDS", 0.2)
-    with pytest.raises(StoreError, match=r"Others have been writing to s3://.* Run again when they have ended"):
+    with pytest.raises(StoreError, match=r"other processes kept writing to s3://.* Run again when they have finished"):
         commit(store, 5, 9, 1)
     assert seen(store) == dict.fromkeys(range(5), 1)
     assert left_in(store) == [CATALOG, f"{WRITERS}/other.{CLAIM}", f"{WRITERS}/other.{UPLOAD}"]
@@ -186,16 +186,16 @@ def test_a_dead_writer_is_cleared_away(machine: Machine, monkeypatch: pytest.Mon
 
 def test_renewing_keeps_a_slow_writer_alive(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "LEASE_SECONDS", 0.2)
-    place = machine().location
-    with Lease(place) as lease:
-        while not place.exists(lease.path("renewed")):
+    location = machine().location
+    with Lease(location) as lease:
+        while not location.exists(lease.path("renewed")):
             pass
-    assert list(place.files()) == []
-    assert not lease._renewing.is_alive()
+    assert list(location.iter_files()) == []
+    assert not lease._renewal.is_alive()
 
 
 @pytest.mark.parametrize("moment", [(LocalCopy, "publish"), (Lease, "upload"), (Location, "copy")], ids=lambda each: each[1])
-def test_a_writer_that_was_taken_for_dead_overwrites_nothing(
+def test_a_writer_whose_lease_expired_overwrites_nothing(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, moment: tuple[type, str]
 ) -> None:
     """Wherever it stood still meanwhile: before it uploaded, before it looked again, and before the very last request."""
@@ -204,14 +204,14 @@ def test_a_writer_that_was_taken_for_dead_overwrites_nothing(
     owner, name = moment
     method, left = getattr(owner, name), [True]
 
-    def stood_still(*given: Any) -> Any:
+    def paused(*given: Any) -> Any:
         if left and left.pop():
             with monkeypatch.context() as patch:
                 patch.setattr(remote, "ROUNDING", -1000.0)
                 commit(quick, 5, 9, 2)
         return method(*given)
 
-    monkeypatch.setattr(owner, name, stood_still)
+    monkeypatch.setattr(owner, name, paused)
     with pytest.raises(StoreError, match="Run again"):
         commit(slow, 7, 12, 3)
     assert seen(slow) == {**dict.fromkeys(range(5), 1), **dict.fromkeys(range(5, 9), 2)}
@@ -220,19 +220,17 @@ def test_a_writer_that_was_taken_for_dead_overwrites_nothing(
     assert left_in(slow) == [CATALOG]
 
 
-def test_a_writer_that_stood_still_after_its_commit_reads_what_came_later(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_that_paused_after_its_commit_reads_later_commits(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, quick, copy, left = machine(), machine(), Location.copy, [True]
 
-    def stood_still(*given: Any) -> None:
+    def paused(*given: Any) -> None:
         copy(*given)
         if left and left.pop():
             with monkeypatch.context() as patch:
                 patch.setattr(remote, "ROUNDING", -1000.0)
                 commit(quick, 5, 9, 2)
 
-    monkeypatch.setattr(Location, "copy", stood_still)
+    monkeypatch.setattr(Location, "copy", paused)
     commit(slow, 0, 5, 1)
     now = {**dict.fromkeys(range(5), 1), **dict.fromkeys(range(5, 9), 2)}
     assert seen(slow) == seen(quick) == now
@@ -243,7 +241,7 @@ def test_a_writer_that_stood_still_after_its_commit_reads_what_came_later(
 def test_a_catalog_that_changed_without_a_claim_is_not_overwritten(machine: Machine) -> None:
     store = machine()
     commit(store, 0, 5, 1)
-    with pytest.raises(StoreError, match="nothing of this commit was kept"), store.catalog.writing():
+    with pytest.raises(StoreError, match="Nothing was committed"), store.catalog.write_transaction():
         replace_catalog(store, b"something else")
     with store.location.read(CATALOG) as file:
         assert file.read() == b"something else"

@@ -13,7 +13,7 @@ import pytest
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store import segments
-from ledgerframes.store.location import Digesting, Location
+from ledgerframes.store.location import HashingWriter, Location
 from ledgerframes.store.segments import SegmentWriter
 
 ROWS = 100_000
@@ -25,10 +25,10 @@ def rows() -> pa.Table:
     return pa.table({"event_id": [str(noise.random()) for _ in range(ROWS)]})
 
 
-def failure(place: Path, rows: pa.Table) -> str:
+def failure(root: Path, rows: pa.Table) -> str:
     """What writing rows fails with; nothing of it is held on to."""
     try:
-        with SegmentWriter(Location.at(place), "segment") as writer:
+        with SegmentWriter(Location.parse(root), "segment") as writer:
             writer.write({"tree_events": rows})
             writer.close()
     except StoreError as error:
@@ -37,17 +37,17 @@ def failure(place: Path, rows: pa.Table) -> str:
 
 
 @pytest.mark.parametrize("room", [0, 10, 300_000])
-def test_a_full_disk_leaves_nothing_and_is_said_once(
+def test_a_full_disk_leaves_nothing_and_is_reported_once(
     tmp_path: Path, rows: pa.Table, room: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    write = Digesting.write
+    write = HashingWriter.write
 
-    def full(self: Digesting, data: bytes) -> int:
+    def full(self: HashingWriter, data: bytes) -> int:
         if self.bytes + len(data) > room:
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(self, data)
 
-    monkeypatch.setattr(Digesting, "write", full)
+    monkeypatch.setattr(HashingWriter, "write", full)
     monkeypatch.setattr(segments, "BUFFER", 10_000)
     assert "No space left" in failure(tmp_path, rows)
     gc.collect()
@@ -55,8 +55,8 @@ def test_a_full_disk_leaves_nothing_and_is_said_once(
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_what_is_closed_is_whole(tmp_path: Path, rows: pa.Table) -> None:
-    with SegmentWriter(Location.at(tmp_path), "segment") as writer:
+def test_a_closed_segment_is_complete(tmp_path: Path, rows: pa.Table) -> None:
+    with SegmentWriter(Location.parse(tmp_path), "segment") as writer:
         writer.write({"tree_events": rows, "updates": rows.slice(0, 0)})
         files = writer.close()
     assert list(files) == ["tree_events"], "a table without rows has no file"
@@ -73,7 +73,7 @@ def test_what_repeats_has_a_dictionary_also_inside_lists(tmp_path: Path) -> None
             "acting_parties": [["one", "two"]] * 100,
         }
     )
-    with SegmentWriter(Location.at(tmp_path), "segment") as writer:
+    with SegmentWriter(Location.parse(tmp_path), "segment") as writer:
         writer.write({"tree_events": repeated})
         written = tmp_path / writer.close()["tree_events"].path
     columns = pq.ParquetFile(written).metadata.row_group(0).to_dict()["columns"]

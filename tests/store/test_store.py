@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledgerframes.datasets.events.schema import TRAFFIC
+from ledgerframes import testing
 from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
-from ledgerframes.store.catalog import SCHEMA_VERSION
+from ledgerframes.store.catalog import SCHEMA_VERSION, UPGRADES
 from ledgerframes.windows import Window
 
 ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
@@ -23,15 +23,9 @@ ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
 
 def traffic(rows: list[tuple[int, int]], migration_id: int = 4) -> dict[str, pa.Table]:
     """A traffic table with one row per (record time, cost)."""
-    columns = {
-        "migration_id": pa.array([migration_id] * len(rows), pa.int64()),
-        "record_time": pa.array([from_microseconds(time) for time, _ in rows], pa.timestamp("us", tz="UTC")),
-        "update_id": pa.array([f"id{time}" for time, _ in rows], pa.string()),
-        "total_traffic_cost": pa.array([cost for _, cost in rows], pa.int64()),
-        "envelope_count": pa.array([1] * len(rows), pa.int32()),
-        "extra": pa.nulls(len(rows), pa.string()),
-    }
-    return {"traffic": TRAFFIC.from_arrays(columns)}
+    times, costs = [time for time, _ in rows], [cost for _, cost in rows]
+    columns = {"record_time": from_microseconds, "update_id": lambda time: f"id{time}", "total_traffic_cost": costs}
+    return {"traffic": testing.table("traffic").sample_arrow(times, **columns, migration_id=migration_id)}
 
 
 def every_row(store: Store) -> dict[int, int]:
@@ -124,7 +118,7 @@ def test_many_threads_commit_the_same_ranges_without_doubling(tmp_path: Path) ->
     assert every_row(store) == dict.fromkeys(range(15), 7)
 
 
-def test_ids_that_are_provisional_are_replaced_and_the_others_kept(tmp_path: Path) -> None:
+def test_provisional_ids_are_replaced_and_the_others_stay(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     store.commit(EVENTS_BY_ID, IdSet(frozenset({"id1", "id2"})), traffic([(1, 10), (2, 20)]), final=False, source="test")
     store.commit(EVENTS_BY_ID, IdSet(frozenset({"id2", "id3"})), traffic([(2, 21), (3, 30)]), final=True, source="test")
@@ -165,14 +159,67 @@ def test_a_newer_schema_is_refused_with_the_next_step(tmp_path: Path) -> None:
         commit(store, 5, 6, 1)
 
 
+V1 = """
+DROP INDEX segments_by_position;
+ALTER TABLE segments RENAME COLUMN dataset TO stream;
+ALTER TABLE segments RENAME COLUMN partition TO lane;
+ALTER TABLE segments RENAME COLUMN start TO low;
+ALTER TABLE segments RENAME COLUMN stop TO high;
+CREATE INDEX segments_by_place ON segments (stream, lane, low);
+PRAGMA user_version = 1
+"""
+
+
+def schema(store: Store) -> list[tuple[str, ...]]:
+    with sqlite3.connect(store.catalog.path) as connection:
+        return connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").fetchall()
+
+
+@pytest.mark.parametrize("first_use", ["read", "write", "freeze"])
+def test_a_catalog_of_the_first_schema_is_upgraded_where_it_is(tmp_path: Path, first_use: str) -> None:
+    store = Store(tmp_path, "net", DATASETS)
+    commit(store, 0, 5, 1)
+    store.commit(EVENTS_BY_ID, IdSet(frozenset({"id7"})), traffic([(7, 3)]), final=True, source="test")
+    store.save_migrations([Migration(4, 0)])
+    store.bind_participant("PAR::one")
+    segments, tables = store.all_segments(), schema(store)
+    with sqlite3.connect(store.catalog.path) as connection:
+        connection.executescript(V1)
+    (statement,) = [sql for _, name, sql in schema(store) if name == "segments"]
+    assert all(column in statement for column in ("stream TEXT NOT NULL", "lane TEXT", "low INTEGER", "high INTEGER"))
+
+    if first_use == "write":
+        commit(store, 5, 6, 2)
+    elif first_use == "freeze":
+        store = store.freeze(tmp_path / "frozen.sqlite")
+    assert [segment for segment in store.all_segments() if segment.extent != MigrationWindow(4, 5, 6)] == segments
+    assert schema(store) == tables
+    assert (store.migrations(), store.participant()) == ([Migration(4, 0)], "PAR::one")
+    assert every_row(store) == dict.fromkeys(range(5), 1) | ({5: 2} if first_use == "write" else {})
+
+
+def test_an_upgrade_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path, "net", DATASETS)
+    commit(store, 0, 5, 1)
+    with sqlite3.connect(store.catalog.path) as connection:
+        connection.executescript(V1)
+    old = schema(store)
+    with monkeypatch.context() as patch:
+        patch.setitem(UPGRADES, 1, UPGRADES[1] + "; nonsense")
+        with pytest.raises(StoreError):
+            every_row(store)
+    assert schema(store) == old
+    assert every_row(store) == dict.fromkeys(range(5), 1)
+
+
 def test_a_file_that_is_no_catalog_is_refused(tmp_path: Path) -> None:
     (tmp_path / "net").mkdir()
     (tmp_path / "net" / "catalog.sqlite").write_bytes(b"something else" * 100)
-    with pytest.raises(StoreError, match="not a catalog"):
+    with pytest.raises(StoreError, match="Cannot read the catalog"):
         Store(tmp_path, "net", DATASETS).migrations()
 
 
-def test_an_unwritable_root_names_the_setting(tmp_path: Path) -> None:
+def test_a_root_that_cannot_be_written_names_the_setting(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match="LEDGERFRAMES_STORE"):
         commit(Store(tmp_path / "file", "net", DATASETS), 0, 5, 1)
@@ -183,5 +230,5 @@ def test_a_lost_file_is_named(tmp_path: Path) -> None:
     commit(store, 0, 5, 1)
     for path in (tmp_path / "net" / "traffic").iterdir():
         path.unlink()
-    with pytest.raises(StoreError, match=r"is gone\. It was pruned or lost: load again"):
+    with pytest.raises(StoreError, match=r"was pruned or lost. Load again"):
         every_row(store)

@@ -5,30 +5,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from ledgerframes.datasets.events.schema import TRAFFIC
+from ledgerframes import testing
 from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import MigrationWindow, from_microseconds
 from ledgerframes.store import Location, Store
 from ledgerframes.store import verify as verification
-from ledgerframes.store.prune import left_over
-from ledgerframes.store.verify import problem_of, verify
+from ledgerframes.store.prune import orphan_files
+from ledgerframes.store.verify import check_file, verify
 
 
 def commit(store: Store, start: int, stop: int) -> None:
-    times = range(start, stop)
-    columns = {
-        "migration_id": pa.array([4] * len(times), pa.int64()),
-        "record_time": pa.array([from_microseconds(time) for time in times], pa.timestamp("us", tz="UTC")),
-        "update_id": pa.array([f"id{time}" for time in times], pa.string()),
-        "total_traffic_cost": pa.array(times, pa.int64()),
-        "envelope_count": pa.array([1] * len(times), pa.int32()),
-        "extra": pa.nulls(len(times), pa.string()),
-    }
-    store.commit(EVENTS, MigrationWindow(4, start, stop), {"traffic": TRAFFIC.from_arrays(columns)}, final=True, source="test")
+    rows = testing.table("traffic").sample_arrow(range(start, stop), record_time=from_microseconds)
+    store.commit(EVENTS, MigrationWindow(4, start, stop), {"traffic": rows}, final=True, source="test")
 
 
 @pytest.fixture
@@ -40,8 +31,8 @@ def store(tmp_path: Path) -> Store:
 
 
 def first_file(store: Store) -> Path:
-    assert store.location.local
-    return store.location.local / store.segments(EVENTS)[0].files["traffic"].path
+    assert store.location.local_path
+    return store.location.local_path / store.segments(EVENTS)[0].files["traffic"].path
 
 
 def cut(path: Path) -> None:
@@ -79,7 +70,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str | None, str]] = [  # what is done
 ]
 
 
-def test_what_was_written_is_what_was_promised(store: Store) -> None:
+def test_intact_files_have_no_problem(store: Store) -> None:
     assert verify(store) == verify(store, quick=True) == []
 
 
@@ -89,7 +80,7 @@ def test_an_empty_store_is_well_and_is_not_created(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("damage", "quickly", "slowly"), DAMAGES)
-def test_every_damage_has_its_word(store: Store, damage: Callable[[Path], Any], quickly: str | None, slowly: str) -> None:
+def test_every_damage_has_its_problem(store: Store, damage: Callable[[Path], Any], quickly: str | None, slowly: str) -> None:
     path, segment = first_file(store), store.segments(EVENTS)[0]
     damage(path)
     found = [(f.segment.segment_id, f.table, f.path, f.problem) for f in verify(store)]
@@ -97,7 +88,7 @@ def test_every_damage_has_its_word(store: Store, damage: Callable[[Path], Any], 
     assert [finding.problem for finding in verify(store, quick=True)] == ([quickly] if quickly else [])
 
 
-def test_a_folder_in_the_place_of_a_file_is_unreadable(store: Store) -> None:
+def test_a_directory_instead_of_a_file_is_unreadable(store: Store) -> None:
     path = first_file(store)
     path.unlink()
     path.mkdir()
@@ -106,37 +97,37 @@ def test_a_folder_in_the_place_of_a_file_is_unreadable(store: Store) -> None:
 
 def test_a_catalog_that_cannot_be_read_is_an_error(store: Store, tmp_path: Path) -> None:
     (tmp_path / "net" / "catalog.sqlite").write_bytes(b"something else" * 100)
-    with pytest.raises(StoreError, match="not a catalog"):
+    with pytest.raises(StoreError, match="Cannot read the catalog"):
         verify(store)
 
 
-def test_what_another_process_has_replaced_meanwhile_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segments_that_another_process_has_replaced_are_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     first_file(store).unlink()
     replaced = store.segments(EVENTS)[0].segment_id
 
-    def overtaken(place: Location, file: Any, *, quick: bool) -> str | None:
-        with store.catalog.writing() as connection:
+    def overtaken(location: Location, file: Any, *, quick: bool) -> str | None:
+        with store.catalog.write_transaction() as connection:
             connection.execute("DELETE FROM segments WHERE segment_id = ?", [replaced])
-        return problem_of(place, file, quick=quick)
+        return check_file(location, file, quick=quick)
 
-    monkeypatch.setattr(verification, "problem_of", overtaken)
+    monkeypatch.setattr(verification, "check_file", overtaken)
     assert verify(store) == []
 
 
-def test_an_object_store_that_does_not_answer_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_store_that_does_not_respond_is_no_damage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OSError("no route")
 
     monkeypatch.setattr(Location, "read", fail)
-    monkeypatch.setattr(Location, "local", None)
+    monkeypatch.setattr(Location, "local_path", None)
     with pytest.raises(StoreError, match="Try again"):
-        problem_of(store.location, store.segments(EVENTS)[0].files["traffic"])
+        check_file(store.location, store.segments(EVENTS)[0].files["traffic"])
 
 
-def test_files_that_no_catalog_names_are_left_over(store: Store, tmp_path: Path) -> None:
-    assert left_over(store) == []
+def test_files_that_no_catalog_names_are_orphans(store: Store, tmp_path: Path) -> None:
+    assert orphan_files(store) == []
     (tmp_path / "net" / "traffic" / "half.parquet").write_bytes(b"1234")
     (tmp_path / "net" / "traffic" / "notes.txt").write_text("a person's")
     (tmp_path / "net" / "mine").mkdir()
     (tmp_path / "net" / "mine" / "own.parquet").write_bytes(b"a person's")
-    assert [(stored.path, stored.bytes) for stored in left_over(store)] == [("traffic/half.parquet", 4)]
+    assert [(file.path, file.bytes) for file in orphan_files(store)] == [("traffic/half.parquet", 4)]

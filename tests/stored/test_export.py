@@ -20,13 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ledgerframes as lf
-from ledgerframes import export
+from ledgerframes import export, testing
 from ledgerframes.datasets import EVENT_TABLES, TABLES, Table
 from ledgerframes.datasets.events.schema import TRAFFIC, UPDATES, VERDICTS
 from ledgerframes.datasets.reference.schema import PRICE_VOTES
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.frames import MemoryFrameSource
-from ledgerframes.store import reading
+from ledgerframes.store import scan
 
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -50,15 +50,15 @@ def expected_rows(rows: pa.Table) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("table", [table.name for table in EVENT_TABLES])
 def test_parquet_read_back_is_the_same(frames: lf.Frames, tmp_path: Path, table: str) -> None:
     target = tmp_path / "x.parquet"
-    assert export.write(frames, table, target) == len(frames.read(table))
+    assert export.write_table(frames, table, target) == len(frames.read(table))
     pd.testing.assert_frame_equal(TABLES[table].to_pandas(pq.read_table(target)), frames.read(table))
     assert pq.read_schema(target).equals(TABLES[table].schema)
 
 
 def test_parquet_row_groups_are_worth_reading(frames: lf.Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "BATCH_ROWS", 7)
+    monkeypatch.setattr(scan, "BATCH_ROWS", 7)
     monkeypatch.setattr(export, "GROUP_ROWS", 50)
-    export.write(frames, "traffic", tmp_path / "x.parquet")
+    export.write_table(frames, "traffic", tmp_path / "x.parquet")
     written = pq.ParquetFile(tmp_path / "x.parquet").metadata
     assert written.num_rows == len(frames.traffic)
     groups = [written.row_group(group).num_rows for group in range(written.num_row_groups)]
@@ -68,12 +68,12 @@ def test_parquet_row_groups_are_worth_reading(frames: lf.Frames, tmp_path: Path,
 
 @pytest.mark.parametrize("table", ["updates", "verdicts", "traffic", "tree_events"])
 def test_json_lines_parse_back(frames: lf.Frames, tmp_path: Path, table: str) -> None:
-    export.write(frames, table, tmp_path / "x.jsonl")
+    export.write_table(frames, table, tmp_path / "x.jsonl")
     lines = (tmp_path / "x.jsonl").read_text(encoding="utf-8").split("\n")
     assert lines.pop() == ""
     spec = TABLES[table]
     expected = expected_rows(frames.scan(table).to_table())
-    holds_json = [column.name for column in spec.columns if "JSON text" in column.description]
+    holds_json = [column.name for column in spec.columns if column.is_json]
     for row in expected:
         row.update({name: json.loads(row[name]) for name in holds_json if row[name] is not None})
     assert [json.loads(line) for line in lines] == expected
@@ -82,7 +82,7 @@ def test_json_lines_parse_back(frames: lf.Frames, tmp_path: Path, table: str) ->
 
 @pytest.mark.parametrize("table", ["updates", "verdicts", "traffic", "tree_events"])
 def test_csv_parses_back(frames: lf.Frames, tmp_path: Path, table: str) -> None:
-    export.write(frames, table, tmp_path / "x.csv")
+    export.write_table(frames, table, tmp_path / "x.csv")
     with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     expected = expected_rows(frames.scan(table).to_table())
@@ -99,9 +99,9 @@ def as_csv(value: Any) -> str:
 
 def test_price_votes_keep_all_digits(net: lf.Network, tmp_path: Path) -> None:
     votes = lf.load_price_votes(net)
-    frames = export.stored(net, "price_votes")
+    frames = export.from_store(net, "price_votes")
     for suffix in ("csv", "jsonl"):
-        export.write(frames, "price_votes", tmp_path / f"x.{suffix}", columns=["price"])
+        export.write_table(frames, "price_votes", tmp_path / f"x.{suffix}", columns=["price"])
     prices = [json.loads(line)["price"] for line in (tmp_path / "x.jsonl").read_text().splitlines()]
     assert prices[: len(votes)] == [None if pd.isna(price) else format(price, "f") for price in votes["price"]]
     assert (tmp_path / "x.csv").read_text().splitlines()[1:] == [(price and f'"{price}"') or "" for price in prices]
@@ -159,10 +159,10 @@ def test_odd_values_come_back(
     tmp_path_factory: pytest.TempPathFactory, spec: Table, names: list[str], data: st.DataObject
 ) -> None:
     rows = data.draw(rows_of(spec, names))
-    frames = lf.Frames(MemoryFrameSource({spec.name: rows}, ordered=True), [spec.name])
+    frames = lf.Frames(MemoryFrameSource({spec.name: rows}, is_sorted=True), [spec.name])
     folder = tmp_path_factory.mktemp("odd")
     for suffix in ("parquet", "csv", "jsonl"):
-        assert export.write(frames, spec.name, folder / f"x.{suffix}", columns=names) == rows.num_rows
+        assert export.write_table(frames, spec.name, folder / f"x.{suffix}", columns=names) == rows.num_rows
     asked = rows.select(names)
     expected = expected_rows(asked)
     assert pq.read_table(folder / "x.parquet").equals(asked)
@@ -188,18 +188,9 @@ def missing_and_text(written: bytes, names: list[str]) -> list[dict[str, str | N
 
 def test_payloads_are_json_digit_for_digit_on_one_line(tmp_path: Path) -> None:
     payloads = ['{"a": 1.50,\n "b": [1e400, 0E-10, "x\\ny"]}', "not json", "", None, "[]", '"\\ud83d"']
-    rows = TRAFFIC.from_arrays(
-        {
-            "migration_id": pa.array([0] * 6, pa.int64()),
-            "record_time": pa.array([datetime(2026, 1, 1, tzinfo=UTC)] * 6, pa.timestamp("us", tz="UTC")),
-            "update_id": pa.array(["x"] * 6),
-            "total_traffic_cost": pa.array([2**63 - 1] * 6, pa.int64()),
-            "envelope_count": pa.array([1] * 6, pa.int32()),
-            "extra": pa.array(payloads),
-        }
-    )
-    frames = lf.Frames(MemoryFrameSource({"traffic": rows}, ordered=True), ["traffic"])
-    export.write(frames, "traffic", tmp_path / "x.jsonl", columns=["extra", "total_traffic_cost"])
+    rows = testing.table("traffic").sample_arrow(6, total_traffic_cost=2**63 - 1, extra=payloads)
+    frames = lf.Frames(MemoryFrameSource({"traffic": rows}, is_sorted=True), ["traffic"])
+    export.write_table(frames, "traffic", tmp_path / "x.jsonl", columns=["extra", "total_traffic_cost"])
     assert (tmp_path / "x.jsonl").read_text().split("\n") == [
         '{"extra":{"a":1.50,"b":[1e400,0E-10,"x\\ny"]},"total_traffic_cost":9223372036854775807}',
         '{"extra":"not json","total_traffic_cost":9223372036854775807}',
@@ -214,10 +205,10 @@ def test_payloads_are_json_digit_for_digit_on_one_line(tmp_path: Path) -> None:
 # -- shape --------------------------------------------------------------------------------------------------------
 
 
-def test_some_columns_in_the_order_asked(frames: lf.Frames, tmp_path: Path) -> None:
+def test_some_columns_in_the_order_passed(frames: lf.Frames, tmp_path: Path) -> None:
     names = ["total_traffic_cost", "update_id"]
     for suffix in ("parquet", "csv", "jsonl"):
-        export.write(frames, "traffic", tmp_path / f"x.{suffix}", columns=names)
+        export.write_table(frames, "traffic", tmp_path / f"x.{suffix}", columns=names)
     assert pq.read_schema(tmp_path / "x.parquet").names == names
     assert (tmp_path / "x.csv").read_text().splitlines()[0] == '"total_traffic_cost","update_id"'
     assert list(json.loads((tmp_path / "x.jsonl").read_text().splitlines()[0])) == names
@@ -226,7 +217,7 @@ def test_some_columns_in_the_order_asked(frames: lf.Frames, tmp_path: Path) -> N
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_no_rows_make_a_file_that_can_be_read(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"x.{suffix}"
-    assert export.write(lf.Frames(MemoryFrameSource({}), ["traffic"]), "traffic", target) == 0
+    assert export.write_table(lf.Frames(MemoryFrameSource({}), ["traffic"]), "traffic", target) == 0
     if suffix == "parquet":
         assert pq.read_table(target).schema.equals(TRAFFIC.schema)
     else:
@@ -235,11 +226,11 @@ def test_no_rows_make_a_file_that_can_be_read(tmp_path: Path, suffix: str) -> No
 
 def test_narrowed_frames_are_narrowed_in_the_file(frames: lf.Frames, tmp_path: Path) -> None:
     narrowed = frames.between("2026-11-08", "2026-11-08T12:00:00Z").where("verdicts", verdict_result="VERDICT_RESULT_REJECTED")
-    assert 0 < export.write(narrowed, "verdicts", tmp_path / "x.parquet") == len(narrowed.verdicts) < len(frames.verdicts)
+    assert 0 < export.write_table(narrowed, "verdicts", tmp_path / "x.parquet") == len(narrowed.verdicts) < len(frames.verdicts)
 
 
 def test_rows_are_sorted_as_declared(net: lf.Network, tmp_path: Path) -> None:
-    export.write(export.stored(net, "tree_events"), "tree_events", tmp_path / "x.parquet")
+    export.write_table(export.from_store(net, "tree_events"), "tree_events", tmp_path / "x.parquet")
     rows = pq.read_table(tmp_path / "x.parquet")
     assert rows.equals(rows.sort_by([(name, "ascending") for name in TABLES["tree_events"].sort]))
 
@@ -250,7 +241,7 @@ def test_batches_are_written_as_they_come(
 ) -> None:
     """No more than a few batches are held: the file grows while the rest has not been read."""
     sizes: list[int] = []
-    monkeypatch.setattr(reading, "BATCH_ROWS", 20)
+    monkeypatch.setattr(scan, "BATCH_ROWS", 20)
     monkeypatch.setattr(export, "GROUP_ROWS", 40)
     batches = lf.Frames.iter_batches
 
@@ -260,20 +251,20 @@ def test_batches_are_written_as_they_come(
             yield batch
 
     monkeypatch.setattr(lf.Frames, "iter_batches", watched)
-    export.write(frames, "tree_events", tmp_path / f"x.{suffix}")
+    export.write_table(frames, "tree_events", tmp_path / f"x.{suffix}")
     assert len(set(sizes)) > 10
 
 
 # -- the file -----------------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_is_there_is_replaced_only_when_told(frames: lf.Frames, tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_with_overwrite(frames: lf.Frames, tmp_path: Path) -> None:
     target = tmp_path / "x.csv"
     target.write_text("mine")
-    with pytest.raises(UsageError, match="is there already"):
-        export.write(frames, "traffic", target)
+    with pytest.raises(UsageError, match="already exists"):
+        export.write_table(frames, "traffic", target)
     assert target.read_text() == "mine"
-    export.write(frames, "traffic", target, force=True)
+    export.write_table(frames, "traffic", target, overwrite=True)
     assert target.read_text().startswith('"migration_id"')
     assert list(tmp_path.iterdir()) == [target]
 
@@ -289,7 +280,7 @@ def test_nothing_is_left_of_a_file_that_was_not_finished(
 
     monkeypatch.setitem(export.WRITERS, ".jsonl", broken)
     with pytest.raises(StoreError if error is OSError else error, match="no space left"):
-        export.write(frames, "traffic", tmp_path / "x.jsonl", force=True)
+        export.write_table(frames, "traffic", tmp_path / "x.jsonl", overwrite=True)
     assert (tmp_path / "x.jsonl").read_text() == "mine"
     assert [file.name for file in tmp_path.iterdir()] == ["x.jsonl"]
 
@@ -297,23 +288,26 @@ def test_nothing_is_left_of_a_file_that_was_not_finished(
 def test_a_folder_that_is_not_there(frames: lf.Frames, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for name in ("nowhere", "file"):
-        with pytest.raises(UsageError, match=rf"The folder .*{name} is not there\. Make it"):
-            export.write(frames, "traffic", tmp_path / name / "x.csv")
+        with pytest.raises(UsageError, match=rf"The directory .*{name} does not exist\. Create it"):
+            export.write_table(frames, "traffic", tmp_path / name / "x.csv")
 
 
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        (lambda frames, target: export.write(frames, "trafic", target), "no table 'trafic'"),
-        (lambda frames, target: export.write(frames, "price_votes", target), "These frames have no table"),
-        (lambda frames, target: export.write(frames, "traffic", target, columns=["cost"]), "no column 'cost'"),
-        (lambda frames, target: export.write(frames, "traffic", target, columns=[]), "No column"),
+        (lambda frames, target: export.write_table(frames, "trafic", target), "Unknown table 'trafic'"),
+        (lambda frames, target: export.write_table(frames, "price_votes", target), "These frames have no table"),
+        (lambda frames, target: export.write_table(frames, "traffic", target, columns=["cost"]), "Unknown column 'cost'"),
+        (lambda frames, target: export.write_table(frames, "traffic", target, columns=[]), "columns= must not be empty"),
         (
-            lambda frames, target: export.write(frames, "traffic", target, columns=["update_id", "update_id"]),
-            "Column update_id is asked for twice",
+            lambda frames, target: export.write_table(frames, "traffic", target, columns=["update_id", "update_id"]),
+            "'update_id' twice",
         ),
-        (lambda frames, target: export.write(frames, "traffic", target.with_suffix(".xlsx")), r"Use \.parquet, \.csv, \.jsonl"),
-        (lambda frames, target: export.write(frames, "traffic", target.with_suffix("")), r"no suffix"),
+        (
+            lambda frames, target: export.write_table(frames, "traffic", target.with_suffix(".xlsx")),
+            r"Choose from \.parquet, \.csv, \.jsonl",
+        ),
+        (lambda frames, target: export.write_table(frames, "traffic", target.with_suffix("")), "Unknown suffix"),
     ],
 )
 def test_what_makes_no_sense_writes_nothing(
@@ -331,5 +325,5 @@ def test_a_damaged_file_is_the_store_s_fault(tmp_path: Path) -> None:
         content = file.read_bytes()
         file.write_bytes(content[:4] + bytes(len(content) - 1004) + content[-1000:])
     with pytest.raises(StoreError, match="traffic is damaged"):
-        export.write(export.stored(net, "traffic"), "traffic", tmp_path / "x.csv")
+        export.write_table(export.from_store(net, "traffic"), "traffic", tmp_path / "x.csv")
     assert not (tmp_path / "x.csv").exists()

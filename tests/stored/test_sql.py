@@ -14,9 +14,8 @@ import pyarrow as pa
 import pytest
 
 import ledgerframes as lf
-from ledgerframes import export
+from ledgerframes import export, testing
 from ledgerframes.datasets import EVENT_TABLES, LEDGER_TABLES, TABLES
-from ledgerframes.datasets.events.schema import TRAFFIC
 from ledgerframes.datasets.registry import EVENTS, EVENTS_BY_ID, STORED_TABLES
 from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.extents import IdSet, MigrationWindow, from_microseconds
@@ -78,7 +77,7 @@ def test_a_range_leaves_tables_without_record_time_whole(net: lf.Network) -> Non
     assert lf.sql(net, count, during="2020")["rows"][0] == lf.sql(net, count)["rows"][0] > 0
 
 
-def test_nothing_is_asked_of_the_network(net: lf.Network) -> None:
+def test_no_request_is_made(net: lf.Network) -> None:
     before = net.request_count
     lf.sql(net, "select * from traffic", since="2020-01-01", until="2030-01-01")
     assert net.request_count == before
@@ -96,17 +95,8 @@ def test_an_empty_store_has_every_table(tmp_path: Path) -> None:
 
 def traffic_rows(costs: list[int]) -> pa.Table:
     """Traffic with these costs, one a microsecond."""
-    times = [from_microseconds(time) for time in range(len(costs))]
-    return TRAFFIC.from_arrays(
-        {
-            "migration_id": pa.array([0] * len(costs), pa.int64()),
-            "record_time": pa.array(times, pa.timestamp("us", tz="UTC")),
-            "update_id": pa.array([f"id{time}" for time in range(len(costs))]),
-            "total_traffic_cost": pa.array(costs, pa.int64()),
-            "envelope_count": pa.array([1] * len(costs), pa.int32()),
-            "extra": pa.nulls(len(costs), pa.string()),
-        }
-    )
+    columns = {"record_time": from_microseconds, "update_id": lambda time: f"id{time}", "total_traffic_cost": costs}
+    return testing.table("traffic").sample_arrow(len(costs), **columns, migration_id=0)
 
 
 def store_with_costs(net: lf.Network, costs: list[int]) -> None:
@@ -233,20 +223,20 @@ def test_a_closed_set_that_two_tables_declare_differently_is_text(net: lf.Networ
     ],
 )
 def test_a_column_without_an_exact_dtype_is_refused(net: lf.Network, expression: str) -> None:
-    with pytest.raises(UsageError, match=r"Column x is .* no exact dtype") as refused:
+    with pytest.raises(UsageError, match=r"Column x has type .* no exact dtype") as refused:
         lf.sql(net, f"select {expression} as x from traffic")
     assert ("epoch_us" in str(refused.value)) == ("record_time" in expression), "the hint fits differences of times only"
 
 
 def test_two_columns_of_one_name_are_refused(net: lf.Network) -> None:
-    with pytest.raises(UsageError, match="Two columns of the answer are called update_id"):
+    with pytest.raises(UsageError, match="The result has two columns named update_id"):
         lf.sql(net, "select v.update_id, t.update_id from verdicts v join traffic t on v.update_id = t.update_id")
 
 
 # -- which rows ---------------------------------------------------------------------------------------------------
 
 
-def test_kinds_of_reading_are_schemas(net: lf.Network, frames: lf.Frames) -> None:
+def test_datasets_are_schemas(net: lf.Network, frames: lf.Frames) -> None:
     counts = lf.sql(
         net,
         "select (select count(*) from verdicts) as plain, (select count(*) from events.verdicts) as by_range, "
@@ -255,7 +245,7 @@ def test_kinds_of_reading_are_schemas(net: lf.Network, frames: lf.Frames) -> Non
     assert counts.iloc[0].tolist() == [len(frames.verdicts), len(frames.verdicts), 5]
 
 
-def test_ids_answer_where_there_is_no_range(tmp_path: Path, frames: lf.Frames) -> None:
+def test_ids_are_read_if_there_is_no_window(tmp_path: Path, frames: lf.Frames) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     by_id = lf.load_events(net, update_ids=frames.verdicts["update_id"].head(5))
     pd.testing.assert_frame_equal(lf.sql(net, ordered("verdicts")), by_id.verdicts)
@@ -265,7 +255,7 @@ def test_ids_answer_where_there_is_no_range(tmp_path: Path, frames: lf.Frames) -
     assert len(lf.sql(net, "select * from events.verdicts")) == 0
 
 
-def test_precedence_goes_by_reading_so_that_tables_stay_together(tmp_path: Path, frames: lf.Frames) -> None:
+def test_precedence_is_by_dataset_so_that_tables_stay_together(tmp_path: Path, frames: lf.Frames) -> None:
     """Ranges that hold traffic only: verdicts of the ids are not mixed in, they are asked for by name."""
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     lf.load_events(net, update_ids=frames.verdicts["update_id"].head(3))
@@ -286,7 +276,7 @@ def test_a_ledger_seen_through_two_filters_is_not_counted_twice(tmp_path: Path) 
             lf.sql(net, query)
     for name in ("ledger_updates", "ledger.ledger_events"):
         with pytest.raises(UsageError, match="through 2 filters"):
-            export.stored(net, name, partial=True)
+            export.from_store(net, name, allow_partial=True)
     assert len(lf.sql(net, "show tables")) > 0, "other questions are not concerned"
 
 
@@ -309,7 +299,7 @@ def test_one_moment_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert lf.sql(net, counts).iloc[0].tolist() == [1, 1]
 
 
-def test_a_frozen_snapshot_answers_as_it_was(tmp_path: Path) -> None:
+def test_a_frozen_snapshot_returns_its_own_rows(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
     store_with_costs(net, [1, 2])
     net.store.freeze(tmp_path / "frozen.sqlite")
@@ -334,26 +324,26 @@ def test_a_frozen_snapshot_that_is_not_there_is_no_empty_store(tmp_path: Path, m
     ("query", "reason"),
     [
         ("selekt 1", "Parser Error: syntax error"),
-        ("select * from trafic", r"trafic does not exist \(DuckDB\)\. Did you mean traffic\? Tables: .*traffic, tree_events"),
+        ("select * from trafic", r"trafic does not exist \(DuckDB\)\. Did you mean traffic\? Choose from .*traffic, tree_events"),
         ("select * from event.trafic", r"Did you mean traffic\?"),
-        ("select offset from ledger_events", r'write it in quotes: "offset"\.$'),
-        ("select update_id from ledger_events where offset > 3", r'write it in quotes: "offset"\.$'),
+        ("select offset from ledger_events", r'in quotes: "offset"\.$'),
+        ("select update_id from ledger_events where offset > 3", r'in quotes: "offset"\.$'),
         ('select "offset" frm ledger_events x y', r"Change the query"),
         ("from _0", "_0 does not exist"),
         ("select cost from traffic", '"cost" not found'),
-        ("select * from completions", "Tables: "),
+        ("select * from completions", "Choose from "),
         ("select 1/'x'", "Conversion Error|Binder Error"),
-        ("", "one question"),
-        ("select 1; select 2", "one question"),
-        ("create table x as select 1", "one question"),
-        ("drop view traffic", "one question"),
-        ("set TimeZone = 'Europe/Berlin'", "one question"),
-        ("copy traffic to 'x.csv'", "one question"),
-        ("attach 'x.db'", "one question"),
-        ("install httpfs", "one question"),
+        ("", "single read-only SELECT"),
+        ("select 1; select 2", "single read-only SELECT"),
+        ("create table x as select 1", "single read-only SELECT"),
+        ("drop view traffic", "single read-only SELECT"),
+        ("set TimeZone = 'Europe/Berlin'", "single read-only SELECT"),
+        ("copy traffic to 'x.csv'", "single read-only SELECT"),
+        ("attach 'x.db'", "single read-only SELECT"),
+        ("install httpfs", "single read-only SELECT"),
     ],
 )
-def test_a_question_that_makes_no_sense_says_why(net: lf.Network, query: str, reason: str) -> None:
+def test_an_invalid_query_is_explained(net: lf.Network, query: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         lf.sql(net, query)
 
@@ -377,9 +367,9 @@ def test_nothing_is_left_behind(net: lf.Network, tmp_path: Path) -> None:
 
 
 def test_a_range_that_makes_no_sense(net: lf.Network) -> None:
-    with pytest.raises(UsageError, match="must lie before"):
+    with pytest.raises(UsageError, match="must be before"):
         lf.sql(net, "select 1 as x", since="2026-11-09", until="2026-11-08")
-    with pytest.raises(UsageError, match="not both"):
+    with pytest.raises(UsageError, match="cannot be combined with"):
         lf.sql(net, "select 1 as x", since="2026-11-09", during="today")
 
 
@@ -417,7 +407,7 @@ def test_a_damaged_file_is_the_store_s_fault(tmp_path: Path, cut: str) -> None:
 
 def test_a_lost_file_is_the_store_s_fault(tmp_path: Path) -> None:
     net = damaged(tmp_path, Path.unlink)
-    with pytest.raises(StoreError, match=r"is gone\. It was pruned or lost: load again"):
+    with pytest.raises(StoreError, match=r"was pruned or lost. Load again"):
         lf.sql(net, "select * from traffic")
     assert len(lf.sql(net, "select * from verdicts")) > 0, "another table is none of its business"
 

@@ -22,75 +22,75 @@ DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 @pytest.mark.parametrize("table", [table.name for table in EVENT_TABLES])
 def test_stored_is_what_the_loader_gives(net: lf.Network, frames: lf.Frames, table: str) -> None:
     before = net.request_count
-    pd.testing.assert_frame_equal(export.stored(net, table, **DAY).read(table), frames.read(table))
-    pd.testing.assert_frame_equal(export.stored(net, table).read(table), frames.read(table))
+    pd.testing.assert_frame_equal(export.from_store(net, table, **DAY).read(table), frames.read(table))
+    pd.testing.assert_frame_equal(export.from_store(net, table).read(table), frames.read(table))
     assert net.request_count == before
 
 
-def test_a_range_that_is_not_all_there_is_refused_unless_told(tmp_path: Path) -> None:
+def test_a_partial_window_is_refused_unless_allowed(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     morning = {"since": "2026-11-08", "until": "2026-11-08T12:00:00Z"}
     held = lf.load_events(net, **morning)
-    with pytest.raises(CoverageError, match="lacks") as refused:
-        export.stored(net, "traffic", **DAY)
+    with pytest.raises(CoverageError, match="Not in the store") as refused:
+        export.from_store(net, "traffic", **DAY)
     assert "2026-11-08T12:00:00Z" in refused.value.missing[0]
-    pd.testing.assert_frame_equal(export.stored(net, "traffic", **DAY, partial=True).traffic, held.traffic)
-    pd.testing.assert_frame_equal(export.stored(net, "traffic", **morning).traffic, held.traffic)
+    pd.testing.assert_frame_equal(export.from_store(net, "traffic", **DAY, allow_partial=True).traffic, held.traffic)
+    pd.testing.assert_frame_equal(export.from_store(net, "traffic", **morning).traffic, held.traffic)
 
 
-def test_a_range_is_refused_where_nothing_is_known_of_the_history(tmp_path: Path) -> None:
+def test_a_window_is_refused_without_known_migrations(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     net.store.commit(EVENTS, MigrationWindow(4, 0, 10), {}, final=True, source="test")
-    with pytest.raises(CoverageError, match="lacks"):
-        export.stored(net, "traffic", since=from_microseconds(0), until=from_microseconds(10) + timedelta(days=1))
+    with pytest.raises(CoverageError, match="Not in the store"):
+        export.from_store(net, "traffic", since=from_microseconds(0), until=from_microseconds(10) + timedelta(days=1))
 
 
 def test_an_empty_store_is_not_an_empty_table(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "nothing")
     for asked in ({}, DAY):
         with pytest.raises(CoverageError, match=r"Table traffic of .* is not in the store"):
-            export.stored(net, "traffic", **asked)
-        assert export.stored(net, "traffic", **asked, partial=True).traffic.empty
+            export.from_store(net, "traffic", **asked)
+        assert export.from_store(net, "traffic", **asked, allow_partial=True).traffic.empty
     assert not (tmp_path / "nothing").exists(), "reading creates nothing"
 
 
 def test_what_was_not_read_by_record_time_has_no_complete_range(net: lf.Network, frames: lf.Frames, tmp_path: Path) -> None:
-    whole = export.stored(net, "ledger_updates")
+    whole = export.from_store(net, "ledger_updates")
     assert len(whole.ledger_updates) > 0
-    with pytest.raises(CoverageError, match="not by record time"):
-        export.stored(net, "ledger_updates", **DAY)
-    part = export.stored(net, "ledger_updates", **DAY, partial=True).ledger_updates
+    with pytest.raises(CoverageError, match="does not record whether"):
+        export.from_store(net, "ledger_updates", **DAY)
+    part = export.from_store(net, "ledger_updates", **DAY, allow_partial=True).ledger_updates
     since, until = (pd.Timestamp(time, tz="UTC") for time in DAY.values())
     inside = whole.ledger_updates["record_time"].between(since, until, inclusive="left")
     assert len(part) == inside.sum() > 0
     by_id = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     lf.load_events(by_id, update_ids=frames.verdicts["update_id"].head(2))
-    assert len(export.stored(by_id, "verdicts").verdicts) == 2
-    with pytest.raises(CoverageError, match="read as events_by_id"):
-        export.stored(by_id, "verdicts", **DAY)
+    assert len(export.from_store(by_id, "verdicts").verdicts) == 2
+    with pytest.raises(CoverageError, match="was read from events_by_id"):
+        export.from_store(by_id, "verdicts", **DAY)
 
 
-def test_a_stream_can_be_named_and_another_that_has_all_of_a_range_is(tmp_path: Path) -> None:
+def test_a_dataset_can_be_named_and_one_that_covers_the_window_is_suggested(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     lf.load_events(net, since="2026-11-08", until="2026-11-08T12:00:00Z")
     bulk = lf.load_bulk(net, **DAY)
-    with pytest.raises(CoverageError, match=r"All of it is in bulk\.updates: ask for that"):
-        export.stored(net, "updates", **DAY)
-    pd.testing.assert_frame_equal(export.stored(net, "bulk.updates", **DAY).updates, bulk.updates)
-    with pytest.raises(CoverageError, match=r"lacks 2026-11-09T.*sync bulk`") as refused:
-        export.stored(net, "bulk.updates", since="2026-11-08", until="2027-02-01")
-    assert "All of it" not in str(refused.value)
+    with pytest.raises(CoverageError, match=r"Read bulk\.updates, which covers it"):
+        export.from_store(net, "updates", **DAY)
+    pd.testing.assert_frame_equal(export.from_store(net, "bulk.updates", **DAY).updates, bulk.updates)
+    with pytest.raises(CoverageError, match=r"Not in the store: 2026-11-09T.*sync bulk`") as refused:
+        export.from_store(net, "bulk.updates", since="2026-11-08", until="2027-02-01")
+    assert "which covers it" not in str(refused.value)
     with pytest.raises(CoverageError, match=r"Table bulk_by_key\.updates of .* is not in the store"):
-        export.stored(net, "bulk_by_key.updates")
+        export.from_store(net, "bulk_by_key.updates")
 
 
-def test_objects_that_were_named_do_not_cover_a_range(tmp_path: Path) -> None:
+def test_objects_loaded_by_key_do_not_cover_a_window(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
     keys = lf.load_bulk(net, **DAY, plan=True)["object_key"].head(1)
     lf.load_bulk(net, object_keys=keys)
-    with pytest.raises(CoverageError, match="not known whether all"):
-        export.stored(net, "updates", **DAY)
-    assert len(export.stored(net, "bulk_by_key.updates").updates) > 0
+    with pytest.raises(CoverageError, match="does not record whether"):
+        export.from_store(net, "updates", **DAY)
+    assert len(export.from_store(net, "bulk_by_key.updates").updates) > 0
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_objects_that_were_named_do_not_cover_a_range(tmp_path: Path) -> None:
         ("trafic", {}, "Unknown table 'trafic'"),
         ("completions", {}, "Unknown table 'completions'"),
         ("price_votes", DAY, "no record_time"),
-        ("traffic", {"since": "2026-11-09", "until": "2026-11-08"}, "must lie before"),
-        ("traffic", {"during": "tomorow"}, "not known"),
+        ("traffic", {"since": "2026-11-09", "until": "2026-11-08"}, "must be before"),
+        ("traffic", {"during": "tomorow"}, "Unknown during="),
     ],
 )
-def test_a_question_that_makes_no_sense(net: lf.Network, table: str, asked: dict[str, str], reason: str) -> None:
+def test_invalid_arguments_are_refused(net: lf.Network, table: str, asked: dict[str, str], reason: str) -> None:
     with pytest.raises(UsageError, match=re.escape(reason)):
-        export.stored(net, table, **asked)  # type: ignore[arg-type]
+        export.from_store(net, table, **asked)  # type: ignore[arg-type]

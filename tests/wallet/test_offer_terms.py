@@ -40,7 +40,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"amount": Decimal("1E+999999")}, UsageError, "digits before"),
     ({"expires_at": datetime(2100, 1, 1)}, UsageError, "time zone"),
     ({"expires_at": datetime(2020, 1, 1, tzinfo=UTC)}, UsageError, "later than now"),
-    ({"expires_at": 4102488000123457}, UsageError, "not a time"),
+    ({"expires_at": 4102488000123457}, UsageError, "must be a time"),
     ({"expires_at": None}, UsageError, "expires_in"),
     ({"expires_in": timedelta(1)}, UsageError, "cannot be combined"),
     ({"expires_at": None, "expires_in": timedelta(0)}, UsageError, "expires_in"),

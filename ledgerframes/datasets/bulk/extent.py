@@ -1,4 +1,4 @@
-"""Sets of bulk objects as extents, sorted as the objects of a folder continue each other."""
+"""Sets of bulk objects as extents, in the order of their lines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ class ObjectSet(Extent):
 
     @classmethod
     def end_times(cls, extents: Sequence[Extent]) -> list[int | None]:
-        """Return the end of each set, and of its folder if that folder is complete, so that a complete folder stays whole."""
+        """Return the end of each set, or of its folder if that is complete and ends later.
+
+        A complete folder is therefore pruned as a whole.
+        """
         objects = [extent for extent in extents if isinstance(extent, cls)]
         folder_ends = {folder: extent.stop for extent in objects if extent.is_folder for folder in extent.folders}
         return [max([extent.stop, *(folder_ends.get(folder, extent.stop) for folder in extent.folders)]) for extent in objects]
@@ -73,7 +76,7 @@ class ObjectSet(Extent):
 
     @property
     def is_folder(self) -> bool:
-        """Whether this set marks a folder as complete; the mark is an object with the name of the folder."""
+        """Whether this set is the mark of a complete folder, an object with the folder's name."""
         return self.object_keys <= self.folders
 
     def difference(self, others: Iterable[Extent]) -> list[ObjectSet]:
@@ -88,7 +91,7 @@ class ObjectSet(Extent):
     def merge_with(self, other: Extent) -> ObjectSet | None:
         """Return one set for both if the other objects are the next of the same folder, or None.
 
-        All lines must be of one migration, so that record times alone tell their order.
+        All lines must be of one migration, so that record times alone sort them.
         """
         if not isinstance(other, ObjectSet) or len({*self.migrations, *other.migrations}) > 1 or not self.precedes(other):
             return None
@@ -112,7 +115,7 @@ class ObjectSet(Extent):
         return record_time_filter(self.start, self.stop)
 
     def scan_filter(self, columns: Collection[str]) -> pc.Expression | None:
-        """Return the filter of a table with record times; None for other tables."""
+        """Return the filter for a table with record times, or None for other tables."""
         return self.filter() if "record_time" in columns else None
 
     def coverage(self) -> Mapping[str, Any]:
@@ -131,7 +134,7 @@ class ObjectSet(Extent):
         return f"{min(self.object_keys)} and {others} more" if others else min(self.object_keys)
 
 
-@functools.lru_cache(maxsize=100_000)
+@functools.lru_cache(maxsize=100_000)  # merging compares the objects of a folder many times
 def _sort_key(object_key: str) -> tuple[datetime, datetime, str, str, int]:
-    """Return the sort key of an object; cached, because merging compares the objects of a folder many times."""
-    return ObjectKey.parse(object_key).order
+    """Return the sort key of an object."""
+    return ObjectKey.parse(object_key).sort_key

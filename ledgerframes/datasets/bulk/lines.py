@@ -1,4 +1,4 @@
-"""JSON lines to structs: a whole block in one call, and line by line only where that fails."""
+"""JSON lines to structs, a batch in one call, and line by line only if that fails."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import TypeVar
 
 import msgspec
 
-from ledgerframes.datasets._decode import decode_or_fold, decoder_of, reason_and_path
+from ledgerframes.datasets._decode import decode_with_extras, decoder_of, describe_error
 from ledgerframes.errors import DecodeError
 
 T = TypeVar("T")
 
 
-def decode_lines(block: bytes | memoryview, kind: type[T], name: str, first_line: int = 1) -> list[T]:
-    r"""Decode JSON lines, one struct a line; blank lines are skipped.
+def decode_lines(batch: bytes | memoryview, kind: type[T], name: str, first_line: int = 1) -> list[T]:
+    r"""Decode JSON lines into a struct for each line that is not blank.
 
     Parameters
     ----------
-    block : bytes or memoryview
-        Whole lines. Payloads of the structs refer to it: do not write to it as long as they are needed.
+    batch : bytes or memoryview
+        Whole lines. Payloads of the structs refer to it, so it must not change as long as they are needed.
     kind : type
         Struct to decode each line into.
     name : str
-        For the error: the file or object the lines are from.
-    first_line : int
-        Number of the block's first line in it, from 1.
+        File or object of the lines, for the error.
+    first_line : int, default 1
+        Number of the batch's first line in it, from 1.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def decode_lines(block: bytes | memoryview, kind: type[T], name: str, first_line
     Raises
     ------
     DecodeError
-        If a line is not JSON, or not what the API promises; with the number of the line and the JSON path in it.
+        If a line is not JSON, or not what the API promises, with the line number and the JSON path.
 
     Examples
     --------
@@ -42,29 +42,27 @@ def decode_lines(block: bytes | memoryview, kind: type[T], name: str, first_line
     >>> decode_lines(b'{"party":"alice","weight":3}\n', ActivityRecord, "records.jsonl")
     [ActivityRecord(party='alice', weight=3)]
     """
-    decoder: msgspec.json.Decoder[T] = decoder_of(kind)  # type: ignore[arg-type]
     try:
-        return decoder.decode_lines(block)
+        return decoder_of(kind).decode_lines(batch)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        lines = enumerate(bytes(block).split(b"\n"), first_line)
+        lines = enumerate(bytes(batch).split(b"\n"), first_line)
         return [_decode_line(line, kind, name, number) for number, line in lines if line.strip()]
 
 
 def _decode_line(line: bytes, kind: type[T], name: str, number: int) -> T:
     try:
-        return decode_or_fold(line, kind)
+        return decode_with_extras(line, kind)
     except msgspec.ValidationError as error:
-        reason, path = reason_and_path(error)
+        reason, path = describe_error(error)
         raise DecodeError(
-            f"Line {number} of {name} is something else than the API promises: {reason} at {path}. "
-            "Fetch it again; if it comes the same, ask the operator which version the service runs.",
+            f"Unexpected line {number} of {name}: {reason} at {path}. Run `ledgerframes doctor` to check the service's version.",
             endpoint=name,
             json_path=path,
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        begins = line[:60].decode("utf-8", "replace")
+        start = line[:60].decode("utf-8", "replace")
         raise DecodeError(
-            f"Line {number} of {name} is not JSON ({error}). It begins with {begins!r}. Fetch it again.",
+            f"Line {number} of {name} is not JSON ({error}) and starts with {start!r}. Fetch it again.",
             endpoint=name,
             json_path="$",
         ) from error

@@ -1,16 +1,11 @@
-"""Tables of the bulk objects: the network's active contracts at a snapshot, and what is known of each object read."""
+"""Tables of bulk objects: active contracts of the network at a snapshot, and the objects that were read."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import json_text, split_template_ids, times
-from ledgerframes.datasets._schema import CHOICE, INTEGER, SMALL, TEXT, TEXTS, TIME, Column, Table
-from ledgerframes.datasets.bulk.wire import ActiveContract
+from ledgerframes.datasets._schema import CHOICE, INTEGER, SMALL, TEXT, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
 from ledgerframes.windows import Window
 
@@ -25,7 +20,7 @@ ACTIVE_CONTRACTS = Table(
     key=("snapshot_time", "contract_id"),
     sort=("snapshot_time", "contract_id"),
     columns=(
-        Column("snapshot_time", TIME, "When the contract was active.", OBJECT, unit=MICROSECONDS),
+        Column("snapshot_time", TIME, "Time at which the contract was active.", OBJECT, unit=MICROSECONDS),
         history.CONTRACT_ID,
         history.TEMPLATE_ID,
         history.PACKAGE_ID,
@@ -38,7 +33,7 @@ ACTIVE_CONTRACTS = Table(
         Column(
             "created_in_update_id",
             TEXT,
-            "Update that created it; missing for a contract imported from an earlier migration.",
+            "Update that created the contract. Missing if the contract was imported from an earlier migration.",
             ACS_LINE,
             nullable=True,
         ),
@@ -57,7 +52,7 @@ def _overlaps_window(window: Window) -> pc.Expression:
 
 BULK_OBJECTS = Table(
     name="bulk_objects",
-    row_description="bulk object read",
+    row_description="bulk object that was read",
     family="bulk_objects",
     key=("object_key",),
     sort=("since", "until", "kind", "object_index", "object_key"),
@@ -67,14 +62,14 @@ BULK_OBJECTS = Table(
         Column(
             "object_key",
             TEXT,
-            "Name of the object, verbatim: folder and file; the digest of a file that is not named by a key.",
+            "Key of the object: folder and file name. For a file without a key in its name, its digest.",
             OBJECT,
         ),
-        Column("kind", CHOICE, "Whether its lines are updates or active contracts.", OBJECT, values=("updates", "acs")),
+        Column("kind", CHOICE, "Kind of lines in the object: updates or active contracts.", OBJECT, values=("updates", "acs")),
         Column(
             "encoding",
             CHOICE,
-            "Encoding of the payloads, by the key; missing where an old key does not say.",
+            "Encoding of the payloads. Missing if the key is of the old form without one.",
             OBJECT,
             nullable=True,
             values=("compact_json", "protobuf_json"),
@@ -82,7 +77,7 @@ BULK_OBJECTS = Table(
         Column(
             "since",
             TIME,
-            "Begin of its folder, by the key; the first one begins in the year 1. Missing for a file that is not named by a key.",
+            "Start of the folder, which is in the year 1 for the first. Missing if the file name is not a key.",
             OBJECT,
             nullable=True,
             unit=MICROSECONDS,
@@ -90,7 +85,7 @@ BULK_OBJECTS = Table(
         Column(
             "until",
             TIME,
-            "End of its folder, by the key; active contracts are those at the begin.",
+            "End of the folder. Missing if the file name is not a key.",
             OBJECT,
             nullable=True,
             unit=MICROSECONDS,
@@ -98,27 +93,25 @@ BULK_OBJECTS = Table(
         Column(
             "object_index",
             SMALL,
-            "Place among the objects of its folder, from 0; the listing's order is another.",
+            "Index of the object in its folder, from 0. Missing if the file name is not a key.",
             "docs/facts.md#bulk-listing-order",
             nullable=True,
         ),
-        Column("bytes", INTEGER, "Size as stored, compressed.", OBJECT, unit="bytes"),
-        Column("uncompressed_bytes", INTEGER, "Size of its lines, expanded.", OBJECT, unit="bytes"),
-        Column("lines", INTEGER, "Updates or contracts in it.", OBJECT, unit="lines"),
-        Column(
-            "sha256", TEXT, "SHA-256 of the stored bytes, made while reading, in hexadecimal.", "docs/architecture.md#the-store"
-        ),
+        Column("bytes", INTEGER, "Size of the compressed object.", OBJECT, unit="bytes"),
+        Column("uncompressed_bytes", INTEGER, "Size of the lines after decompression.", OBJECT, unit="bytes"),
+        Column("lines", INTEGER, "Number of updates or contracts in the object.", OBJECT, unit="lines"),
+        Column("sha256", TEXT, "SHA-256 of the compressed bytes, in hexadecimal.", "docs/architecture.md#the-store"),
         Column(
             "digest_status",
             CHOICE,
-            "Whether the listed digest is that of the bytes, that of nothing (a known fault), or was not listed.",
+            "Listed digest against the bytes: matched, empty_digest (of no bytes, a known fault) or unknown.",
             "docs/facts.md#digest-of-empty-bytes",
             values=("matched", "empty_digest", "unknown"),
         ),
         Column(
             "first_record_time",
             TIME,
-            "Record time of the first update; missing for active contracts.",
+            "Record time of the first update. Missing if the object contains no updates.",
             OBJECT,
             nullable=True,
             unit=MICROSECONDS,
@@ -126,82 +119,28 @@ BULK_OBJECTS = Table(
         Column(
             "last_record_time",
             TIME,
-            "Record time of the last update; missing for active contracts.",
+            "Record time of the last update. Missing if the object contains no updates.",
             OBJECT,
             nullable=True,
             unit=MICROSECONDS,
         ),
         Column(
-            "first_migration_id", INTEGER, "Migration of the first update; missing for active contracts.", OBJECT, nullable=True
+            "first_migration_id",
+            INTEGER,
+            "Migration of the first update. Missing if the object contains no updates.",
+            OBJECT,
+            nullable=True,
         ),
         Column(
-            "last_migration_id", INTEGER, "Migration of the last update; missing for active contracts.", OBJECT, nullable=True
+            "last_migration_id",
+            INTEGER,
+            "Migration of the last update. Missing if the object contains no updates.",
+            OBJECT,
+            nullable=True,
         ),
-        Column("source", TEXT, "Host that gave it, or `file`.", "docs/architecture.md#the-store"),
-        Column("fetched_at", TIME, "When it was read.", "docs/architecture.md#the-store", unit=MICROSECONDS),
+        Column("source", TEXT, "Host that served the object, or `file`.", "docs/architecture.md#the-store"),
+        Column("fetched_at", TIME, "Time at which the object was read.", "docs/architecture.md#the-store", unit=MICROSECONDS),
     ),
 )
 
 BULK_TABLES = (ACTIVE_CONTRACTS, BULK_OBJECTS)
-
-
-class ActiveContractTableBuilder:
-    """Contracts that are active at a snapshot, on their way into a table: put here block by block.
-
-    Parameters
-    ----------
-    snapshot_time : datetime
-        Begin of the folder they are from.
-
-    Attributes
-    ----------
-    bytes : int
-        Arrow bytes of what is here.
-    """
-
-    def __init__(self, snapshot_time: datetime) -> None:
-        self._snapshot_time = snapshot_time
-        self._blocks = [ACTIVE_CONTRACTS.empty_arrow()]
-        self.bytes = 0
-
-    def add(self, contracts: Sequence[ActiveContract]) -> None:
-        """Put a block of contracts to the others.
-
-        Parameters
-        ----------
-        contracts : sequence of ActiveContract
-            In any order; objects list them by creation.
-
-        Raises
-        ------
-        DecodeError
-            If a time cannot be read, or a payload is not UTF-8.
-        """
-        block = _columns(contracts, self._snapshot_time)
-        self._blocks.append(block)
-        self.bytes += block.nbytes
-
-    def tables(self) -> dict[str, pa.Table]:
-        """The table of all contracts, sorted as declared."""
-        return {ACTIVE_CONTRACTS.name: ACTIVE_CONTRACTS.sorted(pa.concat_tables(self._blocks))}
-
-
-def _columns(contracts: Sequence[ActiveContract], snapshot_time: datetime) -> pa.Table:
-    template_ids = pa.array([contract.template_id for contract in contracts], TEXT)
-    package_ids, template_names = split_template_ids(template_ids)
-    return ACTIVE_CONTRACTS.from_arrays(
-        {
-            "snapshot_time": pa.repeat(pa.scalar(snapshot_time, TIME), len(contracts)),
-            "contract_id": pa.array([contract.contract_id for contract in contracts], TEXT),
-            "template_id": template_ids,
-            "package_id": package_ids,
-            "template_name": template_names,
-            "package_name": pa.array([contract.package_name for contract in contracts], TEXT),
-            "created_at": times([contract.created_at for contract in contracts], "created_at"),
-            "signatories": pa.array([contract.signatories for contract in contracts], TEXTS),
-            "observers": pa.array([contract.observers for contract in contracts], TEXTS),
-            "create_arguments": json_text([contract.create_arguments for contract in contracts], "create_arguments"),
-            "created_in_update_id": pa.array([contract.created_in for contract in contracts], TEXT),
-            "extra": json_text([contract.extra for contract in contracts], "extra"),
-        }
-    )

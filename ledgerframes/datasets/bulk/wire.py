@@ -1,4 +1,7 @@
-"""The lines of bulk objects: those of updates are `ledgerframes.datasets.events.wire.Update`, those of snapshots are here."""
+"""Structs of the bulk storage: listings of objects, and the lines of snapshots.
+
+The lines of updates are `ledgerframes.datasets.events.wire.Update`.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import msgspec
 
 from ledgerframes.datasets._structs import ABSENT, Wire
 
-__all__ = ["ActiveContract"]
+__all__ = ["ActiveContract", "ActiveContractsListing", "Checksum", "Checksums", "ObjectRef", "UpdatesListing"]
 
 
 class ActiveContract(Wire):
-    """A contract that is active on the network at a snapshot (docs/facts.md#contracts-at-snapshot).
+    """An active contract of the network at a snapshot (docs/facts.md#contracts-at-snapshot).
 
-    The newer form says which update created it. The older one has the event's id and type instead, which say the same.
+    The newer form has the update that created it, the older one the event's id and type.
     """
 
     contract_id: str
@@ -28,7 +31,40 @@ class ActiveContract(Wire):
 
     @property
     def created_in(self) -> str | None:
-        """The update that created it; none for a contract imported from an earlier migration."""
+        """Update that created the contract, or None if it was imported from an earlier migration."""
         if self.created_in_update_id or not self.event_id:
             return self.created_in_update_id or None
         return self.event_id.lstrip("#").rpartition(":")[0] or None
+
+
+class ObjectRef(Wire):
+    """Address of an object, and the SHA-256 of its compressed bytes in base64."""
+
+    url: str
+    digest: str | None = None
+
+
+class UpdatesListing(Wire):
+    """A page of objects with updates. A folder is never divided over pages."""
+
+    object_refs: list[ObjectRef]
+    next_page_token: str | None = None
+
+
+class ActiveContractsListing(Wire):
+    """Objects of one snapshot of the active contracts."""
+
+    record_time: str
+    object_refs: list[ObjectRef]
+
+
+class Checksum(Wire):
+    """Digest of an object."""
+
+    value: str
+
+
+class Checksums(Wire):
+    """Digests in the order of the requested objects."""
+
+    checksums: list[Checksum]

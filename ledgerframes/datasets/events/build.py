@@ -1,16 +1,15 @@
-"""Items of the history API turned into the nine history tables. Pure: structs in, Arrow tables out."""
+"""The nine history tables from items of the history API."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import Indices, numbers_in_range
-from ledgerframes.datasets._columns import Rows, moves
-from ledgerframes.datasets._headers import Batch, Head, heads_of
+from ledgerframes.datasets._arrays import Indices, overflow_as_decode_error
+from ledgerframes.datasets._columns import NO_ROWS, StructColumns, inverse_index
+from ledgerframes.datasets._headers import EventHeader, EventHeaders, headers_of
 from ledgerframes.datasets.events.build_updates import UpdateTableBuilder
 from ledgerframes.datasets.events.build_verdicts import VerdictTableBuilder
 from ledgerframes.datasets.events.wire import Event
@@ -23,72 +22,77 @@ ALL = (*UPDATE_TABLES, *VERDICT_TABLES)
 
 
 class EventTableBuilder:
-    """Event items on their way into tables: put here block by block, made into tables together.
+    """Builder of tables from batches of event items.
 
-    Blocks of about two megabytes of JSON are best: what was decoded is mostly in the processor's cache when it becomes columns.
-    Tables of many blocks are best: whatever is derived from columns costs little then.
+    Batches of about two megabytes of JSON are fastest, because decoded structs are then still in the processor's cache when
+    they are converted. Derived columns are computed once for all batches.
 
     Parameters
     ----------
     id_source : str
-        How the items were found: ``listing``, ``ledger``, ``bulk`` or ``user``.
+        Source of the update ids: ``listing``, ``ledger``, ``bulk`` or ``user``.
     tables : collection of str, optional
-        Names of the tables to build; all nine if left out.
+        Names of the tables to build. All nine by default.
     """
 
     def __init__(self, id_source: str, tables: Collection[str] = ALL) -> None:
         self._tables = [name for name in ALL if name in tables]
-        self._heads = Rows(Head)
-        self._sides: list[UpdateTableBuilder | VerdictTableBuilder] = []
+        self._headers = StructColumns(EventHeader)
+        self._builders: list[UpdateTableBuilder | VerdictTableBuilder] = []
         if not set(UPDATE_TABLES).isdisjoint(self._tables):
-            self._sides.append(UpdateTableBuilder(self._heads))
+            self._builders.append(UpdateTableBuilder(self._headers))
         if not set(VERDICT_TABLES).isdisjoint(self._tables):
-            self._sides.append(VerdictTableBuilder(self._heads, id_source))
+            self._builders.append(VerdictTableBuilder(self._headers, id_source))
 
     def __len__(self) -> int:
-        return len(self._heads)
+        return len(self._headers)
 
     @property
     def bytes(self) -> int:
-        """Arrow bytes that the tables will have, about: each row carries the head of its item."""
-        rows = sum(len(rows) for side in self._sides for rows in side.kinds)
-        return self._heads.conversion.bytes + rows * self._heads.width
+        """Approximate size of the tables in Arrow: each row has the header of its item."""
+        rows = sum(len(columns) for builder in self._builders for columns in builder.columns)
+        return self._headers.converter.bytes + rows * self._headers.row_bytes
 
-    @numbers_in_range()
+    @overflow_as_decode_error()
     def add(self, items: Sequence[Any]) -> None:
-        """Put a block of items to the others.
+        """Add a batch of items.
 
         Parameters
         ----------
         items : sequence of Event or EventWithoutUpdateBody
-            In any order; `EventWithoutUpdateBody` for the tables of that side only.
+            In any order. `EventWithoutUpdateBody` is enough for `VERDICT_TABLES`.
 
         Raises
         ------
         DecodeError
             If an item has neither update nor verdict or contradicts itself.
         """
-        rows = self._heads.add(heads_of(items), np.empty(0, dtype=np.int64))
-        for side in self._sides:
-            side.add(items, rows)
-        self._heads.conversion.finish()
+        rows = self._headers.add(headers_of(items), NO_ROWS)
+        for builder in self._builders:
+            builder.add(items, rows)
+        self._headers.converter.flush()
 
-    @numbers_in_range()
+    @overflow_as_decode_error()
     def tables(self) -> dict[str, pa.Table]:
-        """The tables of all items, sorted as declared, also those without rows; asked for once.
+        """Return the tables of all items, which may be called once.
+
+        Returns
+        -------
+        dict of str to Table
+            Sorted as declared, also those without rows.
 
         Raises
         ------
         DecodeError
             If a time cannot be read, a node has no number, or a tree is not one.
         """
-        batch = Batch(self._heads)
-        if batch.order is not None:
-            moved: dict[Rows[Any], Indices] = {self._heads: moves(batch.order, len(self._heads))}
-            for rows in [rows for side in self._sides for rows in side.kinds]:
-                rows.follow(moved)
-        builders = {name: build for side in self._sides for name, build in side.builders().items()}
-        return {name: builders[name](batch) for name in self._tables}
+        headers = EventHeaders(self._headers)
+        if headers.order is not None:
+            inverses: dict[StructColumns[Any], Indices] = {self._headers: inverse_index(headers.order, len(self._headers))}
+            for columns in [columns for builder in self._builders for columns in builder.columns]:
+                columns.reindex(inverses)
+        functions = {name: build for builder in self._builders for name, build in builder.table_functions().items()}
+        return {name: functions[name](headers) for name in self._tables}
 
 
 def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str] = ALL) -> dict[str, pa.Table]:
@@ -99,20 +103,20 @@ def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str
     events : sequence of Event
         In any order.
     id_source : str
-        How the items were found: ``listing``, ``ledger``, ``bulk`` or ``user``.
+        Source of the update ids: ``listing``, ``ledger``, ``bulk`` or ``user``.
     tables : collection of str, optional
-        Names of the tables to build; all nine if left out.
+        Names of the tables to build. All nine by default.
 
     Returns
     -------
     dict of str to Table
-        Every table asked for, sorted as declared, also when it has no rows.
+        Sorted as declared, also those without rows.
 
     Raises
     ------
     DecodeError
         If an item has neither update nor verdict or contradicts itself, a time cannot be read, or a tree is not one.
     """
-    rows = EventTableBuilder(id_source, tables)
-    rows.add(events)
-    return rows.tables()
+    builder = EventTableBuilder(id_source, tables)
+    builder.add(events)
+    return builder.tables()

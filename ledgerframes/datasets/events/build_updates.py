@@ -1,4 +1,4 @@
-"""What updates did, as tables: updates, tree_events, reassignments."""
+"""The tables of updates, tree events and reassignments, from event items."""
 
 from __future__ import annotations
 
@@ -10,49 +10,61 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, choices, extras, flags, rows_of, split_template_ids, times
-from ledgerframes.datasets._columns import Rows, children, present
-from ledgerframes.datasets._headers import Batch, Columns, Head
-from ledgerframes.datasets._schema import SMALL
+from ledgerframes.datasets._arrays import (
+    Indices,
+    counts_to_array,
+    encode_categories,
+    encode_flags,
+    lookup_rows,
+    merge_extras,
+    split_template_ids,
+)
+from ledgerframes.datasets._columns import StructColumns, drop_absent, flatten
+from ledgerframes.datasets._headers import EventHeader, EventHeaders
 from ledgerframes.datasets.events import schema
 from ledgerframes.datasets.events.wire import Event, Node, Reassignment, Update
 from ledgerframes.errors import DecodeError
 
-ONE_DIGIT = 10  # numbers that have one
+MAX_SINGLE_DIGIT_NODES = 10
 ZERO, COLON = ord("0"), ord(":") - ord("0")
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 NUMBERED = re.compile(r":\d{1,18}\Z", re.ASCII)
 NO_BOUNDS = np.zeros(1, dtype=np.int32)
 
 
 class UpdateTableBuilder:
-    """Updates, the nodes of their trees, and reassignments.
+    """Builder of the tables of updates, the nodes of their trees, and reassignments.
 
     Parameters
     ----------
-    heads : Rows of Head
+    headers : StructColumns of EventHeader
         The items that these belong to.
+
+    Attributes
+    ----------
+    columns : tuple of StructColumns
+        Parents before their children.
     """
 
-    def __init__(self, heads: Rows[Head]) -> None:
-        self._updates = Rows(Update, heads)
-        self._nodes = Rows(Node, self._updates)
-        self._reassignments = Rows(Reassignment, self._updates)
-        self._created = Rows(Node, self._reassignments)
-        self.kinds: tuple[Rows[Any], ...] = (self._updates, self._nodes, self._reassignments, self._created)
+    def __init__(self, headers: StructColumns[EventHeader]) -> None:
+        self._updates = StructColumns(Update, headers)
+        self._nodes = StructColumns(Node, self._updates)
+        self._reassignments = StructColumns(Reassignment, self._updates)
+        self._created = StructColumns(Node, self._reassignments)
+        self.columns: tuple[StructColumns[Any], ...] = (self._updates, self._nodes, self._reassignments, self._created)
 
     def add(self, items: Sequence[Event], rows: Indices) -> None:
-        """Put a block of items to the others."""
-        updates, rows = present([item.update for item in items], rows)
+        """Add a batch of items."""
+        updates, rows = drop_absent([item.update for item in items], rows)
         rows = self._updates.add(updates, rows)
         trees = [update.events_by_id for update in updates]
-        self._nodes.add(*children([_by_length(tree) if tree else None for tree in trees], rows))
-        reassignments, rows = present([update.event for update in updates], rows)
+        self._nodes.add(*flatten([_sort_by_length(tree) if tree else None for tree in trees], rows))
+        reassignments, rows = drop_absent([update.event for update in updates], rows)
         rows = self._reassignments.add(reassignments, rows)
-        self._created.add(*present([reassignment.created_event for reassignment in reassignments], rows))
+        self._created.add(*drop_absent([reassignment.created_event for reassignment in reassignments], rows))
 
-    def builders(self) -> dict[str, Callable[[Batch], pa.Table]]:
-        """What makes each table."""
+    def table_functions(self) -> dict[str, Callable[[EventHeaders], pa.Table]]:
+        """Return the function that builds each table."""
         return {
             "updates": self._update_table,
             "tree_events": self._tree_table,
@@ -61,99 +73,68 @@ class UpdateTableBuilder:
 
     # -- updates ----------------------------------------------------------------------------------------------------
 
-    def _update_table(self, batch: Batch) -> pa.Table:
-        """One row per update."""
+    def _update_table(self, headers: EventHeaders) -> pa.Table:
         updates = self._updates
-        return schema.UPDATES.from_arrays(
+        return updates.to_table(
+            schema.UPDATES,
             {
-                **batch.head(updates.owners),
-                "kind": flags(self._reassignments.counts > 0, "reassignment", "transaction"),
-                "synchronizer_id": updates["synchronizer_id"],
-                "workflow_id": updates["workflow_id"],
-                "effective_at": times(updates["effective_at"], "effective_at"),
-                "root_event_ids": _lists_without_hash(updates.whole("root_event_ids")),
-                "node_count": pa.array(self._nodes.counts, SMALL),
-                "host_offset": updates["offset"],
-                "external_transaction_hash": updates["external_transaction_hash"],
-                "extra": extras(updates["extra"], event=batch.unknown(updates.owners)),
-            }
+                **headers.columns(updates.item_rows),
+                "kind": encode_flags(self._reassignments.child_counts > 0, "reassignment", "transaction"),
+                "root_event_ids": _strip_hash_in_lists(updates.to_array("root_event_ids")),
+                "node_count": counts_to_array(self._nodes.child_counts),
+                "extra": merge_extras(updates["extra"], event=headers.extras(updates.item_rows)),
+            },
         )
 
     # -- tree events ------------------------------------------------------------------------------------------------
 
-    def _tree_table(self, batch: Batch) -> pa.Table:
-        """One row per node of a transaction tree."""
+    def _tree_table(self, headers: EventHeaders) -> pa.Table:
         nodes = self._nodes
-        event_ids, numbers = self._in_order()
-        parents = _parents(event_ids, nodes.parents, numbers, nodes.whole("child_event_ids"))
-        return schema.TREE_EVENTS.from_arrays(
+        event_ids, numbers = self._sort_nodes()
+        parents = _parents(event_ids, nodes.parents, numbers, nodes.to_array("child_event_ids"))
+        return nodes.to_table(
+            schema.TREE_EVENTS,
             {
-                **batch.head(nodes.owners),
+                **headers.columns(nodes.item_rows),
+                **split_template_ids(nodes["template_id"]),
                 "event_id": event_ids,
-                "node_index": pa.array(numbers, SMALL),
+                "node_index": counts_to_array(numbers),
                 "parent_event_id": event_ids.take(pa.array(parents, mask=parents < 0)),
-                "depth": pa.array(_depths(parents), SMALL),
-                "event_type": choices(_event_types(nodes)),
-                **_contract_columns(nodes.__getitem__),
-                "choice": nodes["choice"],
-                "consuming": nodes["consuming"],
-                "acting_parties": nodes["acting_parties"],
-                "interface_id": nodes["interface_id"],
-                "choice_argument": nodes["choice_argument"],
-                "exercise_result": nodes["exercise_result"],
-                "extra": nodes["extra"],
-            }
+                "depth": counts_to_array(_depths(parents)),
+                "event_type": encode_categories(_event_types(nodes)),
+            },
         )
 
-    def _in_order(self) -> tuple[pa.Array, Indices]:
-        """Put all nodes in order, if they are not yet, and give their ids and numbers."""
+    def _sort_nodes(self) -> tuple[pa.Array, Indices]:
+        """Sort all nodes, unless they are in order, and return their ids and numbers."""
         nodes = self._nodes
-        event_ids = _without_hash(nodes.whole("event_id"))
+        event_ids = _strip_hash(nodes.to_array("event_id"))
         numbers = node_numbers(event_ids)
         if ((np.diff(numbers) > 0) | (np.diff(nodes.parents) > 0)).all():
             return event_ids, numbers
         order = np.lexsort((numbers, nodes.parents))
-        nodes.keep(order)
+        nodes.take(order)
         return event_ids.take(pa.array(order)), numbers[order]
 
     # -- reassignments ----------------------------------------------------------------------------------------------
 
-    def _reassignment_table(self, batch: Batch) -> pa.Table:
-        """One row per assignment or unassignment."""
-        reassignments, created, places = self._reassignments, self._created, self._created.places
-        return schema.REASSIGNMENTS.from_arrays(
+    def _reassignment_table(self, headers: EventHeaders) -> pa.Table:
+        reassignments, created, created_rows = self._reassignments, self._created, self._created.child_rows
+        from_created = created.copy_to(schema.REASSIGNMENTS, created_rows)
+        return reassignments.to_table(
+            schema.REASSIGNMENTS,
             {
-                **batch.head(reassignments.owners),
-                **_contract_columns(lambda name: created.whole(name).take(places)),
-                "kind": flags(created.counts > 0, "assignment", "unassignment"),
-                "unassign_id": reassignments["unassign_id"],
-                "submitter": reassignments["submitter"],
-                "source_synchronizer": reassignments["source_synchronizer"],
-                "target_synchronizer": reassignments["target_synchronizer"],
-                "reassignment_counter": reassignments["reassignment_counter"],
-                "contract_id": pc.coalesce(created.whole("contract_id").take(places), reassignments["contract_id"]),
-                "extra": reassignments["extra"],
-            }
+                **from_created,
+                **split_template_ids(from_created["template_id"]),
+                **headers.columns(reassignments.item_rows),
+                "kind": encode_flags(created.child_counts > 0, "assignment", "unassignment"),
+                "contract_id": pc.coalesce(from_created["contract_id"], reassignments.to_array("contract_id")),
+                "extra": merge_extras(reassignments["extra"], created_event=from_created["extra"]),
+            },
         )
 
 
-def _contract_columns(column: Callable[[str], pa.Array]) -> Columns:
-    """The columns that nodes and the created events of assignments share."""
-    package_ids, template_names = split_template_ids(column("template_id"))
-    return {
-        "contract_id": column("contract_id"),
-        "template_id": column("template_id"),
-        "package_id": package_ids,
-        "template_name": template_names,
-        "package_name": column("package_name"),
-        "created_at": times(column("created_at"), "created_at"),
-        "signatories": column("signatories"),
-        "observers": column("observers"),
-        "create_arguments": column("create_arguments"),
-    }
-
-
-def _event_types(nodes: Rows[Node]) -> pa.Array:
+def _event_types(nodes: StructColumns[Node]) -> pa.ChunkedArray:
     types = nodes["event_type"]
     if not types.null_count:
         return types
@@ -163,29 +144,29 @@ def _event_types(nodes: Rows[Node]) -> pa.Array:
 # -- event ids ------------------------------------------------------------------------------------------------------
 
 
-def _without_hash(ids: pa.Array) -> pa.Array:
-    """Event ids without the leading `#` that old versions put there (docs/facts.md#event-id-prefix)."""
+def _strip_hash(ids: pa.Array) -> pa.Array:
+    """Return event ids without the leading `#` of old versions (docs/facts.md#event-id-prefix)."""
     return pc.ascii_ltrim(ids, "#") if pc.any(pc.starts_with(ids, "#")).as_py() else ids
 
 
-def _lists_without_hash(ids: pa.Array) -> pa.Array:
-    return pa.ListArray.from_arrays(ids.offsets, _without_hash(ids.values), mask=ids.is_null())
+def _strip_hash_in_lists(ids: pa.Array) -> pa.Array:
+    return pa.ListArray.from_arrays(ids.offsets, _strip_hash(ids.values), mask=ids.is_null())
 
 
-def _by_length(tree: dict[str, Node]) -> Collection[Node]:
-    """The nodes of a tree by the length of their ids: by number, if they come in string order, 10 before 2.
+def _sort_by_length(tree: dict[str, Node]) -> Collection[Node]:
+    """Return the nodes of a tree by the length of their ids, which sorts string order (10 before 2) by number.
 
     See docs/facts.md#event-id-order.
     """
-    return tree.values() if len(tree) <= ONE_DIGIT else sorted(tree.values(), key=_length)
+    return tree.values() if len(tree) <= MAX_SINGLE_DIGIT_NODES else sorted(tree.values(), key=_id_length)
 
 
-def _length(node: Node) -> int:
+def _id_length(node: Node) -> int:
     return len(node.event_id)
 
 
 def node_numbers(event_ids: pa.Array) -> Indices:
-    """The number of the node at the end of each event id, read digit by digit from the last one to the colon before them.
+    """Return the node number at the end of each event id, read digit by digit from the last to the colon before them.
 
     Raises
     ------
@@ -196,40 +177,40 @@ def node_numbers(event_ids: pa.Array) -> Indices:
     bounds = np.frombuffer(offsets, dtype=np.int32)[: len(event_ids) + 1] if len(event_ids) else NO_BOUNDS
     characters = np.frombuffer(text or b" ", dtype=np.uint8)
     numbers, unread = np.zeros(len(event_ids), dtype=np.int64), np.ones(len(event_ids), dtype=bool)
-    for place in range(MOST_DIGITS + 1):
-        at = bounds[1:] - 1 - place
+    for power in range(MAX_DIGITS + 1):
+        at = bounds[1:] - 1 - power
         digits = characters[at].astype(np.int64) - ZERO  # a colon is the one after 9
         unread &= digits != COLON
-        if (place == 0 and not unread.all()) or (unread & ((digits < 0) | (digits > COLON) | (at < bounds[:-1]))).any():
+        if (power == 0 and not unread.all()) or (unread & ((digits < 0) | (digits > COLON) | (at < bounds[:-1]))).any():
             break
         if not unread.any():
             return numbers
-        numbers += np.where(unread, digits, 0) * 10**place
-    stranger = next(event_id for event_id in event_ids.to_pylist() if not NUMBERED.search(event_id))
-    raise DecodeError(f"Event id {stranger!r} does not end in the number of its node.", json_path="$..event_id")
+        numbers += np.where(unread, digits, 0) * 10**power
+    invalid = next(event_id for event_id in event_ids.to_pylist() if not NUMBERED.search(event_id))
+    raise DecodeError(f"Event id {invalid!r} does not end in the number of its node.", json_path="$..event_id")
 
 
 def _parents(event_ids: pa.Array, trees: Indices, numbers: Indices, lists: pa.Array) -> Indices:
-    """The row of each node's parent, -1 for roots."""
+    """Return the row of each node's parent, -1 for roots."""
     counts = np.diff(lists.offsets.to_numpy())
-    children = _without_hash(lists.values)
-    rows = rows_of(trees, numbers, np.repeat(trees, counts), node_numbers(children))
-    known = pc.equal(event_ids.take(pa.array(rows, mask=rows < 0)), children)
-    strangers = children.filter(pc.invert(known.fill_null(False)))
-    if len(strangers):
-        raise DecodeError(f"A node lists the child {strangers[0]}, which is not in its tree.", json_path="$..child_event_ids")
-    here = np.arange(len(event_ids))
+    children = _strip_hash(lists.values)
+    rows = lookup_rows(trees, numbers, np.repeat(trees, counts), node_numbers(children))
+    is_in_tree = pc.equal(event_ids.take(pa.array(rows, mask=rows < 0)), children)
+    unknown = children.filter(pc.invert(is_in_tree.fill_null(False)))
+    if len(unknown):
+        raise DecodeError(f"A node lists the child {unknown[0]}, which is not in its tree.", json_path="$..child_event_ids")
+    own_rows = np.arange(len(event_ids))
     parents = np.full(len(event_ids), -1, dtype=np.int64)
-    parents[rows] = np.repeat(here, counts)
-    if (parents >= here).any():
+    parents[rows] = np.repeat(own_rows, counts)
+    if (parents >= own_rows).any():
         raise DecodeError(
-            "A node is listed as the child of a later node: its tree is not in pre-order.", json_path="$..child_event_ids"
+            "A node is listed as the child of a later node, so its tree is not in pre-order.", json_path="$..child_event_ids"
         )
     return parents
 
 
 def _depths(parents: Indices) -> Indices:
-    """Steps to the root, one pass a level."""
+    """Return the steps to the root, in one pass for each level."""
     depths = np.zeros(len(parents), dtype=np.int64)
     below = np.flatnonzero(parents >= 0)
     ancestors = parents[below]

@@ -1,4 +1,4 @@
-"""What was decided on requests and what they cost, as tables: verdicts to activity_records."""
+"""The tables of verdicts, traffic and activity, from event items."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, choices, extras, never_missing, position_within, rows_of, times
-from ledgerframes.datasets._columns import Rows, children, present
-from ledgerframes.datasets._headers import Batch, Head
+from ledgerframes.datasets._arrays import (
+    Indices,
+    counts_to_array,
+    encode_categories,
+    fill_lists,
+    index_in_group,
+    lookup_rows,
+    merge_extras,
+    repeat,
+)
+from ledgerframes.datasets._columns import StructColumns, drop_absent, flatten
+from ledgerframes.datasets._headers import EventHeader, EventHeaders
 from ledgerframes.datasets._schema import SMALL
 from ledgerframes.datasets.events import schema
 from ledgerframes.datasets.events.wire import (
@@ -33,43 +42,48 @@ VIEW_ID, PARTY = attrgetter("view_id"), attrgetter("party")
 
 
 class VerdictTableBuilder:
-    """Verdicts with their views and quorums, traffic summaries with their envelopes, and activity records.
+    """Builder of the tables of verdicts and their parts, traffic summaries and activity records.
 
     Parameters
     ----------
-    heads : Rows of Head
+    headers : StructColumns of EventHeader
         The items that these belong to.
     id_source : str
-        How the items were found.
+        Source of the update ids.
+
+    Attributes
+    ----------
+    columns : tuple of StructColumns
+        Parents before their children.
     """
 
-    def __init__(self, heads: Rows[Head], id_source: str) -> None:
+    def __init__(self, headers: StructColumns[EventHeader], id_source: str) -> None:
         self._id_source = id_source
-        self._verdicts = Rows(Verdict, heads)
-        self._all_views = Rows(TransactionViews, self._verdicts)
-        self._views = Rows(View, self._all_views)
-        self._quorums = Rows(Quorum, self._views)
-        self._traffic = Rows(TrafficSummary, heads)
-        self._envelopes = Rows(Envelope, self._traffic)
-        self._requests = Rows(ActivityRecords, heads)
-        self._records = Rows(ActivityRecord, self._requests)
-        self.kinds: tuple[Rows[Any], ...] = (
-            *(self._verdicts, self._all_views, self._views, self._quorums),
-            *(self._traffic, self._envelopes, self._requests, self._records),
+        self._verdicts = StructColumns(Verdict, headers)
+        self._view_lists = StructColumns(TransactionViews, self._verdicts)
+        self._views = StructColumns(View, self._view_lists)
+        self._quorums = StructColumns(Quorum, self._views)
+        self._traffic = StructColumns(TrafficSummary, headers)
+        self._envelopes = StructColumns(Envelope, self._traffic)
+        self._record_lists = StructColumns(ActivityRecords, headers)
+        self._records = StructColumns(ActivityRecord, self._record_lists)
+        self.columns: tuple[StructColumns[Any], ...] = (
+            *(self._verdicts, self._view_lists, self._views, self._quorums),
+            *(self._traffic, self._envelopes, self._record_lists, self._records),
         )
 
     def add(self, items: Sequence[Event | EventWithoutUpdateBody], rows: Indices) -> None:
-        """Put a block of items to the others."""
-        self._add_verdicts(*present([item.verdict for item in items], rows))
-        summaries, of_items = present([item.traffic_summary for item in items], rows)
-        of_summaries = self._traffic.add(summaries, of_items)
-        self._envelopes.add(*children([_envelopes_of(summary) for summary in summaries], of_summaries))
-        requests, of_items = present([item.app_activity_records for item in items], rows)
-        of_requests = self._requests.add(requests, of_items)
-        self._records.add(*children([sorted(request.records, key=PARTY) for request in requests], of_requests))
+        """Add a batch of items."""
+        self._add_verdicts(*drop_absent([item.verdict for item in items], rows))
+        summaries, item_rows = drop_absent([item.traffic_summary for item in items], rows)
+        summary_rows = self._traffic.add(summaries, item_rows)
+        self._envelopes.add(*flatten([_envelopes_of(summary) for summary in summaries], summary_rows))
+        lists, item_rows = drop_absent([item.app_activity_records for item in items], rows)
+        list_rows = self._record_lists.add(lists, item_rows)
+        self._records.add(*flatten([sorted(each.records, key=PARTY) for each in lists], list_rows))
 
-    def builders(self) -> dict[str, Callable[[Batch], pa.Table]]:
-        """What makes each table."""
+    def table_functions(self) -> dict[str, Callable[[EventHeaders], pa.Table]]:
+        """Return the function that builds each table."""
         return {
             "verdicts": self._verdict_table,
             "views": self._view_table,
@@ -79,116 +93,96 @@ class VerdictTableBuilder:
             "activity_records": self._activity_table,
         }
 
-    def _add_verdicts(self, verdicts: list[Verdict], of_items: Indices) -> None:
-        of_verdicts = self._verdicts.add(verdicts, of_items)
-        all_views, of_verdicts = present([verdict.transaction_views for verdict in verdicts], of_verdicts)
-        of_requests = self._all_views.add(all_views, of_verdicts)
-        views, of_requests = children([sorted(request.views, key=VIEW_ID) for request in all_views], of_requests)
-        of_views = self._views.add(views, of_requests)
-        self._quorums.add(*children([view.confirming_parties for view in views], of_views))
+    def _add_verdicts(self, verdicts: list[Verdict], item_rows: Indices) -> None:
+        verdict_rows = self._verdicts.add(verdicts, item_rows)
+        lists, verdict_rows = drop_absent([verdict.transaction_views for verdict in verdicts], verdict_rows)
+        list_rows = self._view_lists.add(lists, verdict_rows)
+        views, list_rows = flatten([sorted(each.views, key=VIEW_ID) for each in lists], list_rows)
+        view_rows = self._views.add(views, list_rows)
+        self._quorums.add(*flatten([view.confirming_parties for view in views], view_rows))
 
     # -- verdicts, views, quorums -----------------------------------------------------------------------------------
 
-    def _verdict_table(self, batch: Batch) -> pa.Table:
-        """One row per verdict on a confirmation request."""
-        verdicts, owners, places = self._verdicts, self._verdicts.owners, self._all_views.places
-        has_update = batch.has_update(owners)
-        return schema.VERDICTS.from_arrays(
+    def _verdict_table(self, headers: EventHeaders) -> pa.Table:
+        verdicts, item_rows, list_rows = self._verdicts, self._verdicts.item_rows, self._view_lists.child_rows
+        has_update = headers.has_update(item_rows)
+        return verdicts.to_table(
+            schema.VERDICTS,
             {
-                **batch.head(owners),
-                "synchronizer_id": verdicts["domain_id"],
-                "finalization_time": times(verdicts["finalization_time"], "finalization_time"),
-                "verdict_result": choices(verdicts["verdict_result"]),
-                "submitting_participant_uid": verdicts["submitting_participant_uid"],
-                "submitting_parties": verdicts["submitting_parties"],
-                "mediator_group": verdicts["mediator_group"].cast(SMALL),
-                "view_count": pc.fill_null(pa.array(self._views.counts, SMALL).take(places), 0),
-                "root_views": never_missing(self._all_views.whole("root_views").take(places)),
+                **headers.columns(item_rows),
+                "view_count": pc.fill_null(counts_to_array(self._views.child_counts).take(list_rows), 0),
+                "root_views": fill_lists(self._view_lists.to_array("root_views").take(list_rows)),
                 "update_visible": has_update,
-                "id_source": choices([self._id_source] * len(verdicts)),
-                "extra": extras(
+                "id_source": encode_categories(repeat(self._id_source, len(verdicts))),
+                "extra": merge_extras(
                     verdicts["extra"],
-                    transaction_views=self._all_views["extra"].take(places),
-                    event=pc.if_else(has_update, None, batch.unknown(owners)),
+                    transaction_views=self._view_lists["extra"].take(list_rows),
+                    event=pc.if_else(has_update, None, headers.extras(item_rows)),
                 ),
-            }
+            },
         )
 
-    def _view_table(self, batch: Batch) -> pa.Table:
-        """One row per view of a confirmation request."""
-        views, owners = self._views, self._views.owners
-        view_ids, sub_views = views.whole("view_id").cast(SMALL), never_missing(views.whole("sub_views"))
-        return schema.VIEWS.from_arrays(
+    def _view_table(self, headers: EventHeaders) -> pa.Table:
+        views, item_rows = self._views, self._views.item_rows
+        view_ids, sub_views = views.to_array("view_id").cast(SMALL), fill_lists(views.to_array("sub_views"))
+        return views.to_table(
+            schema.VIEWS,
             {
-                **batch.head(owners),
-                "view_id": view_ids,
-                "parent_view_id": _parent_views(owners, view_ids.to_numpy().astype(np.int64), sub_views),
-                "informees": never_missing(views.whole("informees")),
-                "quorum_count": pa.array(self._quorums.counts, SMALL),
-                "sub_views": sub_views,
+                **headers.columns(item_rows),
+                "parent_view_id": _parent_views(item_rows, view_ids.to_numpy().astype(np.int64), sub_views),
+                "quorum_count": counts_to_array(self._quorums.child_counts),
                 "view_hash": pc.fill_null(views["view_hash"], ""),
-                "extra": views["extra"],
-            }
+            },
         )
 
-    def _quorum_table(self, batch: Batch) -> pa.Table:
-        """One row per quorum of a view."""
+    def _quorum_table(self, headers: EventHeaders) -> pa.Table:
         quorums = self._quorums
-        return schema.QUORUMS.from_arrays(
+        return quorums.to_table(
+            schema.QUORUMS,
             {
-                **batch.head(quorums.owners),
-                "view_id": self._views.whole("view_id").take(pa.array(quorums.parents)).cast(SMALL),
-                "quorum_index": pa.array(position_within(quorums.parents), SMALL),
-                "threshold": quorums["threshold"].cast(SMALL),
-                "parties": quorums["parties"],
-                "extra": quorums["extra"],
-            }
+                **headers.columns(quorums.item_rows),
+                "view_id": self._views.to_array("view_id").take(pa.array(quorums.parents)).cast(SMALL),
+                "quorum_index": counts_to_array(index_in_group(quorums.parents)),
+            },
         )
 
     # -- traffic, envelopes, activity -------------------------------------------------------------------------------
 
-    def _traffic_table(self, batch: Batch) -> pa.Table:
-        """One row per confirmation request whose traffic is known."""
-        return schema.TRAFFIC.from_arrays(
+    def _traffic_table(self, headers: EventHeaders) -> pa.Table:
+        return self._traffic.to_table(
+            schema.TRAFFIC,
             {
-                **batch.head(self._traffic.owners),
-                "total_traffic_cost": self._traffic["total_traffic_cost"],
-                "envelope_count": pa.array(self._envelopes.counts, SMALL),
-                "extra": self._traffic["extra"],
-            }
+                **headers.columns(self._traffic.item_rows),
+                "envelope_count": counts_to_array(self._envelopes.child_counts),
+            },
         )
 
-    def _envelope_table(self, batch: Batch) -> pa.Table:
-        """One row per envelope of a confirmation request."""
+    def _envelope_table(self, headers: EventHeaders) -> pa.Table:
         envelopes = self._envelopes
-        return schema.ENVELOPES.from_arrays(
+        return envelopes.to_table(
+            schema.ENVELOPES,
             {
-                **batch.head(envelopes.owners),
-                "envelope_index": pa.array(position_within(envelopes.parents), SMALL),
-                "traffic_cost": envelopes["traffic_cost"],
-                "view_ids": never_missing(envelopes.whole("view_ids")),
-                "extra": envelopes["extra"],
-            }
+                **headers.columns(envelopes.item_rows),
+                "envelope_index": counts_to_array(index_in_group(envelopes.parents)),
+            },
         )
 
-    def _activity_table(self, batch: Batch) -> pa.Table:
-        """One row per app provider that earned activity from a request."""
-        records, of_requests = self._records, pa.array(self._records.parents)
-        return schema.ACTIVITY_RECORDS.from_arrays(
+    def _activity_table(self, headers: EventHeaders) -> pa.Table:
+        records, list_rows = self._records, pa.array(self._records.parents)
+        return records.to_table(
+            schema.ACTIVITY_RECORDS,
             {
-                **batch.head(records.owners),
-                "round_number": self._requests["round_number"].take(of_requests),
-                "party": records["party"],
-                "weight": records["weight"],
-                "extra": extras(records["extra"], app_activity_records=self._requests["extra"].take(of_requests)),
-            }
+                **headers.columns(records.item_rows),
+                "round_number": self._record_lists["round_number"].take(list_rows),
+                "extra": merge_extras(records["extra"], app_activity_records=self._record_lists["extra"].take(list_rows)),
+            },
         )
 
 
-def _parent_views(owners: Indices, view_ids: Indices, sub_views: pa.Array) -> pa.Array:
-    """The view that lists each view."""
+def _parent_views(item_rows: Indices, view_ids: Indices, sub_views: pa.Array) -> pa.Array:
+    """Return the view that lists each view as a sub-view."""
     counts = np.diff(sub_views.offsets.to_numpy())
-    rows = rows_of(owners, view_ids, np.repeat(owners, counts), sub_views.values.to_numpy())
+    rows = lookup_rows(item_rows, view_ids, np.repeat(item_rows, counts), sub_views.values.to_numpy())
     if (rows < 0).any():
         raise DecodeError("A view lists a sub-view that its verdict does not have.", json_path="$..sub_views")
     parents = np.full(len(view_ids), -1, dtype=np.int32)

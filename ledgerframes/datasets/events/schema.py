@@ -1,6 +1,8 @@
-"""The nine tables that the history API fills."""
+"""The nine tables of the history API."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from ledgerframes.datasets._schema import CHOICE, FLAG, INTEGER, JSON, SMALL, SMALLS, TEXT, TEXTS, TIME, Column, Table
 
@@ -15,102 +17,127 @@ ACTIVITY = "docs/facts.md#activity-fields"
 MIGRATION_ID = Column(
     "migration_id",
     INTEGER,
-    "Migration of the synchronizer; rows are ordered by it first, because record times of two migrations overlap.",
+    "Migration of the synchronizer, which rows are sorted by first: record times of two migrations overlap.",
     "docs/facts.md#record-times-per-migration",
 )
 RECORD_TIME = Column(
-    "record_time", TIME, "Sequencing time: when the synchronizer ordered the request.", UPDATE_ITEM, unit="UTC, microseconds"
+    "record_time", TIME, "Time at which the synchronizer sequenced the request.", UPDATE_ITEM, unit="UTC, microseconds"
 )
-UPDATE_ID = Column("update_id", TEXT, "Id of the update, the same on every node.", UPDATE_ITEM)
-HEAD = (MIGRATION_ID, RECORD_TIME, UPDATE_ID)
+UPDATE_ID = Column("update_id", TEXT, "Id of the update, the same on every host.", UPDATE_ITEM)
+HEADER = (MIGRATION_ID, RECORD_TIME, UPDATE_ID)
 
 SYNCHRONIZER_ID = Column(
     "synchronizer_id",
     TEXT,
-    "Synchronizer that ordered the request, verbatim (`domain_id` in a verdict).",
+    "Synchronizer that sequenced the request, as sent (`domain_id` in a verdict).",
     "docs/facts.md#network-words",
 )
-CONTRACT_ID = Column("contract_id", TEXT, "Contract created or exercised.", NODE)
-TEMPLATE_ID = Column("template_id", TEXT, "Template, verbatim: package id, module and entity.", NODE)
+CONTRACT_ID = Column("contract_id", TEXT, "Contract that was created, archived or exercised.", NODE)
+TEMPLATE_ID = Column("template_id", TEXT, "Template id as sent: package id, module and entity.", NODE)
 PACKAGE_ID = Column("package_id", TEXT, "Package part of the template id.", "docs/facts.md#template-id")
 TEMPLATE_NAME = Column(
     "template_name", TEXT, "Module and entity part of the template id, such as `Main:Asset`.", "docs/facts.md#template-id"
 )
-PACKAGE_NAME = Column("package_name", TEXT, "Name of the package.", NODE, nullable=True)
-CREATE_ARGUMENTS = Column("create_arguments", JSON, "The created contract's payload, as JSON text.", NODE, nullable=True)
+PACKAGE_NAME = Column("package_name", TEXT, "Name of the package. Missing if it is not sent.", NODE, nullable=True)
+CREATE_ARGUMENTS = Column(
+    "create_arguments",
+    JSON,
+    "Payload of the created contract. Missing if the row is not a create.",
+    NODE,
+    nullable=True,
+    unit="JSON",
+)
 CREATED_AT = Column(
     "created_at",
     TIME,
-    "Ledger effective time of the creating transaction.",
+    "Ledger effective time of the transaction that created the contract. Missing if it is not sent.",
     "docs/facts.md#created-at-text",
     nullable=True,
     unit="UTC, microseconds",
 )
-SIGNATORIES = Column("signatories", TEXTS, "Signatories of a created contract.", NODE, nullable=True)
-OBSERVERS = Column("observers", TEXTS, "Observers of a created contract.", NODE, nullable=True)
+SIGNATORIES = Column(
+    "signatories", TEXTS, "Signatories of the created contract. Missing if the row is not a create.", NODE, nullable=True
+)
+OBSERVERS = Column(
+    "observers", TEXTS, "Observers of the created contract. Missing if the row is not a create.", NODE, nullable=True
+)
 
 ID_SOURCES = ("listing", "ledger", "bulk", "user")
 VERDICT_RESULTS = ("VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", "VERDICT_RESULT_UNSPECIFIED")
 
 
 def unknown_members(owner: str) -> Column:
-    """The column that keeps what this version does not know of an object."""
+    """Return the column of the members of an object that this version does not know."""
     return Column(
         "extra",
         JSON,
-        f"Members of the {owner} that this version does not know, as JSON text.",
+        f"Members of the {owner} that this version does not know. Missing if there are none.",
         "docs/architecture.md#tables",
         nullable=True,
+        unit="JSON",
     )
 
 
 UPDATES = Table(
     name="updates",
-    row_description="update: a transaction or a reassignment",
+    row_description="update",
     family="events",
     key=("update_id",),
     sort=("migration_id", "record_time", "update_id"),
     columns=(
-        *HEAD,
+        *HEADER,
         Column(
             "kind",
             CHOICE,
-            "Whether the update is a transaction or a reassignment.",
+            "Kind of update.",
             UPDATE_ITEM,
             values=("transaction", "reassignment"),
         ),
         Column(
             "synchronizer_id",
             TEXT,
-            "Synchronizer that ordered the transaction; missing for a reassignment.",
+            "Synchronizer that sequenced the transaction. Missing if the update is a reassignment.",
             UPDATE_ITEM,
             nullable=True,
         ),
         Column(
             "workflow_id",
             TEXT,
-            "Workflow id of the submission; empty if none was given, missing for a reassignment.",
+            "Workflow id of the submission, empty without one. Missing if the update is a reassignment.",
             UPDATE_ITEM,
             nullable=True,
         ),
         Column(
             "effective_at",
             TIME,
-            "Ledger effective time, before or after record_time: never a latency.",
+            "Ledger effective time. It may be before or after record_time and is no measure of latency.",
             "docs/facts.md#effective-at",
             nullable=True,
             unit="UTC, microseconds",
         ),
-        Column("root_event_ids", TEXTS, "Event ids of the roots of the transaction tree, in order.", UPDATE_ITEM, nullable=True),
-        Column("node_count", SMALL, "Nodes of the transaction tree.", UPDATE_ITEM, unit="nodes"),
         Column(
-            "host_offset",
-            TEXT,
-            "Offset inside the answering node, where it gives one; never comparable across nodes.",
+            "root_event_ids",
+            TEXTS,
+            "Event ids of the roots of the transaction tree, in order. Missing if the update is a reassignment.",
             UPDATE_ITEM,
             nullable=True,
         ),
-        Column("external_transaction_hash", TEXT, "Hash that an external party signed.", UPDATE_ITEM, nullable=True),
+        Column("node_count", SMALL, "Number of nodes of the transaction tree.", UPDATE_ITEM, unit="nodes"),
+        Column(
+            "host_offset",
+            TEXT,
+            "Offset on the responding host, not comparable between hosts. Missing if the host returns none.",
+            UPDATE_ITEM,
+            nullable=True,
+            from_field="offset",
+        ),
+        Column(
+            "external_transaction_hash",
+            TEXT,
+            "Hash that an external party signed. Missing if no external party did.",
+            UPDATE_ITEM,
+            nullable=True,
+        ),
         unknown_members("update"),
     ),
 )
@@ -122,7 +149,7 @@ TREE_EVENTS = Table(
     key=("event_id",),
     sort=("migration_id", "record_time", "update_id", "node_index"),
     columns=(
-        *HEAD,
+        *HEADER,
         Column(
             "event_id",
             TEXT,
@@ -130,12 +157,12 @@ TREE_EVENTS = Table(
             "docs/facts.md#event-id-prefix",
         ),
         Column("node_index", SMALL, "Pre-order index of the node in its tree, from 0.", "docs/facts.md#event-id-order"),
-        Column("parent_event_id", TEXT, "Event id of the parent; missing for a root.", NODE, nullable=True),
-        Column("depth", SMALL, "Steps from the root; 0 for a root.", NODE),
+        Column("parent_event_id", TEXT, "Event id of the parent. Missing if the node is a root.", NODE, nullable=True),
+        Column("depth", SMALL, "Number of steps from the root, 0 for a root.", NODE),
         Column(
             "event_type",
             CHOICE,
-            "Whether the node creates or exercises a contract.",
+            "Kind of node: a contract was created or a choice was exercised.",
             NODE,
             values=("created_event", "exercised_event"),
         ),
@@ -144,19 +171,21 @@ TREE_EVENTS = Table(
         PACKAGE_ID,
         TEMPLATE_NAME,
         PACKAGE_NAME,
-        Column("choice", TEXT, "Choice exercised; missing for a create.", NODE, nullable=True),
+        Column("choice", TEXT, "Choice that was exercised. Missing if the node is a create.", NODE, nullable=True),
         Column(
             "consuming",
             FLAG,
-            "Whether the exercise archived the contract; missing for a create.",
+            "Whether the exercise archived the contract. Missing if the node is a create.",
             "docs/facts.md#consuming-exercise-archives",
             nullable=True,
         ),
-        Column("acting_parties", TEXTS, "Parties that exercised the choice; missing for a create.", NODE, nullable=True),
+        Column(
+            "acting_parties", TEXTS, "Parties that exercised the choice. Missing if the node is a create.", NODE, nullable=True
+        ),
         Column(
             "interface_id",
             TEXT,
-            "Interface through which the choice was exercised, if any.",
+            "Interface through which the choice was exercised. Missing if there was none.",
             "docs/facts.md#interface-id-null",
             nullable=True,
         ),
@@ -164,13 +193,16 @@ TREE_EVENTS = Table(
         SIGNATORIES,
         OBSERVERS,
         CREATE_ARGUMENTS,
-        Column("choice_argument", JSON, "Argument of the choice, as JSON text; missing for a create.", NODE, nullable=True),
+        Column(
+            "choice_argument", JSON, "Argument of the choice. Missing if the node is a create.", NODE, nullable=True, unit="JSON"
+        ),
         Column(
             "exercise_result",
             JSON,
-            "Result of the choice, as JSON text of any type.",
+            "Result of the choice, JSON of any type. Missing if it is null or nothing was exercised.",
             "docs/facts.md#exercise-result-any-json",
             nullable=True,
+            unit="JSON",
         ),
         unknown_members("node"),
     ),
@@ -183,31 +215,34 @@ REASSIGNMENTS = Table(
     key=("update_id",),
     sort=("migration_id", "record_time", "update_id"),
     columns=(
-        *HEAD,
+        *HEADER,
         Column(
             "kind",
             CHOICE,
-            "Whether the contract leaves a synchronizer or arrives at one.",
+            "Kind of reassignment: the contract leaves a synchronizer or arrives at one.",
             "docs/facts.md#reassignment-item",
             values=("unassignment", "assignment"),
         ),
         Column(
             "unassign_id",
             TEXT,
-            "Ties an assignment to its unassignment; either may come first.",
+            "Id that links an assignment to its unassignment. Either may come first.",
             "docs/facts.md#assignment-before-unassignment",
         ),
-        Column("submitter", TEXT, "Party that submitted it.", REASSIGNMENT, nullable=True),
-        Column("source_synchronizer", TEXT, "Synchronizer the contract leaves.", REASSIGNMENT),
-        Column("target_synchronizer", TEXT, "Synchronizer the contract goes to.", REASSIGNMENT),
-        Column("reassignment_counter", INTEGER, "Grows with each unassignment of the contract; 0 at its creation.", REASSIGNMENT),
+        Column(
+            "submitter", TEXT, "Party that submitted the reassignment. Missing if it is not sent.", REASSIGNMENT, nullable=True
+        ),
+        Column("source_synchronizer", TEXT, "Synchronizer that the contract leaves.", REASSIGNMENT),
+        Column("target_synchronizer", TEXT, "Synchronizer that the contract arrives at.", REASSIGNMENT),
+        Column(
+            "reassignment_counter", INTEGER, "Number of unassignments of the contract so far, 0 at its creation.", REASSIGNMENT
+        ),
         CONTRACT_ID,
         *(
-            Column(
-                column.name, column.type, f"{column.description} Missing for an unassignment.", column.reference, nullable=True
-            )
-            for column in (TEMPLATE_ID, PACKAGE_ID, TEMPLATE_NAME, PACKAGE_NAME)
+            replace(column, description=f"{column.description} Missing if it is an unassignment.", nullable=True)
+            for column in (TEMPLATE_ID, PACKAGE_ID, TEMPLATE_NAME)
         ),
+        PACKAGE_NAME,
         CREATED_AT,
         SIGNATORIES,
         OBSERVERS,
@@ -223,37 +258,37 @@ VERDICTS = Table(
     key=("update_id",),
     sort=("migration_id", "record_time", "update_id"),
     columns=(
-        *HEAD,
-        SYNCHRONIZER_ID,
+        *HEADER,
+        replace(SYNCHRONIZER_ID, from_field="domain_id"),
         Column(
             "finalization_time",
             TIME,
-            "When the mediator's decision became final, as the answering node saw it; differs between nodes.",
+            "Time at which the decision became final on the responding host. It differs between hosts.",
             "docs/facts.md#finalization-time-differs",
             unit="UTC, microseconds",
         ),
-        Column("verdict_result", CHOICE, "What the mediator decided.", VERDICT, values=VERDICT_RESULTS),
-        Column("submitting_participant_uid", TEXT, "Validator that submitted the request and pays for it.", VERDICT),
+        Column("verdict_result", CHOICE, "Decision of the mediator.", VERDICT, values=VERDICT_RESULTS),
+        Column("submitting_participant_uid", TEXT, "Participant that submitted the request and pays for it.", VERDICT),
         Column(
             "submitting_parties",
             TEXTS,
-            "Parties on whose behalf it was submitted.",
+            "Parties on whose behalf the request was submitted. Missing if they are not sent.",
             "docs/facts.md#submitting-parties-null",
             nullable=True,
         ),
         Column("mediator_group", SMALL, "Mediator group that decided.", VERDICT),
-        Column("view_count", SMALL, "Views of the request.", VERDICT, unit="views"),
-        Column("root_views", SMALLS, "View ids of the roots.", VERDICT),
+        Column("view_count", SMALL, "Number of views of the request.", VERDICT, unit="views"),
+        Column("root_views", SMALLS, "View ids of the root views.", VERDICT),
         Column(
             "update_visible",
             FLAG,
-            "Whether the update itself is visible: not when rejected or private.",
+            "Whether the history API returned the update. False if the request was rejected or private.",
             "docs/facts.md#updates-not-visible",
         ),
         Column(
             "id_source",
             CHOICE,
-            "How the event was found; ids from the ledger or from bulk objects were all accepted.",
+            "Source of the update id. Ids from a ledger or from bulk objects are of accepted requests only.",
             "docs/facts.md#survivorship",
             values=ID_SOURCES,
         ),
@@ -268,13 +303,15 @@ VIEWS = Table(
     key=("update_id", "view_id"),
     sort=("migration_id", "record_time", "update_id", "view_id"),
     columns=(
-        *HEAD,
-        Column("view_id", SMALL, "Number of the view in its request, from 0.", VIEW),
-        Column("parent_view_id", SMALL, "View that lists this one among its sub-views; missing for a root.", VIEW, nullable=True),
-        Column("informees", TEXTS, "Parties that learn of the view.", VIEW),
-        Column("quorum_count", SMALL, "Quorums that must confirm the view.", VIEW, unit="quorums"),
-        Column("sub_views", SMALLS, "View ids directly below.", VIEW),
-        Column("view_hash", TEXT, "Hash of the view; empty wherever it was recorded.", "docs/facts.md#view-hash-empty"),
+        *HEADER,
+        Column("view_id", SMALL, "Index of the view in its request, from 0.", VIEW),
+        Column(
+            "parent_view_id", SMALL, "View that has this one as a sub-view. Missing if the view is a root.", VIEW, nullable=True
+        ),
+        Column("informees", TEXTS, "Parties that are informed of the view.", VIEW),
+        Column("quorum_count", SMALL, "Number of quorums that must confirm the view.", VIEW, unit="quorums"),
+        Column("sub_views", SMALLS, "View ids of the direct sub-views.", VIEW),
+        Column("view_hash", TEXT, "Hash of the view. Services have sent an empty text so far.", "docs/facts.md#view-hash-empty"),
         unknown_members("view"),
     ),
 )
@@ -286,10 +323,10 @@ QUORUMS = Table(
     key=("update_id", "view_id", "quorum_index"),
     sort=("migration_id", "record_time", "update_id", "view_id", "quorum_index"),
     columns=(
-        *HEAD,
-        Column("view_id", SMALL, "View that the quorum belongs to.", VIEW),
-        Column("quorum_index", SMALL, "Number of the quorum in its view, from 0.", VIEW),
-        Column("threshold", SMALL, "Confirmations needed.", VIEW, unit="confirmations"),
+        *HEADER,
+        Column("view_id", SMALL, "Index of the quorum's view in its request.", VIEW),
+        Column("quorum_index", SMALL, "Index of the quorum in its view, from 0.", VIEW),
+        Column("threshold", SMALL, "Number of confirmations that the quorum needs.", VIEW, unit="confirmations"),
         Column("parties", TEXTS, "Parties that may confirm.", VIEW),
         unknown_members("quorum"),
     ),
@@ -297,16 +334,20 @@ QUORUMS = Table(
 
 TRAFFIC = Table(
     name="traffic",
-    row_description="confirmation request whose traffic is known",
+    row_description="confirmation request with a known traffic cost",
     family="events",
     key=("update_id",),
     sort=("migration_id", "record_time", "update_id"),
     columns=(
-        *HEAD,
+        *HEADER,
         Column(
-            "total_traffic_cost", INTEGER, "Cost of the request, paid by the submitting validator.", TRAFFIC_SUMMARY, unit="bytes"
+            "total_traffic_cost",
+            INTEGER,
+            "Traffic cost of the request, paid by the submitting participant.",
+            TRAFFIC_SUMMARY,
+            unit="bytes",
         ),
-        Column("envelope_count", SMALL, "Envelopes of the request.", TRAFFIC_SUMMARY, unit="envelopes"),
+        Column("envelope_count", SMALL, "Number of envelopes of the request.", TRAFFIC_SUMMARY, unit="envelopes"),
         unknown_members("traffic summary"),
     ),
 )
@@ -318,25 +359,25 @@ ENVELOPES = Table(
     key=("update_id", "envelope_index"),
     sort=("migration_id", "record_time", "update_id", "envelope_index"),
     columns=(
-        *HEAD,
-        Column("envelope_index", SMALL, "Number of the envelope in its request, from 0.", TRAFFIC_SUMMARY),
-        Column("traffic_cost", INTEGER, "Cost of the envelope.", TRAFFIC_SUMMARY, unit="bytes"),
-        Column("view_ids", SMALLS, "Views inside; empty for mediator and root-hash messages.", TRAFFIC_SUMMARY),
+        *HEADER,
+        Column("envelope_index", SMALL, "Index of the envelope in its request, from 0.", TRAFFIC_SUMMARY),
+        Column("traffic_cost", INTEGER, "Traffic cost of the envelope.", TRAFFIC_SUMMARY, unit="bytes"),
+        Column("view_ids", SMALLS, "View ids in the envelope, empty for mediator and root-hash messages.", TRAFFIC_SUMMARY),
         unknown_members("envelope"),
     ),
 )
 
 ACTIVITY_RECORDS = Table(
     name="activity_records",
-    row_description="app provider that earned activity from a request",
+    row_description="app provider with an activity weight for a request",
     family="events",
     key=("update_id", "party"),
     sort=("migration_id", "record_time", "update_id", "party"),
     columns=(
-        *HEAD,
-        Column("round_number", INTEGER, "Mining round that the activity counts for.", ACTIVITY),
+        *HEADER,
+        Column("round_number", INTEGER, "Mining round in which the activity counts.", ACTIVITY),
         Column("party", TEXT, "App provider.", ACTIVITY),
-        Column("weight", INTEGER, "Activity weight; 0 is a real value.", ACTIVITY, unit="bytes"),
+        Column("weight", INTEGER, "Activity weight, of which 0 is a regular value.", ACTIVITY, unit="bytes"),
         unknown_members("activity record"),
     ),
 )

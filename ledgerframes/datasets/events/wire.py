@@ -1,6 +1,7 @@
 """Structs of the history API: event items and update items.
 
-Times stay text here (they become columns all at once), payloads stay the bytes that came. `null` and absent mean the same.
+Times stay text, because they are parsed a column at a time, and payloads stay JSON bytes.
+`null` and absent mean the same.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from ledgerframes.errors import DecodeError
 
 
 class Node(Wire):
-    """A node of a transaction tree, or a created event on its own: one struct, because a tagged union is slower."""
+    """A node of a transaction tree, or the created event of an assignment.
+
+    This is one struct for all kinds of node, because a tagged union is slower.
+    """
 
     event_id: str
     contract_id: str
@@ -33,7 +37,10 @@ class Node(Wire):
 
 
 class Reassignment(Wire):
-    """Assignment or unassignment: the first has a created event, the second a contract id (docs/facts.md#reassignment-item)."""
+    """An assignment with a created event, or an unassignment with a contract id.
+
+    See docs/facts.md#reassignment-item.
+    """
 
     source_synchronizer: str
     target_synchronizer: str
@@ -46,7 +53,10 @@ class Reassignment(Wire):
 
 
 class Update(Wire):
-    """A transaction (with `events_by_id`) or a reassignment (with `event`); V1 items have an offset too."""
+    """A transaction with `events_by_id`, or a reassignment with `event`.
+
+    Items of the first version have an offset too.
+    """
 
     update_id: str
     record_time: str
@@ -62,14 +72,14 @@ class Update(Wire):
 
 
 class Quorum(Wire):
-    """Parties of which a number must confirm."""
+    """A group of parties of which a number must confirm."""
 
     parties: list[str]
     threshold: int
 
 
 class View(Wire):
-    """One view of a confirmation request."""
+    """A view of a confirmation request."""
 
     view_id: int
     informees: list[str] | None = None
@@ -86,7 +96,7 @@ class TransactionViews(Wire):
 
 
 class Verdict(Wire):
-    """What the mediator decided on a confirmation request."""
+    """The mediator's decision on a confirmation request."""
 
     update_id: str
     migration_id: int
@@ -101,14 +111,17 @@ class Verdict(Wire):
 
 
 class Envelope(Wire):
-    """Cost of one envelope of a request."""
+    """Cost of an envelope of a request."""
 
     traffic_cost: int
     view_ids: list[int] | None = None
 
 
 class TrafficSummary(Wire):
-    """Cost of a confirmation request; early builds named the list of envelopes otherwise (docs/facts.md#envelope-list-name)."""
+    """Cost of a confirmation request.
+
+    Early versions had another name for the list of envelopes (docs/facts.md#envelope-list-name).
+    """
 
     total_traffic_cost: int
     envelope_traffic_summaries: list[Envelope] | None = None
@@ -116,21 +129,21 @@ class TrafficSummary(Wire):
 
 
 class ActivityRecord(Wire):
-    """Activity weight of one app provider."""
+    """Activity weight of an app provider."""
 
     party: str
     weight: int
 
 
 class ActivityRecords(Wire):
-    """Activity weights that one request earned."""
+    """Activity weights that a request earned."""
 
     round_number: int
     records: list[ActivityRecord]
 
 
 class Event(Wire):
-    """One event item: any of the four parts may be missing."""
+    """An event item, of which any of the four parts may be absent."""
 
     update: Update | None = None
     verdict: Verdict | None = None
@@ -139,48 +152,51 @@ class Event(Wire):
 
 
 class Present(msgspec.Struct, gc=False):
-    """An object of which it only matters that it is there; its members are passed over."""
+    """An object of which only the presence matters. Its members are skipped."""
 
 
-class ReassignmentHead(msgspec.Struct, gc=False):
-    """What places a reassignment."""
+class ReassignmentPosition(msgspec.Struct, gc=False):
+    """Member of a reassignment that says where it is in the history."""
 
     migration_id: int
 
 
-class UpdateHead(msgspec.Struct, gc=False):
-    """What places an update; its tree, most of the bytes of an event item, is passed over."""
+class UpdatePosition(msgspec.Struct, gc=False):
+    """Members of an update that say where it is in the history, without its tree.
+
+    The tree, which is skipped, is most of the bytes of an event item.
+    """
 
     update_id: str
     record_time: str
     migration_id: int | None = None
     events_by_id: Present | None = None
-    event: ReassignmentHead | None = None
+    event: ReassignmentPosition | None = None
 
 
 class EventWithoutUpdateBody(Wire):
-    """One event item without what its update did, for readers who ask for verdicts, traffic and activity only."""
+    """An event item without the body of its update, for readers of verdicts, traffic and activity only."""
 
-    update: UpdateHead | None = None
+    update: UpdatePosition | None = None
     verdict: Verdict | None = None
     traffic_summary: TrafficSummary | None = None
     app_activity_records: ActivityRecords | None = None
 
 
 class EventsPage(Wire):
-    """Answer of the event listing."""
+    """Response of the event listing."""
 
     events: list[Event]
 
 
 class UpdatesPage(Wire):
-    """Answer of the update listing."""
+    """Response of the update listing."""
 
     transactions: list[Update]
 
 
-def head(event: Event | EventWithoutUpdateBody) -> tuple[int, str, str]:
-    """Migration id, record time and update id of an event, wherever they stand (docs/facts.md#history-paging).
+def header_of(event: Event | EventWithoutUpdateBody) -> tuple[int, str, str]:
+    """Return migration id, record time and update id of an event (docs/facts.md#history-paging).
 
     Raises
     ------
@@ -190,18 +206,18 @@ def head(event: Event | EventWithoutUpdateBody) -> tuple[int, str, str]:
     update, verdict = event.update, event.verdict
     if update is None:
         if verdict is None:
-            raise DecodeError("An event has neither update nor verdict, so nothing says which or when it was.", json_path="$")
+            raise DecodeError("An event has neither update nor verdict, so its id and time are unknown.", json_path="$")
         return verdict.migration_id, verdict.record_time, verdict.update_id
     if verdict is not None and verdict.update_id != update.update_id:
         raise DecodeError(
-            f"Update {update.update_id} came with the verdict on {verdict.update_id}.", json_path="$.verdict.update_id"
+            f"One event has update {update.update_id} and the verdict on {verdict.update_id}.", json_path="$.verdict.update_id"
         )
     return _migration_id(update), update.record_time, update.update_id
 
 
-def _migration_id(update: Update | UpdateHead) -> int:
+def _migration_id(update: Update | UpdatePosition) -> int:
     if update.event is not None:
-        return update.event.migration_id  # a reassignment keeps it inside (docs/facts.md#reassignment-item)
+        return update.event.migration_id  # docs/facts.md#reassignment-item
     if update.migration_id is None or update.events_by_id is None:
         reason = "neither a transaction (migration_id and events_by_id) nor a reassignment (event)"
         raise DecodeError(f"Update {update.update_id} is {reason}.", json_path="$.update")

@@ -1,230 +1,231 @@
-"""Update pages of a participant turned into the four ledger tables. Pure: structs in, Arrow tables out."""
+"""The four ledger tables from update pages of a participant."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Generic, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import choices, json_text, numbers_in_range, split_template_ids, times
-from ledgerframes.datasets._schema import FLAG, INTEGER, SMALL, TEXT, TEXTS, Table
+from ledgerframes.datasets._arrays import (
+    Indices,
+    encode_categories,
+    index_in_group,
+    overflow_as_decode_error,
+    parse_timestamps,
+    repeat,
+    split_template_ids,
+)
+from ledgerframes.datasets._columns import Columns, StructColumns, flatten
+from ledgerframes.datasets._extras import encode_extras
+from ledgerframes.datasets._schema import SMALL
 from ledgerframes.datasets.ledger import schema
 from ledgerframes.datasets.ledger.wire import (
     Assigned,
     Authorization,
     LedgerEvent,
-    LedgerNode,
+    LedgerEventBody,
     LedgerReassignment,
     LedgerReassignmentEvent,
     LedgerTopology,
     LedgerTransaction,
     TopologyChange,
+    TraceContext,
     Unassigned,
     UpdateItem,
 )
 from ledgerframes.errors import DecodeError
 
-Columns = dict[str, pa.Array]
 Update = LedgerTransaction | LedgerReassignment | LedgerTopology
+U = TypeVar("U", LedgerTransaction, LedgerReassignment, LedgerTopology)
+# Structs with rows of their own; the created event of an assignment has none.
+OWN_ROWS = (LedgerTransaction, LedgerReassignment, LedgerTopology, Assigned, Unassigned, Authorization)
 
 __all__ = ["ledger_tables"]
 
 
-@numbers_in_range()
+@overflow_as_decode_error()
 def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bool) -> dict[str, pa.Table]:
     """Build the four ledger tables from the items of update pages.
 
     Parameters
     ----------
     items : sequence of UpdateItem
-        In any order. Offset checkpoints hold no update and are left out.
+        In any order. Offset checkpoints contain no update and are skipped.
     participant_id : str
-        Whose ledger it is.
+        Owner of the ledger.
     trees : bool
-        Whether the events are ledger effects, in which the tree can be seen.
+        Whether the events are ledger effects, which show the tree.
 
     Returns
     -------
     dict of str to Table
-        Every table of the family, sorted by offset, also when it has no rows.
+        All tables of the family, sorted by offset, also those without rows.
 
     Raises
     ------
     DecodeError
-        If an item is none of the kinds the API knows, or a time cannot be read.
+        If an item is of an unknown kind, or a time cannot be read.
     """
-    updates = sorted((update for item in items if (update := _content(item)) is not None), key=lambda update: update.offset)
+    pairs = [(update, item) for item in items if (update := _update_of(item)) is not None]
+    pairs.sort(key=lambda pair: pair[0].offset)
+    transactions = _Updates(LedgerTransaction, pairs, participant_id)
+    reassignments = _Updates(LedgerReassignment, pairs, participant_id)
+    topology = _Updates(LedgerTopology, pairs, participant_id)
+    rows = [
+        _update_table("transaction", transactions),
+        _update_table("reassignment", reassignments),
+        _update_table("topology", topology),
+    ]
     return {
-        "ledger_updates": _updates(updates, participant_id),
-        "ledger_events": _events([update for update in updates if isinstance(update, LedgerTransaction)], participant_id, trees),
-        "ledger_reassignments": _reassignments([u for u in updates if isinstance(u, LedgerReassignment)], participant_id),
-        "ledger_topology": _topology([update for update in updates if isinstance(update, LedgerTopology)], participant_id),
+        "ledger_updates": schema.LEDGER_UPDATES.sorted(pa.concat_tables(rows).unify_dictionaries()),
+        "ledger_events": _event_table(transactions, trees),
+        "ledger_reassignments": _reassignment_table(reassignments),
+        "ledger_topology": _topology_table(topology),
     }
 
 
-def _content(item: UpdateItem) -> Update | None:
-    """The update in an item; None for a checkpoint."""
+class _Updates(Generic[U]):
+    """The updates of one kind, in order of their offsets."""
+
+    def __init__(self, kind: type[U], all_pairs: Sequence[tuple[Update, UpdateItem]], participant_id: str) -> None:
+        pairs = [(update, item) for update, item in all_pairs if isinstance(update, kind)]
+        self.structs: list[U] = [update for update, _ in pairs]
+        self.items = [item for _, item in pairs]
+        self.columns: StructColumns[U] = StructColumns.from_structs(kind, self.structs)
+        self._participant_id = participant_id
+
+    def header(self, rows: Indices) -> Columns:
+        """Return the columns that all tables have, for rows that belong to these updates."""
+        columns: Columns = {
+            name: self.columns.to_array(name).take(pa.array(rows)) for name in ("offset", "record_time", "update_id")
+        }
+        columns["record_time"] = parse_timestamps(columns["record_time"], "recordTime")
+        return {"participant_id": repeat(self._participant_id, len(rows)), **columns}
+
+    @property
+    def rows(self) -> Indices:
+        """The row of each update."""
+        return np.arange(len(self.structs))
+
+
+def _update_of(item: UpdateItem) -> Update | None:
+    """Return the update in an item, or None for a checkpoint."""
     one_of = item.update
-    kinds = [one_of.transaction, one_of.reassignment, one_of.topology] if one_of else []
-    found = [kind.value for kind in kinds if kind]
-    if found:
-        return found[0]
-    if one_of is None or one_of.checkpoint is None:
-        raise DecodeError("An update is of none of the kinds this version knows.", json_path="$.updates[...].update")
-    return None
-
-
-def _head(owners: Sequence[Update], participant_id: str) -> Columns:
-    return {
-        "participant_id": pa.array([participant_id] * len(owners), TEXT),
-        "offset": pa.array([update.offset for update in owners], INTEGER),
-        "record_time": times([update.record_time for update in owners], "recordTime"),
-        "update_id": pa.array([update.update_id for update in owners], TEXT),
-    }
+    if one_of is not None:
+        for wrapper in (one_of.transaction, one_of.reassignment, one_of.topology):
+            if wrapper is not None:
+                return wrapper.value
+        if one_of.checkpoint is not None:
+            return None
+    raise DecodeError("An update is of none of the kinds this version knows.", json_path="$.updates[...].update")
 
 
 # -- updates --------------------------------------------------------------------------------------------------------
 
-KIND: dict[type[Update], str] = {LedgerTransaction: "transaction", LedgerReassignment: "reassignment", LedgerTopology: "topology"}
 
-
-def _updates(updates: list[Update], participant_id: str) -> pa.Table:
-    traces = [update.trace_context for update in updates]
-    return schema.LEDGER_UPDATES.from_arrays(
+def _update_table(kind: str, updates: _Updates[U]) -> pa.Table:
+    traces = [update.trace_context for update in updates.structs]
+    return updates.columns.to_table(
+        schema.LEDGER_UPDATES,
         {
-            **_head(updates, participant_id),
-            "kind": choices([KIND[type(update)] for update in updates]),
-            "synchronizer_id": pa.array([update.synchronizer_id for update in updates], TEXT),
-            "effective_at": times([getattr(update, "effective_at", None) for update in updates], "effectiveAt"),
-            "command_id": pa.array([update.command_id for update in updates], TEXT),
-            "workflow_id": pa.array([update.workflow_id for update in updates], TEXT),
-            "event_count": pa.array([len(update.events) for update in updates], SMALL),
-            "paid_traffic_cost": pa.array([update.paid_traffic_cost for update in updates], INTEGER),
-            "external_transaction_hash": pa.array(
-                [getattr(update, "external_transaction_hash", None) for update in updates], TEXT
-            ),
-            "transaction_hash": pa.array([getattr(update, "transaction_hash", None) for update in updates], TEXT),
-            "traceparent": pa.array([trace.traceparent if trace else None for trace in traces], TEXT),
-            "tracestate": pa.array([trace.tracestate if trace else None for trace in traces], TEXT),
-            "extra": json_text([update.extra for update in updates], "extra"),
-        }
+            **updates.header(updates.rows),
+            **updates.columns.copy_part(schema.LEDGER_UPDATES, TraceContext, traces),
+            "kind": encode_categories(repeat(kind, len(traces))),
+            "event_count": pa.array([len(update.events) for update in updates.structs], SMALL),
+            "extra": encode_extras(updates.structs, OWN_ROWS, item=updates.items),
+        },
     )
 
 
 # -- events ---------------------------------------------------------------------------------------------------------
 
 
-def _events(transactions: list[LedgerTransaction], participant_id: str, trees: bool) -> pa.Table:
-    owners = [update for update in transactions for _ in update.events]
-    kinds_and_nodes = [_kind_and_node(event) for update in transactions for event in update.events]
-    nodes = [node for _, node in kinds_and_nodes]
-    above = [place for update in transactions for place in (_places(update) if trees else [(None, None)] * len(update.events))]
-    return schema.LEDGER_EVENTS.from_arrays(
-        {
-            **_head(owners, participant_id),
-            **node_columns(nodes, schema.LEDGER_EVENTS),
-            "event_type": choices([kind for kind, _ in kinds_and_nodes]),
-            "parent_node_id": pa.array([parent for parent, _ in above], SMALL),
-            "depth": pa.array([depth for _, depth in above], SMALL),
-        }
-    )
+def _event_table(updates: _Updates[LedgerTransaction], trees: bool) -> pa.Table:
+    events, rows = flatten([update.events for update in updates.structs], updates.rows)
+    types_and_bodies = [_type_and_body(event) for event in events]
+    bodies = StructColumns.from_structs(LedgerEventBody, [body for _, body in types_and_bodies])
+    tree = [place for update in updates.structs for place in _parents_and_depths(update)] if trees else []
+    computed = {
+        **updates.header(rows),
+        **split_template_ids(bodies["template_id"]),
+        "event_type": encode_categories([event_type for event_type, _ in types_and_bodies]),
+        "extra": encode_extras([body for _, body in types_and_bodies], (LedgerEventBody,), event=events),
+    }
+    if trees:
+        computed["parent_node_id"] = pa.array([parent for parent, _ in tree], SMALL)
+        computed["depth"] = pa.array([depth for _, depth in tree], SMALL)
+    return bodies.to_table(schema.LEDGER_EVENTS, computed)
 
 
-def _kind_and_node(event: LedgerEvent) -> tuple[str, LedgerNode]:
-    for kind, node in (
+def _type_and_body(event: LedgerEvent) -> tuple[str, LedgerEventBody]:
+    for event_type, body in (
         ("created_event", event.created),
         ("archived_event", event.archived),
         ("exercised_event", event.exercised),
     ):
-        if node is not None:
-            return kind, node
+        if body is not None:
+            return event_type, body
     raise DecodeError("An event is of none of the kinds this version knows.", json_path="$..events[...]")
 
 
-def _places(update: LedgerTransaction) -> list[tuple[int | None, int]]:
-    """Parent and depth of each event: those below an exercise have node ids up to its last descendant's.
+def _parents_and_depths(update: LedgerTransaction) -> list[tuple[int | None, int]]:
+    """Return parent and depth of each event: an exercise covers the node ids up to its last descendant's.
 
     See docs/facts.md#ledger-event-fields.
     """
-    places: list[tuple[int | None, int]] = []
+    rows: list[tuple[int | None, int]] = []
     open_exercises: list[tuple[int, int]] = []  # node id and last descendant of the exercises above
     for event in update.events:
-        node = _kind_and_node(event)[1]
-        node_id = node.node_id or 0
+        body = _type_and_body(event)[1]
+        node_id = body.node_id or 0
         while open_exercises and open_exercises[-1][1] < node_id:
             open_exercises.pop()
-        places.append((open_exercises[-1][0] if open_exercises else None, len(open_exercises)))
+        rows.append((open_exercises[-1][0] if open_exercises else None, len(open_exercises)))
         if event.exercised is not None:
-            open_exercises.append((node_id, max(node_id, node.last_descendant_node_id or 0)))
-    return places
-
-
-def node_columns(nodes: Sequence[LedgerNode], table: Table) -> Columns:
-    """The columns of a table that are members of the node itself."""
-    plain = {
-        "node_id": SMALL,
-        "last_descendant_node_id": SMALL,
-        "contract_id": TEXT,
-        "package_name": TEXT,
-        "choice": TEXT,
-        "consuming": FLAG,
-        "acting_parties": TEXTS,
-        "interface_id": TEXT,
-        "implemented_interfaces": TEXTS,
-        "witness_parties": TEXTS,
-        "signatories": TEXTS,
-        "observers": TEXTS,
-        "contract_key_hash": TEXT,
-        "created_event_blob": TEXT,
-        "representative_package_id": TEXT,
-        "acs_delta": FLAG,
-    }
-    template_ids = pa.array([node.template_id for node in nodes], TEXT)
-    package_ids, template_names = split_template_ids(template_ids)
-    columns: Columns = {
-        **{name: pa.array([getattr(node, name) for node in nodes], kind) for name, kind in plain.items()},
-        **{name: json_text([getattr(node, name) for node in nodes], name) for name in ("contract_key", "interface_views")},
-        **{
-            name: json_text([getattr(node, name) for node in nodes], name)
-            for name in ("choice_argument", "exercise_result", "extra")
-        },
-        "template_id": template_ids,
-        "package_id": package_ids,
-        "template_name": template_names,
-        "created_at": times([node.created_at for node in nodes], "createdAt"),
-        "create_arguments": json_text([node.create_argument for node in nodes], "createArgument"),
-    }
-    return {name: values for name, values in columns.items() if name in table.column_names}
+            open_exercises.append((node_id, max(node_id, body.last_descendant_node_id or 0)))
+    return rows
 
 
 # -- reassignments --------------------------------------------------------------------------------------------------
 
 
-def _reassignments(updates: list[LedgerReassignment], participant_id: str) -> pa.Table:
-    owners = [update for update in updates for _ in update.events]
-    events = [_reassignment(event) for update in updates for event in update.events]
-    nodes = [_node_of(event) for event in events]
-    return schema.LEDGER_REASSIGNMENTS.from_arrays(
-        {
-            **_head(owners, participant_id),
-            **node_columns(nodes, schema.LEDGER_REASSIGNMENTS),
-            "event_index": pa.array([position for update in updates for position in range(len(update.events))], SMALL),
-            "kind": choices(["assignment" if isinstance(event, Assigned) else "unassignment" for event in events]),
-            "reassignment_id": pa.array([event.reassignment_id for event in events], TEXT),
-            "submitter": pa.array([event.submitter for event in events], TEXT),
-            "source_synchronizer": pa.array([event.source for event in events], TEXT),
-            "target_synchronizer": pa.array([event.target for event in events], TEXT),
-            "reassignment_counter": pa.array([event.reassignment_counter for event in events], INTEGER),
-            "assignment_exclusivity": times(
-                [getattr(event, "assignment_exclusivity", None) for event in events], "assignmentExclusivity"
+def _reassignment_table(updates: _Updates[LedgerReassignment]) -> pa.Table:
+    events, rows = flatten([update.events for update in updates.structs], updates.rows)
+    contents = [_content(event) for event in events]
+    positions = index_in_group(rows)
+
+    def header(kind: str, struct: type[Assigned | Unassigned]) -> Columns:
+        at = [position for position, content in enumerate(contents) if isinstance(content, struct)]
+        return {
+            **updates.header(rows[at]),
+            "event_index": pa.array(positions[at], SMALL),
+            "kind": encode_categories(repeat(kind, len(at))),
+            "extra": encode_extras(
+                [contents[position] for position in at], OWN_ROWS, event=[events[position] for position in at]
             ),
-            "extra": json_text([event.extra for event in events], "extra"),
         }
-    )
+
+    tables = [
+        _assignment_table([each for each in contents if isinstance(each, Assigned)], header("assignment", Assigned)),
+        _unassignment_table([each for each in contents if isinstance(each, Unassigned)], header("unassignment", Unassigned)),
+    ]
+    return schema.LEDGER_REASSIGNMENTS.sorted(pa.concat_tables(tables).unify_dictionaries())
 
 
-def _reassignment(event: LedgerReassignmentEvent) -> Assigned | Unassigned:
+def _assignment_table(assignments: list[Assigned], header: Columns) -> pa.Table:
+    bodies = StructColumns.from_structs(LedgerEventBody, [assignment.created_event for assignment in assignments])
+    contract = {**bodies.copy_to(schema.LEDGER_REASSIGNMENTS), **split_template_ids(bodies["template_id"])}
+    return StructColumns.from_structs(Assigned, assignments).to_table(schema.LEDGER_REASSIGNMENTS, {**contract, **header})
+
+
+def _unassignment_table(unassignments: list[Unassigned], header: Columns) -> pa.Table:
+    columns = StructColumns.from_structs(Unassigned, unassignments)
+    return columns.to_table(schema.LEDGER_REASSIGNMENTS, {**header, **split_template_ids(columns["template_id"])})
+
+
+def _content(event: LedgerReassignmentEvent) -> Assigned | Unassigned:
     if event.assigned is not None:
         return event.assigned
     if event.unassigned is not None:
@@ -232,52 +233,34 @@ def _reassignment(event: LedgerReassignmentEvent) -> Assigned | Unassigned:
     raise DecodeError("A reassignment is of none of the kinds this version knows.", json_path="$..events[...]")
 
 
-def _node_of(event: Assigned | Unassigned) -> LedgerNode:
-    """The contract concerned; of an unassigned one little is told."""
-    if isinstance(event, Assigned):
-        return event.created_event
-    return LedgerNode(
-        contract_id=event.contract_id,
-        template_id=event.template_id,
-        package_name=event.package_name,
-        node_id=event.node_id,
-        witness_parties=event.witness_parties,
-    )
-
-
 # -- topology -------------------------------------------------------------------------------------------------------
 
 
-def _topology(updates: list[LedgerTopology], participant_id: str) -> pa.Table:
-    rows = [
-        (update, position, *change)
-        for update in updates
-        for position, event in enumerate(update.events)
-        if event.event is not None and (change := _change(event.event)) is not None
-    ]
-    changes: list[Authorization] = [authorization for *_, authorization in rows]
-    return schema.LEDGER_TOPOLOGY.from_arrays(
+def _topology_table(updates: _Updates[LedgerTopology]) -> pa.Table:
+    events, rows = flatten([update.events for update in updates.structs], updates.rows)
+    changes = [event.event and _change(event.event) for event in events]
+    at = np.array([position for position, change in enumerate(changes) if change], dtype=np.int64)
+    kinds_and_contents = [change for change in changes if change]
+    contents = [content for _, content in kinds_and_contents]
+    return StructColumns.from_structs(Authorization, contents).to_table(
+        schema.LEDGER_TOPOLOGY,
         {
-            **_head([row[0] for row in rows], participant_id),
-            "event_index": pa.array([row[1] for row in rows], SMALL),
-            "change": choices([row[2] for row in rows]),
-            "party": pa.array([change.party_id for change in changes], TEXT),
-            "hosting_participant_id": pa.array([change.participant_id for change in changes], TEXT),
-            "participant_permission": choices([change.participant_permission for change in changes]),
-            "extra": json_text([change.extra for change in changes], "extra"),
-        }
+            **updates.header(rows[at]),
+            "event_index": pa.array(index_in_group(rows)[at], SMALL),
+            "change": encode_categories([kind for kind, _ in kinds_and_contents]),
+            "extra": encode_extras(contents, OWN_ROWS, event=[events[position] for position in at]),
+        },
     )
 
 
 def _change(event: TopologyChange) -> tuple[str, Authorization] | None:
-    """The kind of change and what it says; None for an empty one."""
-    kinds: dict[str, Any] = {
-        "added": event.added,
-        "changed": event.changed,
-        "revoked": event.revoked,
-        "onboarding": event.onboarding,
-    }
-    for kind, wrapped in kinds.items():
-        if wrapped is not None:
-            return kind, wrapped.value
+    """Return kind and content of a change, or None for an empty one."""
+    for kind, wrapper in (
+        ("added", event.added),
+        ("changed", event.changed),
+        ("revoked", event.revoked),
+        ("onboarding", event.onboarding),
+    ):
+        if wrapper is not None:
+            return kind, wrapper.value
     return None

@@ -1,6 +1,8 @@
-"""The four tables that a participant's update pages fill."""
+"""The four tables of a participant's updates."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from ledgerframes.datasets._schema import CHOICE, FLAG, INTEGER, JSON, SMALL, TEXT, TEXTS, TIME, Column, Table
 from ledgerframes.datasets.events import schema as history
@@ -15,35 +17,64 @@ PERMISSIONS = tuple(f"PARTICIPANT_PERMISSION_{name}" for name in ("SUBMISSION", 
 PARTICIPANT_ID = Column(
     "participant_id",
     TEXT,
-    "Participant whose ledger this is; offsets of others mean nothing here.",
+    "Participant that owns the ledger and its offsets.",
     "docs/facts.md#offsets-per-participant",
 )
-OFFSET = Column("offset", INTEGER, "Place in this participant's ledger.", UPDATE)
+OFFSET = Column("offset", INTEGER, "Position of the update in this participant's ledger.", UPDATE)
 RECORD_TIME = Column(
-    "record_time", TIME, "When the synchronizer recorded it; not in order across synchronizers.", UPDATE, unit="UTC, microseconds"
+    "record_time",
+    TIME,
+    "Time at which the synchronizer sequenced the update. Not in order across synchronizers.",
+    UPDATE,
+    unit="UTC, microseconds",
 )
-HEAD = (PARTICIPANT_ID, OFFSET, RECORD_TIME, history.UPDATE_ID)
+HEADER = (PARTICIPANT_ID, OFFSET, RECORD_TIME, history.UPDATE_ID)
 
 TEMPLATE_COLUMNS = (history.TEMPLATE_ID, history.PACKAGE_ID, history.TEMPLATE_NAME, history.PACKAGE_NAME)
 CREATED_COLUMNS = (
     history.CREATED_AT,
     history.SIGNATORIES,
     history.OBSERVERS,
-    history.CREATE_ARGUMENTS,
-    Column("contract_key", JSON, "Key of the contract, as JSON text; missing unless its template has one.", EVENT, nullable=True),
-    Column("contract_key_hash", TEXT, "Hash of the key; empty without one.", EVENT, nullable=True),
-    Column("created_event_blob", TEXT, "Base64, for explicit disclosure; empty unless asked for.", EVENT, nullable=True),
-    Column("interface_views", JSON, "Views through the interfaces asked for, as JSON text.", EVENT, nullable=True),
+    replace(history.CREATE_ARGUMENTS, from_field="create_argument"),
+    Column("contract_key", JSON, "Key of the contract. Missing if its template has none.", EVENT, nullable=True, unit="JSON"),
+    Column(
+        "contract_key_hash",
+        TEXT,
+        "Hash of the key, empty without a key. Missing if the row is not a create.",
+        EVENT,
+        nullable=True,
+    ),
+    Column(
+        "created_event_blob",
+        TEXT,
+        "Base64 for explicit disclosure, empty unless requested. Missing if the row is not a create.",
+        EVENT,
+        nullable=True,
+    ),
+    Column(
+        "interface_views",
+        JSON,
+        "Views through the interfaces in the filter. Missing if the row is not a create.",
+        EVENT,
+        nullable=True,
+        unit="JSON",
+    ),
     Column(
         "representative_package_id",
         TEXT,
-        "Package that vouches for the contract; missing before ledger 3.4.",
+        "Package that represents the contract. Missing if the ledger is older than 3.4.",
         "docs/facts.md#members-absent-before-3-4",
         nullable=True,
     ),
 )
-WITNESS_PARTIES = Column("witness_parties", TEXTS, "Parties of this participant that see it.", EVENT, nullable=True)
-EVENT_INDEX = Column("event_index", SMALL, "Number of the event in its update, from 0.", UPDATE)
+WITNESS_PARTIES = Column(
+    "witness_parties",
+    TEXTS,
+    "Parties of this participant that see the event. Missing if they are not sent.",
+    EVENT,
+    nullable=True,
+)
+EVENT_INDEX = Column("event_index", SMALL, "Index of the event in its update, from 0.", UPDATE)
 
 
 LEDGER_UPDATES = Table(
@@ -53,13 +84,13 @@ LEDGER_UPDATES = Table(
     key=("participant_id", "offset"),
     sort=("participant_id", "offset"),
     columns=(
-        *HEAD,
-        Column("kind", CHOICE, "What kind of update it is.", UPDATE, values=("transaction", "reassignment", "topology")),
+        *HEADER,
+        Column("kind", CHOICE, "Kind of update.", UPDATE, values=("transaction", "reassignment", "topology")),
         history.SYNCHRONIZER_ID,
         Column(
             "effective_at",
             TIME,
-            "Ledger effective time of a transaction, before or after record_time: never a latency.",
+            "Ledger effective time, before or after record_time. Missing if the update is not a transaction.",
             "docs/facts.md#effective-at",
             nullable=True,
             unit="UTC, microseconds",
@@ -67,30 +98,42 @@ LEDGER_UPDATES = Table(
         Column(
             "command_id",
             TEXT,
-            "Command that caused it; empty or missing for others' submissions.",
+            "Command that caused the update, or empty. Missing if another participant submitted it.",
             "docs/facts.md#empty-texts",
             nullable=True,
         ),
         Column(
             "workflow_id",
             TEXT,
-            "Workflow id of the submission; empty if none was given.",
+            "Workflow id of the submission, or empty. Missing if it is not sent.",
             "docs/facts.md#empty-texts",
             nullable=True,
         ),
-        Column("event_count", SMALL, "Events that the filter let through.", UPDATE, unit="events"),
+        Column("event_count", SMALL, "Number of events that match the filter.", UPDATE, unit="events"),
         Column(
             "paid_traffic_cost",
             INTEGER,
-            "Cost that this participant paid for the request; missing for others' and old requests, which is not 0.",
+            "Traffic cost that this participant paid. Missing if it did not pay or the request is old, never 0 instead.",
             "docs/facts.md#paid-cost-missing",
             nullable=True,
             unit="bytes",
         ),
-        Column("external_transaction_hash", TEXT, "Hash that an external party signed.", UPDATE, nullable=True),
-        Column("transaction_hash", TEXT, "Hash of the transaction; from ledger 3.6.", "docs/facts.md#versions", nullable=True),
-        Column("traceparent", TEXT, "W3C trace context of the submission.", UPDATE, nullable=True),
-        Column("tracestate", TEXT, "W3C trace state of the submission.", UPDATE, nullable=True),
+        Column(
+            "external_transaction_hash",
+            TEXT,
+            "Hash that an external party signed. Missing if no external party did.",
+            UPDATE,
+            nullable=True,
+        ),
+        Column(
+            "transaction_hash",
+            TEXT,
+            "Hash of the transaction. Missing if the ledger is older than 3.6.",
+            "docs/facts.md#versions",
+            nullable=True,
+        ),
+        Column("traceparent", TEXT, "W3C trace context of the submission. Missing if it is not sent.", UPDATE, nullable=True),
+        Column("tracestate", TEXT, "W3C trace state of the submission. Missing if it is not sent.", UPDATE, nullable=True),
         history.unknown_members("update"),
     ),
 )
@@ -102,57 +145,89 @@ LEDGER_EVENTS = Table(
     key=("participant_id", "offset", "node_id"),
     sort=("participant_id", "offset", "node_id"),
     columns=(
-        *HEAD,
-        Column("node_id", SMALL, "Place in the transaction as this participant sees it; gaps are normal.", EVENT),
+        *HEADER,
+        Column("node_id", SMALL, "Position of the node in the transaction, as visible to this participant, with gaps.", EVENT),
         Column(
             "event_type",
             CHOICE,
-            "What happened to the contract.",
+            "Kind of event: the contract was created, archived or exercised.",
             EVENT,
             values=("created_event", "archived_event", "exercised_event"),
         ),
         Column(
             "parent_node_id",
             SMALL,
-            "Nearest exercise above that is visible; missing for a root and in ACS delta.",
+            "Nearest visible exercise above. Missing if the node is a root or the shape is acs_delta.",
             EVENT,
             nullable=True,
         ),
-        Column("depth", SMALL, "Visible exercises above; missing in ACS delta, which has no tree.", EVENT, nullable=True),
-        Column("last_descendant_node_id", SMALL, "Last node below an exercise.", EVENT, nullable=True),
+        Column(
+            "depth",
+            SMALL,
+            "Number of visible exercises above. Missing if the shape is acs_delta, which has no tree.",
+            EVENT,
+            nullable=True,
+        ),
+        Column(
+            "last_descendant_node_id",
+            SMALL,
+            "Last node below an exercise. Missing if the event is not an exercise.",
+            EVENT,
+            nullable=True,
+        ),
         history.CONTRACT_ID,
         *TEMPLATE_COLUMNS,
-        Column("choice", TEXT, "Choice exercised.", EVENT, nullable=True),
+        Column("choice", TEXT, "Choice that was exercised. Missing if the event is not an exercise.", EVENT, nullable=True),
         Column(
             "consuming",
             FLAG,
-            "Whether the exercise archived the contract.",
+            "Whether the exercise archived the contract. Missing if the event is not an exercise.",
             "docs/facts.md#consuming-exercise-archives",
             nullable=True,
         ),
-        Column("acting_parties", TEXTS, "Parties that exercised the choice.", EVENT, nullable=True),
+        Column(
+            "acting_parties",
+            TEXTS,
+            "Parties that exercised the choice. Missing if the event is not an exercise.",
+            EVENT,
+            nullable=True,
+        ),
         Column(
             "interface_id",
             TEXT,
-            "Interface through which the choice was exercised, if any.",
+            "Interface through which the choice was exercised. Missing if there was none.",
             "docs/facts.md#interface-id-null",
             nullable=True,
         ),
-        Column("implemented_interfaces", TEXTS, "Interfaces that the template implements.", EVENT, nullable=True),
+        Column(
+            "implemented_interfaces",
+            TEXTS,
+            "Interfaces that the template implements. Missing if they are not sent.",
+            EVENT,
+            nullable=True,
+        ),
         WITNESS_PARTIES,
         *CREATED_COLUMNS,
-        Column("choice_argument", JSON, "Argument of the choice, as JSON text.", EVENT, nullable=True),
+        Column(
+            "choice_argument",
+            JSON,
+            "Argument of the choice. Missing if the event is not an exercise.",
+            EVENT,
+            nullable=True,
+            unit="JSON",
+        ),
         Column(
             "exercise_result",
             JSON,
-            "Result of the choice, as JSON text of any type.",
+            "Result of the choice, JSON of any type. Missing if it is null or nothing was exercised.",
             "docs/facts.md#exercise-result-any-json",
             nullable=True,
+            unit="JSON",
         ),
         Column(
             "acs_delta",
             FLAG,
-            "Whether the event changes the active contracts; missing before ledger 3.4.",
+            "Whether the event changes the active contracts. Missing if the ledger is older than 3.4.",
             "docs/facts.md#members-absent-before-3-4",
             nullable=True,
         ),
@@ -167,23 +242,32 @@ LEDGER_REASSIGNMENTS = Table(
     key=("participant_id", "offset", "event_index"),
     sort=("participant_id", "offset", "event_index"),
     columns=(
-        *HEAD,
+        *HEADER,
         EVENT_INDEX,
         history.REASSIGNMENTS["kind"],
         Column(
-            "reassignment_id", TEXT, "Ties an assignment to its unassignment; the history calls it unassign_id.", REASSIGNMENT
+            "reassignment_id",
+            TEXT,
+            "Id that links an assignment to its unassignment, called unassign_id in the history.",
+            REASSIGNMENT,
         ),
-        Column("submitter", TEXT, "Party that submitted it; empty or missing if it is not visible.", REASSIGNMENT, nullable=True),
-        history.REASSIGNMENTS["source_synchronizer"],
-        history.REASSIGNMENTS["target_synchronizer"],
+        Column(
+            "submitter",
+            TEXT,
+            "Party that submitted the reassignment, or empty. Missing if it is not visible.",
+            REASSIGNMENT,
+            nullable=True,
+        ),
+        replace(history.REASSIGNMENTS["source_synchronizer"], from_field="source"),
+        replace(history.REASSIGNMENTS["target_synchronizer"], from_field="target"),
         history.REASSIGNMENTS["reassignment_counter"],
-        Column("node_id", SMALL, "Place in the update.", REASSIGNMENT, nullable=True),
+        Column("node_id", SMALL, "Position of the event in the update. Missing if it is not sent.", REASSIGNMENT, nullable=True),
         history.CONTRACT_ID,
         *TEMPLATE_COLUMNS,
         Column(
             "assignment_exclusivity",
             TIME,
-            "Until then only the submitter may assign.",
+            "Time until which only the submitter may assign. Missing if there is none.",
             REASSIGNMENT,
             nullable=True,
             unit="UTC, microseconds",
@@ -201,15 +285,15 @@ LEDGER_TOPOLOGY = Table(
     key=("participant_id", "offset", "event_index"),
     sort=("participant_id", "offset", "event_index"),
     columns=(
-        *HEAD,
+        *HEADER,
         EVENT_INDEX,
-        Column("change", CHOICE, "What changed.", TOPOLOGY, values=("added", "changed", "revoked", "onboarding")),
-        Column("party", TEXT, "Party concerned.", TOPOLOGY),
-        Column("hosting_participant_id", TEXT, "Participant that hosts the party.", TOPOLOGY),
+        Column("change", CHOICE, "Kind of change.", TOPOLOGY, values=("added", "changed", "revoked", "onboarding")),
+        Column("party", TEXT, "Party whose permission changes.", TOPOLOGY, from_field="party_id"),
+        Column("hosting_participant_id", TEXT, "Participant that hosts the party.", TOPOLOGY, from_field="participant_id"),
         Column(
             "participant_permission",
             CHOICE,
-            "Permission given; missing when revoked.",
+            "Permission after the change. Missing if it was revoked.",
             TOPOLOGY,
             nullable=True,
             values=PERMISSIONS,

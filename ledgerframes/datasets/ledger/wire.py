@@ -1,8 +1,7 @@
 """Structs of the ledger API's update pages, in the one-of encoding that the specification gives.
 
-Some one-ofs wrap their content in ``value`` and some do not (docs/facts.md#one-of-encodings); others have been seen both
-ways. What arrives
-the other way round is put right by :func:`decode_updates`, and costs only then.
+Some one-ofs wrap their content in ``value`` and some do not (docs/facts.md#one-of-encodings),
+and some services do the opposite. :func:`decode_page` rewrites pages of theirs.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ class LedgerStruct(Wire, rename="camel"):
     """A JSON object of the ledger API."""
 
 
-class LedgerNode(LedgerStruct):
-    """A created, archived or exercised event: one struct, whose members are those of all three."""
+class LedgerEventBody(LedgerStruct):
+    """A created, archived or exercised event, with the members of all three."""
 
     contract_id: str
     template_id: str
@@ -52,11 +51,11 @@ class LedgerNode(LedgerStruct):
 
 
 class LedgerEvent(Wire):
-    """One of the three kinds of event."""
+    """A one-of of the three kinds of event."""
 
-    created: LedgerNode | None = msgspec.field(default=None, name="CreatedEvent")
-    archived: LedgerNode | None = msgspec.field(default=None, name="ArchivedEvent")
-    exercised: LedgerNode | None = msgspec.field(default=None, name="ExercisedEvent")
+    created: LedgerEventBody | None = msgspec.field(default=None, name="CreatedEvent")
+    archived: LedgerEventBody | None = msgspec.field(default=None, name="ArchivedEvent")
+    exercised: LedgerEventBody | None = msgspec.field(default=None, name="ExercisedEvent")
 
 
 class TraceContext(LedgerStruct):
@@ -67,7 +66,7 @@ class TraceContext(LedgerStruct):
 
 
 class LedgerUpdate(LedgerStruct, kw_only=True):
-    """What transactions, reassignments and topology transactions share."""
+    """Members that transactions, reassignments and topology transactions share."""
 
     update_id: str
     offset: int
@@ -80,7 +79,7 @@ class LedgerUpdate(LedgerStruct, kw_only=True):
 
 
 class LedgerTransaction(LedgerUpdate, kw_only=True):
-    """A transaction as the participant's parties see it."""
+    """A transaction as visible to the participant's parties."""
 
     events: list[LedgerEvent]
     effective_at: str
@@ -89,7 +88,7 @@ class LedgerTransaction(LedgerUpdate, kw_only=True):
 
 
 class Unassigned(LedgerStruct):
-    """A contract leaves a synchronizer."""
+    """An unassignment, by which a contract leaves a synchronizer."""
 
     reassignment_id: str
     contract_id: str
@@ -106,13 +105,16 @@ class Unassigned(LedgerStruct):
 
 
 class Assigned(LedgerStruct):
-    """A contract arrives at a synchronizer; its id is in the created event only."""
+    """An assignment, by which a contract arrives at a synchronizer.
+
+    The id of the contract is in the created event only.
+    """
 
     reassignment_id: str
     source: str
     target: str
     reassignment_counter: int
-    created_event: LedgerNode
+    created_event: LedgerEventBody
     submitter: str | None = None
 
 
@@ -123,14 +125,14 @@ class UnassignedValue(Wire):
 
 
 class LedgerReassignmentEvent(Wire):
-    """One of the two kinds; only the first is wrapped."""
+    """A one-of of the two kinds, of which only the first is wrapped."""
 
     unassigned: UnassignedValue | None = msgspec.field(default=None, name="JsUnassignedEvent")
     assigned: Assigned | None = msgspec.field(default=None, name="JsAssignmentEvent")
 
 
 class LedgerReassignment(LedgerUpdate):
-    """A reassignment as the participant's parties see it."""
+    """A reassignment as visible to the participant's parties."""
 
     events: list[LedgerReassignmentEvent]
 
@@ -150,7 +152,7 @@ class AuthorizationValue(Wire):
 
 
 class TopologyChange(Wire):
-    """One of the kinds of topology event."""
+    """A one-of of the kinds of topology event."""
 
     added: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationAdded")
     changed: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationChanged")
@@ -160,26 +162,26 @@ class TopologyChange(Wire):
 
 
 class TopologyEvent(Wire):
-    """A change of who may act where."""
+    """A change of a party's permission on a participant."""
 
     event: TopologyChange | None = None
 
 
 class LedgerTopology(LedgerUpdate):
-    """A topology transaction; its record time is when it becomes effective."""
+    """A topology transaction, whose record time is the time at which it becomes effective."""
 
     events: list[TopologyEvent]
 
 
 class SynchronizerTime(LedgerStruct):
-    """How far a synchronizer has come."""
+    """The latest record time of a synchronizer."""
 
     synchronizer_id: str
     record_time: str
 
 
 class OffsetCheckpoint(LedgerStruct):
-    """An offset to go on from; pages never hold one, lists do."""
+    """An offset to resume from, which lists contain and pages do not."""
 
     offset: int
     synchronizer_times: list[SynchronizerTime] | None = None
@@ -210,7 +212,7 @@ class CheckpointValue(Wire):
 
 
 class UpdateOneOf(Wire):
-    """One of the four kinds of update."""
+    """A one-of of the four kinds of update."""
 
     transaction: TransactionValue | None = msgspec.field(default=None, name="Transaction")
     reassignment: ReassignmentValue | None = msgspec.field(default=None, name="Reassignment")
@@ -219,13 +221,13 @@ class UpdateOneOf(Wire):
 
 
 class UpdateItem(Wire):
-    """An item of a page; a list of updates holds the same items."""
+    """An item of a page or of a list of updates."""
 
     update: UpdateOneOf | None = None
 
 
 class UpdatesPage(LedgerStruct):
-    """A page of updates; its bounds tile with those of the pages before and after it."""
+    """A page of updates, whose bounds meet those of the pages before and after it."""
 
     lowest_page_offset_exclusive: int
     highest_page_offset_inclusive: int
@@ -234,9 +236,9 @@ class UpdatesPage(LedgerStruct):
 
 
 class ActiveContract(LedgerStruct):
-    """A contract that is active, or on its way: one struct, whose members are those of the three kinds."""
+    """An active or partly reassigned contract, with the members of all three kinds."""
 
-    created_event: LedgerNode | None = None
+    created_event: LedgerEventBody | None = None
     synchronizer_id: str | None = None
     reassignment_counter: int | None = None
     assigned_event: Assigned | None = None
@@ -244,7 +246,7 @@ class ActiveContract(LedgerStruct):
 
 
 class ContractEntry(Wire):
-    """One of the kinds of entry of the active contracts."""
+    """A one-of of the kinds of active contract."""
 
     active: ActiveContract | None = msgspec.field(default=None, name="JsActiveContract")
     assigned: ActiveContract | None = msgspec.field(default=None, name="JsIncompleteAssigned")
@@ -264,7 +266,7 @@ PAGE = "POST /v2/updates/get-updates-page"
 
 
 def decode_page(body: bytes) -> UpdatesPage:
-    """Decode a page of updates, whichever way its one-ofs are wrapped.
+    """Decode a page of updates, with its one-ofs in either encoding.
 
     Raises
     ------
@@ -281,7 +283,7 @@ def decode_page(body: bytes) -> UpdatesPage:
         return decode(msgspec.json.encode(page), UpdatesPage, PAGE)
 
 
-# -- one-ofs the other way round ------------------------------------------------------------------------------------
+# -- one-ofs in the other encoding ----------------------------------------------------------------------------------
 
 
 def _parsed(body: bytes) -> Any:
@@ -292,7 +294,7 @@ def _parsed(body: bytes) -> Any:
 
 
 def _as_documented(item: Any) -> Any:
-    """An update item with ``value`` where the specification has it, and nowhere else."""
+    """Return an update item with ``value`` where the specification has it, and nowhere else."""
     if not isinstance(item, dict) or not isinstance(item.get("update"), dict):
         return item
     return {**item, "update": {kind: {"value": _with_events(_unwrapped(content))} for kind, content in item["update"].items()}}
@@ -308,7 +310,7 @@ def _event_as_documented(event: Any) -> Any:
     if not isinstance(event, dict):
         return event
     if any(kind.startswith("ParticipantAuthorization") for kind in event):
-        event = {"event": event}  # the level between was left out
+        event = {"event": event}  # this encoding omits the level between
     if isinstance(event.get("event"), dict):
         changes = {kind: change if kind == "Empty" else {"value": _unwrapped(change)} for kind, change in event["event"].items()}
         return {**event, "event": changes}

@@ -1,4 +1,4 @@
-"""The table of transfer offers made here."""
+"""The table of transfer offers made with this library."""
 
 from __future__ import annotations
 
@@ -14,44 +14,90 @@ FAILURE_KINDS = ("expired", "rejected", "withdrawn")
 
 TRANSFER_OFFERS = Table(
     name="transfer_offers",
-    row_description="transfer offer made here",
+    row_description="transfer offer made with this library",
     family="transfer_offers",
     key=("tracking_id",),
     sort=("recorded_at", "tracking_id"),
     columns=(
-        Column("tracking_id", TEXT, "Id under which the offer is made exactly once.", OFFER),
+        Column("tracking_id", TEXT, "Id under which the offer is created exactly once.", OFFER),
         Column(
             "status",
             CHOICE,
-            "What the wallet says (created, accepted, completed, failed); pending while it is not known to exist, refused if the "
-            "wallet refused it, lapsed if it expired before it was made.",
+            "State on the wallet, or pending (not confirmed), refused by the wallet, or lapsed (expired before it was made).",
             STATUS,
             values=OFFER_STATUSES,
         ),
         Column("receiver_party_id", TEXT, "Party id of the receiver.", OFFER),
         Column("amount", AMOUNT, "Amount offered.", OFFER, unit="coin"),
-        Column("description", TEXT, "Purpose, as the receiver reads it.", OFFER),
+        Column("description", TEXT, "Purpose that the receiver reads.", OFFER),
         Column(
             "expires_at",
             TIME,
-            "Expiry, compared with ledger time, so it may skew from wall-clock time.",
+            "Expiry in ledger time, which may differ from wall-clock time.",
             OFFER,
             unit=MICROSECONDS,
         ),
         Column(
             "contract_id",
             TEXT,
-            "Contract of the last known state: the offer, the accepted offer, or what the transfer made.",
+            "Contract of the last known state. Missing if the wallet has not confirmed the offer.",
             STATUS,
             nullable=True,
         ),
-        Column("transaction_id", TEXT, "Update id of the last known state.", STATUS, nullable=True),
-        Column("failure_kind", CHOICE, "How a failed offer ended.", STATUS, nullable=True, values=FAILURE_KINDS),
-        Column("withdrawn_reason", TEXT, "Reason given for a withdrawal.", STATUS, nullable=True),
-        Column("attempt_count", INTEGER, "Requests sent for it, answered or not.", JOURNAL, unit="requests"),
-        Column("recorded_at", TIME, "When it was written down, before the first request.", JOURNAL, unit=MICROSECONDS),
-        Column("first_sent_at", TIME, "When its first request went out.", JOURNAL, nullable=True, unit=MICROSECONDS),
-        Column("last_checked_at", TIME, "When the wallet last said how it fares.", JOURNAL, nullable=True, unit=MICROSECONDS),
-        Column("last_failure", TEXT, "Class and status of the last failed request.", JOURNAL, nullable=True),
+        Column(
+            "transaction_id",
+            TEXT,
+            "Update id of the last known state. Missing if the wallet has not confirmed the offer.",
+            STATUS,
+            nullable=True,
+        ),
+        Column(
+            "failure_kind",
+            CHOICE,
+            "Kind of failure. Missing if the offer has not failed.",
+            STATUS,
+            nullable=True,
+            values=FAILURE_KINDS,
+        ),
+        Column(
+            "withdrawn_reason", TEXT, "Reason of a withdrawal. Missing if the offer was not withdrawn.", STATUS, nullable=True
+        ),
+        Column(
+            "attempt_count",
+            INTEGER,
+            "Number of HTTP requests sent for the offer, with or without a response.",
+            JOURNAL,
+            unit="requests",
+        ),
+        Column(
+            "recorded_at",
+            TIME,
+            "Time at which the offer was recorded, before the first HTTP request.",
+            JOURNAL,
+            unit=MICROSECONDS,
+        ),
+        Column(
+            "first_sent_at",
+            TIME,
+            "Time of the first HTTP request. Missing if none was sent.",
+            JOURNAL,
+            nullable=True,
+            unit=MICROSECONDS,
+        ),
+        Column(
+            "last_checked_at",
+            TIME,
+            "Time of the last status response from the wallet. Missing if there was none.",
+            JOURNAL,
+            nullable=True,
+            unit=MICROSECONDS,
+        ),
+        Column(
+            "last_failure",
+            TEXT,
+            "Class and status of the last failed HTTP request. Missing if none failed.",
+            JOURNAL,
+            nullable=True,
+        ),
     ),
 )

@@ -1,6 +1,6 @@
 """Structs of the wallet API: transfer offers, their status, and the balance.
 
-Amounts are decimals from the first byte on; times stay text, as everywhere on the wire.
+Amounts are decoded as decimals. Times stay text, as in all structs of the wire.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from ledgerframes.datasets._structs import Wire
 
 
 class CreatedOffer(Wire):
-    """Answer to a new transfer offer (docs/facts.md#transfer-offers)."""
+    """Response to a new transfer offer (docs/facts.md#transfer-offers)."""
 
     offer_contract_id: str
 
 
 class OfferStatus(Wire):
-    """How the offer with a tracking id fares: a one-of by ``status`` (docs/facts.md#wallet-api).
+    """Status of the offer with a tracking id (docs/facts.md#wallet-api).
 
-    ``created``, ``accepted`` and ``completed`` have a transaction id and a contract id, each state another one; ``failed`` has
-    a failure kind (expired, rejected, withdrawn), and a reason only when it was withdrawn.
+    ``created``, ``accepted`` and ``completed`` have a transaction id and a contract id, which differ between states.
+    ``failed`` has a failure kind (expired, rejected, withdrawn), and a reason only if it was withdrawn.
     """
 
     status: str
@@ -38,7 +38,7 @@ class OfferedAmount(Wire):
 
 
 class OfferPayload(Wire, rename={"expires_at": "expiresAt", "tracking_id": "trackingId"}):
-    """Payload of an offer; an accepted one has no description (docs/facts.md#wallet-api)."""
+    """Payload of an offer, without a description if it was accepted (docs/facts.md#wallet-api)."""
 
     sender: str
     receiver: str
@@ -50,7 +50,7 @@ class OfferPayload(Wire, rename={"expires_at": "expiresAt", "tracking_id": "trac
 
 
 class OfferContract(Wire):
-    """A transfer offer, or an accepted one, as the contract it is (docs/facts.md#wallet-api)."""
+    """Contract of a transfer offer or of an accepted one (docs/facts.md#wallet-api)."""
 
     template_id: str
     contract_id: str
@@ -60,25 +60,25 @@ class OfferContract(Wire):
 
 
 class OffersList(Wire):
-    """Offers sent and received."""
+    """Response of the list of offers, sent and received."""
 
     offers: list[OfferContract]
 
 
 class AcceptedOffersList(Wire):
-    """Accepted offers that the sender's automation has not consumed yet."""
+    """Response of the list of accepted offers that the sender's automation has not consumed."""
 
     accepted_offers: list[OfferContract]
 
 
 class AcceptedOffer(Wire):
-    """Answer to an acceptance."""
+    """Response to an acceptance."""
 
     accepted_offer_contract_id: str
 
 
 class Balance(Wire):
-    """What the wallet holds, as of a round."""
+    """Balance of the wallet, as of a round."""
 
     round: int
     effective_unlocked_qty: Decimal

@@ -1,6 +1,6 @@
 """Structs of the history API's reference data: contracts, name rules and price votes.
 
-Their payloads stay the bytes that came; ``contract_id`` changes whenever a contract is replaced, so it names a version.
+Payloads stay JSON bytes. A contract that is replaced gets a new ``contract_id``, which so identifies a version.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["Contract", "NameRules", "NameRulesAnswer"]
 
 
 class Contract(Wire):
-    """A contract as the history API shows it (docs/facts.md#contract-object)."""
+    """A contract of the history API (docs/facts.md#contract-object)."""
 
     template_id: str
     contract_id: str
@@ -23,7 +23,7 @@ class Contract(Wire):
 
 
 class NameRules(Wire):
-    """The rules of the name service; no contract means that the cached one is still the current one.
+    """The rules of the name service, without a contract if the cached one is current.
 
     See docs/facts.md#name-rules-and-price-votes.
     """
@@ -33,6 +33,6 @@ class NameRules(Wire):
 
 
 class NameRulesAnswer(Wire):
-    """Answer of the name rules."""
+    """Response of the name rules."""
 
     ans_rules_update: NameRules

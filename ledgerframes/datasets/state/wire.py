@@ -1,6 +1,6 @@
-"""Structs of the ledger API's inventory: what a participant says of itself, its parties, packages, contracts and completions.
+"""Structs of the ledger API's inventory: the participant, its parties, packages, contracts and completions.
 
-Events inside stay the bytes that came: `ledgerframes.datasets.ledger.wire` knows them.
+Events in them stay JSON bytes, which `ledgerframes.datasets.ledger.wire` declares.
 """
 
 from __future__ import annotations
@@ -42,38 +42,38 @@ __all__ = [
 
 
 class LedgerVersion(LedgerStruct):
-    """Version of the ledger API, such as ``3.5.14``, and its features as JSON."""
+    """Version of the ledger API, such as ``3.5.14``, with its features."""
 
     version: str
     features: msgspec.Raw = ABSENT
 
     @property
     def release(self) -> tuple[int, int]:
-        """Major and minor number, to compare; ``(0, 0)`` if the text has none."""
+        """Major and minor number, or ``(0, 0)`` if the text has none."""
         return release_of(self.version)
 
 
 class LedgerEnd(LedgerStruct):
-    """The offset of the last update; 0 on an empty ledger."""
+    """Offset of the last update, 0 on an empty ledger."""
 
     offset: int
 
 
 class PrunedOffsets(LedgerStruct):
-    """Up to where the ledger is pruned; 0 if it never was."""
+    """Last offsets that were pruned, 0 if none was."""
 
     participant_pruned_up_to_inclusive: int = 0
     all_divulged_contracts_pruned_up_to_inclusive: int = 0
 
 
 class ParticipantId(LedgerStruct):
-    """The participant's id; all its replicas answer with the same."""
+    """The participant's id, the same on all its replicas."""
 
     participant_id: str
 
 
 class Synchronizer(LedgerStruct):
-    """A synchronizer that the participant is connected to, and what a party may do there if one was asked about."""
+    """A synchronizer that the participant is connected to, with the permission of a requested party."""
 
     synchronizer_id: str
     synchronizer_alias: str | None = None
@@ -81,13 +81,13 @@ class Synchronizer(LedgerStruct):
 
 
 class ConnectedSynchronizers(LedgerStruct):
-    """Answer of the list of synchronizers."""
+    """Response of the list of synchronizers."""
 
     connected_synchronizers: list[Synchronizer] | None = None
 
 
 class PartyDetails(LedgerStruct):
-    """A party that the participant knows."""
+    """A party known to the participant."""
 
     party: str
     is_local: bool | None = None
@@ -96,14 +96,14 @@ class PartyDetails(LedgerStruct):
 
 
 class PartiesPage(LedgerStruct):
-    """A page of parties; its token is ``""`` at the end (docs/facts.md#page-token-end)."""
+    """A page of parties, whose token is ``""`` at the end (docs/facts.md#page-token-end)."""
 
     party_details: list[PartyDetails] | None = None
     next_page_token: str | None = None
 
 
 class PackageIds(LedgerStruct):
-    """Answer of the list of packages."""
+    """Response of the list of packages."""
 
     package_ids: list[str] | None = None
 
@@ -115,7 +115,7 @@ class PackageStatus(LedgerStruct):
 
 
 class VettedPackage(LedgerStruct):
-    """A package, and the time in which its vetting holds."""
+    """A vetted package, with the time of its vetting."""
 
     package_id: str
     valid_from_inclusive: str | None = None
@@ -125,7 +125,7 @@ class VettedPackage(LedgerStruct):
 
 
 class VettedPackages(LedgerStruct):
-    """What one participant has vetted on one synchronizer."""
+    """Packages that a participant has vetted on a synchronizer."""
 
     participant_id: str
     synchronizer_id: str
@@ -134,14 +134,14 @@ class VettedPackages(LedgerStruct):
 
 
 class VettedPackagesPage(LedgerStruct):
-    """A page of vetted packages; its token is ``""`` at the end (docs/facts.md#page-token-end)."""
+    """A page of vetted packages, whose token is ``""`` at the end (docs/facts.md#page-token-end)."""
 
     vetted_packages: list[VettedPackages] | None = None
     next_page_token: str | None = None
 
 
 class CompletionStatus(LedgerStruct):
-    """How a command ended; code 0 is success."""
+    """Status of a command, with code 0 for success."""
 
     code: int = 0
     message: str | None = None
@@ -149,7 +149,7 @@ class CompletionStatus(LedgerStruct):
 
 
 class Completion(LedgerStruct):
-    """The end of a command."""
+    """Completion of a command."""
 
     command_id: str
     offset: int
@@ -165,12 +165,12 @@ class Completion(LedgerStruct):
 
 
 class CompletionItem(LedgerStruct):
-    """A one-of: a completion, a checkpoint, or nothing."""
+    """A one-of of a completion, a checkpoint, or nothing."""
 
     completion_response: msgspec.Raw = ABSENT
 
     def content(self, endpoint: str) -> Completion | OffsetCheckpoint | None:
-        """What the one-of holds, whether it is wrapped in ``value`` or not."""
+        """Return the content of the one-of, wrapped in ``value`` or not."""
         kind, content = one_of(self.completion_response, endpoint)
         if kind == "Completion":
             return decode(content, Completion, endpoint)
@@ -178,7 +178,7 @@ class CompletionItem(LedgerStruct):
 
 
 class ContractEvent(LedgerStruct):
-    """The create or the consuming exercise of a contract, and the synchronizer it happened on."""
+    """The create or the consuming exercise of a contract, with its synchronizer."""
 
     synchronizer_id: str | None = None
     created_event: msgspec.Raw = ABSENT
@@ -186,14 +186,14 @@ class ContractEvent(LedgerStruct):
 
 
 class ContractEvents(LedgerStruct):
-    """The create of a contract and, if there was one, its consuming exercise."""
+    """The create of a contract, with its consuming exercise if there was one."""
 
     created: ContractEvent | None = None
     archived: ContractEvent | None = None
 
 
 class ActiveContractsPage(LedgerStruct):
-    """The head of a page of active contracts; the contracts stay a JSON array."""
+    """A page of active contracts, which stay a JSON array."""
 
     active_contracts: msgspec.Raw = ABSENT
     active_at_offset: int | None = None
@@ -201,31 +201,31 @@ class ActiveContractsPage(LedgerStruct):
 
 
 class Right(Wire):
-    """A right of a user: its kind, such as ``CanReadAs``, and the party that it is about, if it is about one."""
+    """A right of a user, with its kind, such as ``CanReadAs``, and its party if it has one."""
 
     kind: str
     party: str | None = None
 
 
 class RightItem(LedgerStruct):
-    """A right as the wire has it: a one-of."""
+    """A right as a one-of."""
 
     kind: msgspec.Raw = ABSENT
 
 
 class RightContent(LedgerStruct):
-    """The content of a right; empty where it is not about a party."""
+    """The content of a right, empty without a party."""
 
     party: str | None = None
 
 
 class UserRights(LedgerStruct):
-    """Answer of the list of rights."""
+    """Response of the list of rights."""
 
     rights: list[RightItem] | None = None
 
     def listed(self, endpoint: str) -> list[Right]:
-        """The rights, out of their one-ofs."""
+        """Return the rights without their one-ofs."""
         return [_right(item, endpoint) for item in self.rights or []]
 
 
@@ -235,31 +235,31 @@ def _right(item: RightItem, endpoint: str) -> Right:
 
 
 def release_of(version: str) -> tuple[int, int]:
-    """Major and minor number of a version, to compare; ``(0, 0)`` if the text has none."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    """Return major and minor number of a version, or ``(0, 0)`` if the text has none."""
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def one_of(content: msgspec.Raw, endpoint: str) -> tuple[str, msgspec.Raw]:
-    """The kind and the content of a one-of, out of its ``value`` wrapper; ``("", null)`` if it is missing.
+    """Return kind and content of a one-of without its ``value`` wrapper, or ``("", null)`` if it is missing.
 
     Raises
     ------
     DecodeError
-        If it has not exactly one key.
+        If it does not have exactly one key.
     """
     if bytes(content) in (b"", b"null"):
         return "", msgspec.Raw(b"null")
     members = decode(content, dict[str, msgspec.Raw], endpoint)
     if len(members) != 1:
-        named = ", ".join(members) or "none"
-        raise DecodeError(f"{endpoint} answered a one-of with not exactly one key: {named}.", endpoint=endpoint, json_path="$")
+        keys = ", ".join(members) or "none"
+        raise DecodeError(f"A one-of from {endpoint} must have exactly one key, got {keys}.", endpoint=endpoint, json_path="$")
     ((kind, inner),) = members.items()
     return kind, unwrapped(inner)
 
 
 def unwrapped(content: msgspec.Raw) -> msgspec.Raw:
-    """What is below ``value``, if that is the only key (docs/facts.md#one-of-encodings)."""
+    """Return the content of ``value`` if that is the only key (docs/facts.md#one-of-encodings)."""
     try:
         members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError:

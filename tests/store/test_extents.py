@@ -19,7 +19,7 @@ def points(spans: object) -> set[tuple[int, int]]:
 
 
 @given(spans, st.lists(spans, max_size=6))
-def test_missing_is_what_was_asked_less_what_is_covered(asked: MigrationWindow, covered: list[MigrationWindow]) -> None:
+def test_missing_is_the_window_without_what_is_covered(asked: MigrationWindow, covered: list[MigrationWindow]) -> None:
     known = [Migration(3, 0), Migration(4, 0)]
     missing = plan_missing(window(asked.start, asked.stop), known, covered)
     both = {MigrationWindow(migration.migration_id, asked.start, asked.stop) for migration in known}
@@ -29,7 +29,7 @@ def test_missing_is_what_was_asked_less_what_is_covered(asked: MigrationWindow, 
 
 
 @given(st.integers(0, 30), st.integers(0, 30) | st.none())
-def test_a_migration_is_asked_only_for_the_time_it_has(first: int, ended: int | None) -> None:
+def test_a_migration_is_fetched_only_between_its_bounds(first: int, ended: int | None) -> None:
     missing = plan_missing(window(10, 20), [Migration(3, first, ended)], [])
     assert points(missing) == {(3, point) for point in range(10, 20) if first <= point < (31 if ended is None else ended)}
 
@@ -41,6 +41,6 @@ def test_split_parts_tile_the_span(span: MigrationWindow, parts: int) -> None:
 
 
 @given(st.frozensets(st.sampled_from("abcdef")), st.lists(st.frozensets(st.sampled_from("abcdef")), max_size=3))
-def test_ids_minus(asked: frozenset[str], others: list[frozenset[str]]) -> None:
+def test_difference_of_ids(asked: frozenset[str], others: list[frozenset[str]]) -> None:
     rest = IdSet(asked).difference([IdSet(other) for other in others])
     assert frozenset().union(*(part.update_ids for part in rest if isinstance(part, IdSet))) == asked.difference(*others)

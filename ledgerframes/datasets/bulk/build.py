@@ -1,0 +1,63 @@
+"""The table of active contracts from lines of bulk objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import pyarrow as pa
+
+from ledgerframes.datasets._arrays import split_template_ids
+from ledgerframes.datasets._columns import StructColumns
+from ledgerframes.datasets._schema import TEXT, TIME
+from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
+from ledgerframes.datasets.bulk.wire import ActiveContract
+
+
+class ActiveContractTableBuilder:
+    """Builder of the table of active contracts at a snapshot, from batches of lines.
+
+    Parameters
+    ----------
+    snapshot_time : datetime
+        Start of the folder that contains the lines.
+
+    Attributes
+    ----------
+    bytes : int
+        Size of the batches in Arrow.
+    """
+
+    def __init__(self, snapshot_time: datetime) -> None:
+        self._snapshot_time = snapshot_time
+        self._batches = [ACTIVE_CONTRACTS.empty_arrow()]
+        self.bytes = 0
+
+    def add(self, contracts: Sequence[ActiveContract]) -> None:
+        """Add a batch of contracts.
+
+        Parameters
+        ----------
+        contracts : sequence of ActiveContract
+            In any order. Objects list them by creation.
+
+        Raises
+        ------
+        DecodeError
+            If a time cannot be read, or a payload is not UTF-8.
+        """
+        columns = StructColumns.from_structs(ActiveContract, contracts)
+        batch = columns.to_table(
+            ACTIVE_CONTRACTS,
+            {
+                "snapshot_time": pa.repeat(pa.scalar(self._snapshot_time, TIME), len(contracts)),
+                **split_template_ids(columns["template_id"]),
+                "created_in_update_id": pa.array([contract.created_in for contract in contracts], TEXT),
+            },
+        )
+        self._batches.append(batch)
+        self.bytes += batch.nbytes
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the table of all contracts, sorted as declared."""
+        return {ACTIVE_CONTRACTS.name: ACTIVE_CONTRACTS.sorted(pa.concat_tables(self._batches))}

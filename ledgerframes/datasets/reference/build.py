@@ -1,0 +1,120 @@
+"""Tables of reference data from contracts of the history API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps, split_template_ids
+from ledgerframes.datasets._columns import Columns, StructColumns
+from ledgerframes.datasets._schema import FLAG, INTEGER, TEXT, TIME
+from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
+from ledgerframes.datasets.reference.wire import Contract
+from ledgerframes.errors import DecodeError
+
+
+def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin: str) -> pa.Table:
+    """Build the table of one observation of price votes.
+
+    Parameters
+    ----------
+    contracts : sequence of Contract
+    observed_at : datetime
+    coin : str
+        The network's word for its coin, which names the price in the payload.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    DecodeError
+        If a payload is not that of a vote.
+    """
+    payloads = [_payload(contract) for contract in contracts]
+    columns = StructColumns.from_structs(Contract, contracts)
+    rows = columns.to_table(
+        PRICE_VOTES,
+        {
+            **_contract_columns(columns, observed_at),
+            "sv": _texts(payloads, "sv"),
+            "dso": _texts(payloads, "dso"),
+            "price": parse_amounts(_texts(payloads, f"{coin}Price"), f"{coin}Price"),
+            "last_updated_at": parse_timestamps(_texts(payloads, "lastUpdatedAt"), "lastUpdatedAt"),
+        },
+    )
+    return PRICE_VOTES.sorted(rows)
+
+
+def name_rules_table(contract: Contract, domain_id: str | None, observed_at: datetime, *, cache_hit: bool) -> pa.Table:
+    """Build the table of one observation of the name-service rules.
+
+    Parameters
+    ----------
+    contract : Contract
+    domain_id : str or None
+        Synchronizer of the contract.
+    observed_at : datetime
+    cache_hit : bool
+        Whether the service reported no change.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    DecodeError
+        If the payload is not that of rules.
+    """
+    payload = _payload(contract)
+    config = payload.get("config")
+    config = config if isinstance(config, dict) else {}
+    columns = StructColumns.from_structs(Contract, [contract])
+    return columns.to_table(
+        NAME_RULES,
+        {
+            **_contract_columns(columns, observed_at),
+            "domain_id": pa.array([domain_id], TEXT),
+            "cache_hit": pa.array([cache_hit], FLAG),
+            "dso": _texts([payload], "dso"),
+            "entry_fee": parse_amounts(_texts([config], "entryFee"), "entryFee"),
+            "renewal_duration": pa.array([_microseconds(config, "renewalDuration")], INTEGER),
+            "entry_lifetime": pa.array([_microseconds(config, "entryLifetime")], INTEGER),
+        },
+    )
+
+
+def _contract_columns(columns: StructColumns[Contract], observed_at: datetime) -> Columns:
+    return {
+        "observed_at": pa.repeat(pa.scalar(observed_at, TIME), len(columns)),
+        **split_template_ids(columns["template_id"]),
+    }
+
+
+def _payload(contract: Contract) -> dict[str, Any]:
+    try:
+        payload = msgspec.json.decode(contract.payload)
+    except msgspec.DecodeError:
+        payload = None
+    if not isinstance(payload, dict):
+        raise DecodeError(f"The payload of contract {contract.contract_id} is not an object.", json_path="$..payload")
+    return payload
+
+
+def _texts(payloads: Sequence[dict[str, Any]], member: str) -> pa.Array:
+    values = [payload.get(member) for payload in payloads]
+    return pa.array([None if value is None else str(value) for value in values], TEXT)
+
+
+def _microseconds(payload: dict[str, Any], member: str) -> int | None:
+    """Return a duration in the form of the contract language."""
+    duration = payload.get(member)
+    text = str(duration.get("microseconds", "")) if isinstance(duration, dict) else ""
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None

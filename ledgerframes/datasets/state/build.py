@@ -1,0 +1,136 @@
+"""Tables of a participant's current state from responses of the ledger API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from ledgerframes.datasets._arrays import encode_categories, repeat, split_template_ids
+from ledgerframes.datasets._columns import StructColumns
+from ledgerframes.datasets._extras import encode_extras
+from ledgerframes.datasets._schema import INTEGER, TEXT
+from ledgerframes.datasets.ledger.wire import (
+    ActiveContract,
+    ActiveContractItem,
+    LedgerEventBody,
+    SynchronizerTime,
+    Unassigned,
+)
+from ledgerframes.datasets.state import schema
+from ledgerframes.datasets.state.wire import (
+    Completion,
+    CompletionStatus,
+    PartyDetails,
+    Synchronizer,
+    VettedPackage,
+    VettedPackages,
+)
+from ledgerframes.errors import DecodeError
+
+
+def active_contract_table(items: Sequence[ActiveContractItem], participant_id: str, active_at_offset: int) -> pa.Table:
+    """Build the table of active contracts at an offset, without empty entries.
+
+    Raises
+    ------
+    DecodeError
+        If an entry contains no contract.
+    """
+    entries = [(item, *entry) for item in items if (entry := _entry(item)) is not None]
+    bodies = StructColumns.from_structs(LedgerEventBody, [body for *_, body in entries])
+    contracts = [contract for _, _, contract, _ in entries]
+    rows = bodies.to_table(
+        schema.LEDGER_ACTIVE_CONTRACTS,
+        {
+            "participant_id": repeat(participant_id, len(entries)),
+            "active_at_offset": pa.array([active_at_offset] * len(entries), INTEGER),
+            **split_template_ids(bodies["template_id"]),
+            "contract_state": encode_categories([state for _, state, _, _ in entries]),
+            "synchronizer_id": pa.array([_synchronizer(contract) for contract in contracts], TEXT),
+            "reassignment_counter": pa.array([_counter(contract) for contract in contracts], INTEGER),
+            "workflow_id": pa.array([item.workflow_id for item, *_ in entries], TEXT),
+            "extra": encode_extras(contracts, (ActiveContract,), item=[item for item, *_ in entries]),
+        },
+    )
+    return schema.LEDGER_ACTIVE_CONTRACTS.sorted(rows)
+
+
+def _entry(item: ActiveContractItem) -> tuple[str, ActiveContract, LedgerEventBody] | None:
+    entry = item.contract_entry
+    if entry is None:
+        return None
+    states = {"active": entry.active, "incomplete_assigned": entry.assigned, "incomplete_unassigned": entry.unassigned}
+    for state, contract in states.items():
+        if contract is None:
+            continue
+        body = contract.created_event or (contract.assigned_event.created_event if contract.assigned_event else None)
+        if body is None:
+            raise DecodeError("An active contract has no created event.", json_path="$..contractEntry")
+        return state, contract, body
+    return None
+
+
+def _synchronizer(contract: ActiveContract) -> str | None:
+    if contract.assigned_event:
+        return contract.assigned_event.target
+    return contract.unassigned_event.source if contract.unassigned_event else contract.synchronizer_id
+
+
+def _counter(contract: ActiveContract) -> int | None:
+    unassigned: Unassigned | None = contract.unassigned_event
+    if contract.assigned_event:
+        return contract.assigned_event.reassignment_counter
+    return unassigned.reassignment_counter if unassigned else contract.reassignment_counter
+
+
+def completion_table(completions: Sequence[Completion], participant_id: str) -> pa.Table:
+    """Build the table of completions."""
+    columns = StructColumns.from_structs(Completion, completions)
+    times = [completion.synchronizer_time for completion in completions]
+    rows = columns.to_table(
+        schema.COMPLETIONS,
+        {
+            "participant_id": repeat(participant_id, len(completions)),
+            **columns.copy_part(schema.COMPLETIONS, CompletionStatus, [completion.status for completion in completions]),
+            **columns.copy_part(schema.COMPLETIONS, SynchronizerTime, times),
+            "extra": encode_extras(completions),
+        },
+    )
+    return schema.COMPLETIONS.sorted(rows)
+
+
+def party_table(parties: Sequence[PartyDetails], participant_id: str) -> pa.Table:
+    """Build the table of parties."""
+    columns = StructColumns.from_structs(PartyDetails, parties)
+    return schema.PARTIES.sorted(columns.to_table(schema.PARTIES, {"participant_id": repeat(participant_id, len(parties))}))
+
+
+def package_table(package_ids: Sequence[str], vettings: Sequence[VettedPackages], participant_id: str) -> pa.Table:
+    """Build the table of packages, with a row for each vetting by this participant, or one without."""
+    pairs = [
+        (package, vetting)
+        for vetting in vettings
+        if vetting.participant_id.removeprefix("PAR::") == participant_id.removeprefix("PAR::")
+        for package in vetting.packages or []
+    ]
+    vetted = {package.package_id for package, _ in pairs}
+    packages = [package for package, _ in pairs]
+    packages += [VettedPackage(package_id=package_id) for package_id in package_ids if package_id not in vetted]
+    around = [vetting for _, vetting in pairs] + [None] * (len(packages) - len(pairs))
+    rows = StructColumns.from_structs(VettedPackage, packages).to_table(
+        schema.PACKAGES,
+        {
+            "participant_id": repeat(participant_id, len(packages)),
+            "synchronizer_id": pa.array([vetting and vetting.synchronizer_id for vetting in around], TEXT),
+            "extra": encode_extras(packages, (VettedPackage,), vetting=around),
+        },
+    )
+    return schema.PACKAGES.sorted(rows)
+
+
+def synchronizer_table(synchronizers: Sequence[Synchronizer], participant_id: str) -> pa.Table:
+    """Build the table of synchronizers."""
+    columns = StructColumns.from_structs(Synchronizer, synchronizers)
+    computed = {"participant_id": repeat(participant_id, len(synchronizers))}
+    return schema.SYNCHRONIZERS.sorted(columns.to_table(schema.SYNCHRONIZERS, computed))

@@ -1,0 +1,50 @@
+"""Batches of a table's files, and the errors for files that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from ledgerframes.errors import StoreError
+from ledgerframes.store.location import Location
+
+BATCH_ROWS = 8_192  # rows with payloads are large
+LOST_FILE_STEP = "Load again, or run `ledgerframes store verify --repair`."
+
+
+def iter_batches(rows: ds.Dataset, columns: Sequence[str], expression: pc.Expression | None) -> Iterator[pa.RecordBatch]:
+    """Iterate over the rows that match an expression, in order, one row group after the other.
+
+    A scan of the whole dataset would read up to 1 GB ahead of a slow consumer; this one reads one fragment at a time.
+    """
+    for fragment in rows.get_fragments(expression):
+        for part in _row_groups(fragment, expression):
+            yield from part.to_batches(schema=rows.schema, columns=list(columns), filter=expression, batch_size=BATCH_ROWS)
+
+
+def _row_groups(fragment: ds.Fragment, expression: pc.Expression | None) -> Sequence[ds.Fragment]:
+    return fragment.split_by_row_group(expression) if isinstance(fragment, ds.ParquetFileFragment) else [fragment]
+
+
+@contextmanager
+def damage_as_store_error(table: str, location: Location | None) -> Iterator[None]:
+    """Raise errors of reading a table as StoreError, and those of an object store as its own."""
+    source = f"{table} of {location}" if location else table
+    try:
+        with location.translate_errors() if location else nullcontext():
+            yield
+    except FileNotFoundError as error:
+        raise StoreError(f"A file of table {source} was pruned or lost: {error}. {LOST_FILE_STEP}") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise damaged_file_error(source, error) from error
+
+
+def damaged_file_error(table: str, reason: object) -> StoreError:
+    """Return the error for a file of a table that cannot be read."""
+    return StoreError(
+        f"A file of table {table} is damaged ({reason}). Run `ledgerframes store verify --repair` to fetch it again."
+    )

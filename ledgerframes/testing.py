@@ -1,0 +1,312 @@
+"""Tables, frames and a small network for tests of code that uses this library.
+
+Examples
+--------
+>>> from ledgerframes import testing
+>>> traffic = testing.table("traffic").sample(3, total_traffic_cost=[100, 250, 50])
+>>> traffic["total_traffic_cost"].tolist()
+[100, 250, 50]
+>>> frames = testing.frames_of(traffic=traffic, verdicts=[{"update_id": "a"}])
+>>> len(frames.verdicts)
+1
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.datasets import TABLES, Column, Table
+from ledgerframes.datasets import table as table_spec
+from ledgerframes.datasets._schema import SMALL
+from ledgerframes.datasets.bookkeeping import COVERAGE
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames, MemoryFrameSource
+from ledgerframes.network import Network, connect
+from ledgerframes.windows import Window
+
+__all__ = ["START", "SampleTable", "frames_of", "small_network", "table"]
+
+START = datetime(2026, 11, 8, tzinfo=UTC)
+
+Values: TypeAlias = object | Sequence[object] | Callable[[int], object]
+Rows: TypeAlias = pd.DataFrame | pa.Table | Iterable[Mapping[str, object]]
+
+# Columns whose rows belong together have one value in all rows of a sample.
+CONSTANTS: dict[str, object] = {
+    "migration_id": 4,
+    "participant_id": "participant::1220aa",
+    "submitting_participant_uid": "participant::1220aa",
+    "synchronizer_id": "synchronizer::1220aa",
+    "package_id": "a1b2c3",
+    "template_id": "a1b2c3:Main:Asset",
+    "template_name": "Main:Asset",
+    "package_name": "main",
+}
+
+
+@dataclass(frozen=True)
+class SampleTable:
+    """Maker of valid rows of one table, for tests.
+
+    Attributes
+    ----------
+    spec : Table
+        Declaration of the table.
+    """
+
+    spec: Table
+
+    def sample(self, rows: int | Sequence[int], /, **columns: Values) -> pd.DataFrame:
+        """Return a DataFrame of plausible rows with distinct keys.
+
+        Values follow from the number of the row alone, so two samples of the same rows are equal. Times increase, closed
+        sets take turns, and the unknown members (``extra``) are missing.
+
+        Parameters
+        ----------
+        rows : int or sequence of int
+            Number of rows, or the numbers of the rows.
+        **columns
+            Values instead of the sampled ones: one for all rows, a list with one for each row, or a function of the row's
+            number. For a column of lists, one list is the value of all rows.
+
+        Returns
+        -------
+        DataFrame
+            One row per number, in the order of the numbers.
+
+        Raises
+        ------
+        UsageError
+            If a column is unknown, or its list has another length.
+
+        Examples
+        --------
+        >>> from ledgerframes import testing
+        >>> testing.table("envelopes").sample(2, traffic_cost=lambda row: 10 * row)["traffic_cost"].tolist()
+        [0, 10]
+        """
+        return self.spec.to_pandas(self.sample_arrow(rows, **columns))
+
+    def sample_arrow(self, rows: int | Sequence[int], /, **columns: Values) -> pa.Table:
+        """Return plausible rows with distinct keys as an Arrow table; see :meth:`sample`."""
+        self.spec.select(list(columns))
+        numbers = list(range(rows)) if isinstance(rows, int) else list(rows)
+        arrays = {
+            column.name: _array(column, numbers, columns[column.name])
+            if column.name in columns
+            else pa.array([_sampled(self.spec, column, number) for number in numbers], _plain_type(column))
+            for column in self.spec.columns
+        }
+        return self._to_table(arrays)
+
+    def fill(self, rows: Iterable[Mapping[str, object]]) -> pa.Table:
+        """Return rows of which only some columns are written out.
+
+        Parameters
+        ----------
+        rows : iterable of mapping
+            Column to value. Columns that are left out are missing, or have a sampled value if they are never missing.
+
+        Returns
+        -------
+        Table
+            One row per mapping, in their order.
+
+        Raises
+        ------
+        UsageError
+            If a column is unknown.
+
+        Examples
+        --------
+        >>> from ledgerframes import testing
+        >>> testing.table("traffic").fill([{"update_id": "a", "total_traffic_cost": 5}])["extra"].to_pylist()
+        [None]
+        """
+        listed = [dict(row) for row in rows]
+        self.spec.select(list(dict.fromkeys(name for row in listed for name in row)))
+        arrays = {
+            column.name: pa.array(
+                [
+                    row.get(column.name, None if column.nullable else _sampled(self.spec, column, number))
+                    for number, row in enumerate(listed)
+                ],
+                _plain_type(column),
+            )
+            for column in self.spec.columns
+        }
+        return self._to_table(arrays)
+
+    def _to_table(self, arrays: Mapping[str, pa.Array]) -> pa.Table:
+        encoded = {name: array.cast(self.spec[name].type) for name, array in arrays.items()}
+        return self.spec.from_arrays(encoded)
+
+
+def table(name: str) -> SampleTable:
+    """Return the maker of rows of one table.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table, such as ``traffic``.
+
+    Returns
+    -------
+    SampleTable
+
+    Raises
+    ------
+    UsageError
+        If there is no table of that name.
+    """
+    return SampleTable(table_spec(name))
+
+
+def frames_of(
+    *, window: Window | None = None, coverage: Iterable[Mapping[str, object]] | None = None, network: str = "test", **tables: Rows
+) -> Frames:
+    """Return frames over tables in memory.
+
+    Parameters
+    ----------
+    window : Window, optional
+        The window that the frames cover.
+    coverage : iterable of mapping, optional
+        Rows of ``frames.coverage``. None by default.
+    network : str, default "test"
+        Name of the network.
+    **tables
+        Rows of each table: a DataFrame, an Arrow table, or mappings as for :meth:`SampleTable.fill`. The frames have every
+        table of this library, and those that are left out are empty.
+
+    Returns
+    -------
+    Frames
+
+    Raises
+    ------
+    UsageError
+        If a table or column is unknown.
+    """
+    arrow = {name: _to_arrow(table(name), rows) for name, rows in tables.items()}
+    covered = COVERAGE.to_pandas(SampleTable(COVERAGE).fill(coverage)) if coverage is not None else None
+    return Frames(MemoryFrameSource(arrow, network, covered), list(TABLES), window=window)
+
+
+def small_network(store: str | os.PathLike[str], *, events: int = 400, days: int = 1, **settings: Any) -> Network:
+    """Connect to a sandbox of few events that runs in this process.
+
+    Parameters
+    ----------
+    store : str or path
+        Root of the store, such as the ``tmp_path`` of pytest.
+    events : int, default 400
+        Approximate number of events of the sandbox.
+    days : int, default 1
+        Number of days, of which the last ends on 2026-11-09.
+    **settings
+        Other settings, as for :func:`ledgerframes.connect`.
+
+    Returns
+    -------
+    Network
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import ledgerframes as lf
+    >>> from ledgerframes import testing
+    >>> with tempfile.TemporaryDirectory() as root, testing.small_network(root) as net:
+    ...     len(lf.load_events(net, during="2026-11-08").verdicts) > 300
+    True
+    """
+    return connect("sandbox", events=events, days=days, store=os.fspath(store), **settings)
+
+
+# -- values ---------------------------------------------------------------------------------------------------------
+
+
+def _array(column: Column, numbers: list[int], values: Any) -> pa.Array:
+    """Return a column of one value, a value for each row, or a function of the row's number."""
+    if callable(values):
+        values = [values(number) for number in numbers]
+    elif not _has_value_for_each_row(column, values):
+        values = [values] * len(numbers)
+    if len(values) != len(numbers):
+        raise UsageError(f"{column.name}= must have {len(numbers)} values, got {len(values)}.")
+    return pa.array(values, _plain_type(column), from_pandas=True)
+
+
+def _has_value_for_each_row(column: Column, values: Any) -> bool:
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        return False
+    if not pa.types.is_list(column.type):
+        return True
+    return any(value is None or (hasattr(value, "__len__") and not isinstance(value, str)) for value in values)
+
+
+def _plain_type(column: Column) -> pa.DataType:
+    """Return the type of a column's values before they are encoded as a dictionary."""
+    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+
+
+def _sampled(spec: Table, column: Column, number: int) -> object:
+    """Return the value of a column in the row of a number."""
+    kind, name = column.type, column.name
+    if name == "extra" or name.startswith("parent_"):
+        return None
+    if name in CONSTANTS and (name not in spec.key or name == "participant_id"):
+        return CONSTANTS[name]
+    if pa.types.is_dictionary(kind):
+        return column.values[number % len(column.values)] if column.values else f"{name}-{number % 3}"
+    if pa.types.is_timestamp(kind):
+        later = [each.name for each in spec.columns if each.type == kind].index(name)
+        return START + timedelta(seconds=number, milliseconds=100 * later)
+    if pa.types.is_integer(kind):
+        return _integer(spec, column, number)
+    if pa.types.is_boolean(kind):
+        return number % 2 == 0
+    if pa.types.is_decimal(kind):
+        return Decimal(number + 1) / 8
+    if pa.types.is_list(kind):
+        return [0] if pa.types.is_integer(kind.value_type) else [f"{name}-{number}::1220aa"]
+    return f'{{"{name}":{number}}}' if column.is_json else _text(name, number)
+
+
+def _integer(spec: Table, column: Column, number: int) -> int:
+    """Return a distinct number for a key without an update id, which is distinct itself."""
+    if column.name in spec.key and "update_id" not in spec.key:
+        return number + 1
+    if column.type == SMALL:
+        return int(column.name.endswith("_count") or column.name == "threshold")
+    return 1000 + number
+
+
+def _text(name: str, number: int) -> str:
+    return f"update_id-{number:06}:0" if name == "event_id" else f"{name}-{number:06}"
+
+
+def _to_arrow(sample: SampleTable, rows: Rows) -> pa.Table:
+    if isinstance(rows, pa.Table):
+        return rows.cast(sample.spec.schema)
+    if not isinstance(rows, pd.DataFrame):
+        return sample.fill(rows)
+    return sample._to_table({name: _from_series(rows[name], sample.spec[name]) for name in sample.spec.select([*rows.columns])})
+
+
+def _from_series(values: pd.Series[Any], column: Column) -> pa.Array:
+    array = pa.Array.from_pandas(values)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return array.cast(_plain_type(column))
