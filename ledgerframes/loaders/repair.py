@@ -62,7 +62,7 @@ class Repair:
     note: str = ""
 
     @property
-    def done(self) -> bool:
+    def is_repaired(self) -> bool:
         """Whether nothing of it is damaged or missing any more."""
         return self.outcome == FETCHED
 
@@ -127,20 +127,20 @@ def repair(
     require_live(net.store)
     if net.offline:
         raise CoverageError(f"{net.name} is offline, so nothing was moved or repaired. Reconnect without offline=True.")
-    damaged = {file.segment.segment_id: file.segment for file in damage}
-    tables = {segment_id: {file.table for file in damage if file.segment.segment_id == segment_id} for segment_id in damaged}
+    segments = {file.segment.segment_id: file.segment for file in damage}
+    tables = {segment_id: {file.table for file in damage if file.segment.segment_id == segment_id} for segment_id in segments}
     recoveries: dict[str, Recovery] = {}
-    for segment_id, segment in damaged.items():
+    for segment_id, segment in segments.items():
         try:
             recoveries[segment_id] = _loaders(net, segment, tables[segment_id], update_formats)
         except (_UnrecoverableError, LedgerframesError) as reason:
             recoveries[segment_id] = reason
-    removals = [segment for segment in damaged.values() if _is_removed(recoveries[segment.segment_id], drop_unrecoverable)]
+    removals = [segment for segment in segments.values() if _is_removed(recoveries[segment.segment_id], drop_unrecoverable)]
     folders = _complete_folders(net, removals)
     _quarantine(net, removals, folders)
     repairs = [
         _recover(net, segment, recoveries[segment_id], drop_unrecoverable, tables[segment_id])
-        for segment_id, segment in damaged.items()
+        for segment_id, segment in segments.items()
     ]
     _restore_folders(net, folders, repairs)
     return repairs
@@ -166,10 +166,10 @@ def _folders(segment: Segment) -> frozenset[str]:
 def _complete_folders(net: Network, removals: Sequence[Segment]) -> list[Segment]:
     """Return the segments that mark a folder as complete, of folders that lose objects."""
     incomplete = {(segment.dataset, folder) for segment in removals for folder in _folders(segment)}
-    stored = [segment for name in {dataset for dataset, _ in incomplete} for segment in net.store.segments(DATASETS[name])]
+    segments = [segment for name in {dataset for dataset, _ in incomplete} for segment in net.store.segments(DATASETS[name])]
     return [
         segment
-        for segment in stored
+        for segment in segments
         if isinstance(segment.extent, ObjectSet)
         and segment.extent.is_folder
         and any((segment.dataset, folder) in incomplete for folder in segment.extent.folders)
@@ -178,7 +178,7 @@ def _complete_folders(net: Network, removals: Sequence[Segment]) -> list[Segment
 
 def _restore_folders(net: Network, folders: Sequence[Segment], repairs: Sequence[Repair]) -> None:
     """Mark folders as complete again, except those with objects that were not fetched."""
-    incomplete = {(each.segment.dataset, folder) for each in repairs if not each.done for folder in _folders(each.segment)}
+    incomplete = {(each.segment.dataset, folder) for each in repairs if not each.is_repaired for folder in _folders(each.segment)}
     for segment in folders:
         if not any((segment.dataset, folder) in incomplete for folder in _folders(segment)):
             net.store.add_segment(DATASETS[segment.dataset], segment)
@@ -189,7 +189,7 @@ def _is_removed(recovery: Recovery, drop_unrecoverable: bool) -> bool:
     return drop_unrecoverable if isinstance(recovery, _UnrecoverableError) else not isinstance(recovery, LedgerframesError)
 
 
-def _recover(net: Network, segment: Segment, recovery: Recovery, drop_unrecoverable: bool, damaged: set[str]) -> Repair:
+def _recover(net: Network, segment: Segment, recovery: Recovery, drop_unrecoverable: bool, damaged_tables: set[str]) -> Repair:
     if isinstance(recovery, _UnrecoverableError):
         return Repair(segment, DROPPED if drop_unrecoverable else UNRECOVERABLE, str(recovery))
     if isinstance(recovery, LedgerframesError):
@@ -207,7 +207,7 @@ def _recover(net: Network, segment: Segment, recovery: Recovery, drop_unrecovera
     notes = [
         f"{segment.rows:,} rows before, {rows:,} now" if rows != segment.rows else "",
         "the origin of the ids is lost: id_source is user now"
-        if segment.dataset == EVENTS_BY_ID.name and VERDICTS in damaged
+        if segment.dataset == EVENTS_BY_ID.name and VERDICTS in damaged_tables
         else "",
     ]
     return Repair(segment, FETCHED, "; ".join(filter(None, notes)))
@@ -216,13 +216,15 @@ def _recover(net: Network, segment: Segment, recovery: Recovery, drop_unrecovera
 # -- how each dataset is fetched again -------------------------------------------------------------------------------
 
 
-def _loaders(net: Network, segment: Segment, damaged: set[str], update_formats: Sequence[UpdateFormat]) -> list[Loader[Any]]:
+def _loaders(
+    net: Network, segment: Segment, damaged_tables: set[str], update_formats: Sequence[UpdateFormat]
+) -> list[Loader[Any]]:
     """Return the loaders that fetch a segment again, after reading what they need of it."""
     extent = segment.extent
     if isinstance(extent, MigrationWindow) and segment.dataset == EVENTS.name:
         return [EventLoader(net, extent.window)]
     if isinstance(extent, IdSet) and segment.dataset == EVENTS_BY_ID.name:
-        return _id_loaders(net, segment, extent, damaged)
+        return _id_loaders(net, segment, extent, damaged_tables)
     if isinstance(extent, OffsetRange) and segment.dataset == LEDGER.name:
         return [_offset_loader(net, extent, update_formats)]
     if isinstance(extent, ObjectSet):
@@ -230,8 +232,8 @@ def _loaders(net: Network, segment: Segment, damaged: set[str], update_formats: 
     raise _UnrecoverableError("only the latest state is served")
 
 
-def _id_loaders(net: Network, segment: Segment, ids: IdSet, damaged: set[str]) -> list[Loader[Any]]:
-    sources = {} if VERDICTS in damaged else _id_sources(net, segment)
+def _id_loaders(net: Network, segment: Segment, ids: IdSet, damaged_tables: set[str]) -> list[Loader[Any]]:
+    sources = {} if VERDICTS in damaged_tables else _id_sources(net, segment)
     by_source: dict[str, list[str]] = {}
     for update_id in sorted(ids.update_ids):
         by_source.setdefault(sources.get(update_id, "user"), []).append(update_id)

@@ -167,7 +167,7 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
         return plan_frame(loader.dataset.name, list(loader.missing().values()))
     if loader.net.offline and loader.needs_network:
         names = list(loader.missing(accept_provisional=True))
-        require_stored(loader.net, loader.count_text(len(names)), names)
+        require_coverage(loader.net, loader.count_text(len(names)), names)
     else:
         sync(loader, executor=executor, progress=progress)
     return loader.frames()
@@ -178,7 +178,7 @@ def plan_frame(dataset: str, rows: Sequence[Mapping[str, object]]) -> pd.DataFra
     return PLAN.from_rows([tuple({"dataset": dataset, **row}.get(name) for name in PLAN.column_names) for row in rows])
 
 
-def require_stored(net: Network, count: str, names: Sequence[str]) -> None:
+def require_coverage(net: Network, count: str, names: Sequence[str]) -> None:
     """Raise CoverageError if anything that an offline load needs is not in the store."""
     if names:
         some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
