@@ -176,7 +176,7 @@ def test_offline_serves_what_is_there_and_names_what_is_not(tmp_path: Path) -> N
     with pytest.raises(CoverageError, match="2026-11-09T00:00:00Z") as caught:
         lf.load_events(offline, since="2026-11-08", until="2026-11-09T01:00:00Z")
     assert caught.value.missing == ("migration 4, 2026-11-09T00:00:00Z … 2026-11-09T01:00:00Z",)
-    with pytest.raises(CoverageError, match="no request is made"):
+    with pytest.raises(CoverageError, match="no request is sent"):
         offline.history  # noqa: B018
 
 
