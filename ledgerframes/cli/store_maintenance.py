@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ledgerframes.store.verify import DamagedFile
 
 MAX_LINES = 20  # of a list that may have thousands
-REPAIRED = ("fetched again", "forgotten")  # outcomes after which nothing is damaged
+REPAIRED = ("fetched again", "dropped")  # outcomes after which nothing is damaged
 
 Datasets = Annotated[
     list[str] | None, typer.Option("--dataset", metavar="NAME", help="Limit to this dataset, such as ledger. Repeatable.")
@@ -110,7 +110,7 @@ def verify(
     if damage:
         from ledgerframes.loaders.repair import repair as repair_store
 
-        repairs = repair_store(net, damage, forget=drop_unrecoverable)
+        repairs = repair_store(net, damage, drop_unrecoverable=drop_unrecoverable)
     outcomes = [_describe_repair(each) for each in repairs]
     document: dict[str, Any] = {
         "network": net.name,

@@ -68,8 +68,8 @@ class BulkLoader(Loader[BulkTask]):
 
     def _missing_tasks(self) -> list[BulkTask]:
         tasks = self.tasks()
-        stored = self.net.store.committed_keys(self.dataset)
-        return [task for task in tasks if task.object_key not in stored]
+        stored_keys = self.net.store.committed_keys(self.dataset)
+        return [task for task in tasks if task.object_key not in stored_keys]
 
     def uses_processes(self, chunks: Sequence[BulkTask]) -> bool:
         """Return whether there is work for several cores, outside the embedded sandbox."""
@@ -148,9 +148,9 @@ class _FolderLoader(BulkLoader):
 
     def finish(self) -> None:
         """Commit the folders of which every object is stored."""
-        stored = self.net.store.committed_keys(self.dataset)
+        stored_keys = self.net.store.committed_keys(self.dataset)
         for folder in self.folders:
-            if folder.name not in stored and not self.failures.keys() & {task.object_key for task in folder.tasks}:
+            if folder.name not in stored_keys and not self.failures.keys() & {task.object_key for task in folder.tasks}:
                 window = microseconds(folder.since), microseconds(folder.until)
                 extent = ObjectSet(frozenset({folder.name}), ANY_MIGRATION, *window)
                 self.net.store.commit(self.dataset, extent, {}, final=True, source=self.net.name)
@@ -240,8 +240,8 @@ class BulkKeyLoader(BulkLoader):
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing keys."""
-        stored = self.net.store.committed_keys(self.dataset)
-        return {key.key: _plan_row(key.key, key) for key in self.keys if key.key not in stored}
+        stored_keys = self.net.store.committed_keys(self.dataset)
+        return {key.key: _plan_row(key.key, key) for key in self.keys if key.key not in stored_keys}
 
     def count_text(self, count: int) -> str:
         """Return the number of missing objects."""

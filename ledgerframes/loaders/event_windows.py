@@ -94,8 +94,8 @@ class EventLoader(Loader[MigrationWindow]):
             self.net.store.save_migrations([item])
             return
         # The next sync fetches this window again. Provisional rows from a host that is ahead stay until then.
-        stored = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
-        for window in item.window.difference(stored):
+        stored_extents = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
+        for window in item.window.difference(stored_extents):
             self.net.store.commit(EVENTS, window, {}, final=False, source=item.source)
 
     def frames(self) -> Frames:

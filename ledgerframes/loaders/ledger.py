@@ -18,7 +18,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.ledger_pages import LedgerFilter, OffsetReader, follow, gap, open_ledger, pruned_through
-from ledgerframes.loaders.sync import Loader, Reader, load, require_stored
+from ledgerframes.loaders.sync import Loader, Reader, load, require_coverage
 from ledgerframes.network import Network
 
 __all__ = ["load_updates"]
@@ -243,7 +243,7 @@ def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, 
             raise UsageError(f"{name}= must be a whole number of at least 0, got {offset!r}.")
     end = net.store.max_position(LEDGER, ledger_filter.partition) if net.offline else net.ledger.ledger_end()
     if net.offline:
-        require_stored(net, "the offsets of this filter are", [] if end else ["offsets"])
+        require_coverage(net, "the offsets of this filter are", [] if end else ["offsets"])
     start, stop = after or 0, end if through is None else through
     if stop > end and not net.offline:
         raise UsageError(f"through= must be at most the ledger's end {end}, got {stop}.")

@@ -29,7 +29,7 @@ from ledgerframes.extents import OffsetRange
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.buffering import TableBuffer
-from ledgerframes.loaders.sync import Batch, ChunkContext, require_stored
+from ledgerframes.loaders.sync import Batch, ChunkContext, require_coverage
 from ledgerframes.network import Network
 
 logger = logging.getLogger("ledgerframes")
@@ -91,7 +91,7 @@ def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> Led
     """
     if net.offline:
         stored_id = net.store.participant()
-        require_stored(net, "the ledger is", [] if stored_id else ["ledger"])
+        require_coverage(net, "the ledger is", [] if stored_id else ["ledger"])
         return LedgerFilter(stored_id or "", update_format)
     participant_id = net.ledger.participant_id()
     stored_id = net.store.bind_participant(participant_id) if bind else net.store.participant() or participant_id

@@ -35,7 +35,7 @@ __all__ = ["Repair", "repair"]
 logger = logging.getLogger("ledgerframes")
 
 FETCHED = "fetched again"
-DROPPED = "forgotten"
+DROPPED = "dropped"
 UNRECOVERABLE = "cannot be fetched again"
 FAILED = "not fetched yet"
 VERDICTS = "verdicts"  # the table with the origin of ids
@@ -50,8 +50,9 @@ class Repair:
     segment : Segment
         As it was.
     outcome : str
-        ``fetched again``; ``cannot be fetched again``, so it stays in the catalog; ``forgotten`` with ``forget=True``; or
-        ``not fetched yet`` because its service failed. Then the next load fetches it, unless the note reports that it stays.
+        ``fetched again``; ``cannot be fetched again``, so it stays in the catalog; ``dropped`` with
+        ``drop_unrecoverable=True``; or ``not fetched yet`` because its service failed. Then the next load fetches it,
+        unless the note reports that it stays.
     note : str
         The reason, or what differs now; may be empty.
     """
@@ -61,7 +62,7 @@ class Repair:
     note: str = ""
 
     @property
-    def done(self) -> bool:
+    def is_repaired(self) -> bool:
         """Whether nothing of it is damaged or missing any more."""
         return self.outcome == FETCHED
 
@@ -75,7 +76,11 @@ Recovery = list[Loader[Any]] | _UnrecoverableError | LedgerframesError
 
 
 def repair(
-    net: Network, findings: Sequence[DamagedFile], *, forget: bool = False, update_formats: Sequence[UpdateFormat] = ()
+    net: Network,
+    damage: Sequence[DamagedFile],
+    *,
+    drop_unrecoverable: bool = False,
+    update_formats: Sequence[UpdateFormat] = (),
 ) -> list[Repair]:
     """Move damaged segments to quarantine, and fetch them again.
 
@@ -85,9 +90,9 @@ def repair(
     Parameters
     ----------
     net : Network
-    findings : sequence of DamagedFile
+    damage : sequence of DamagedFile
         From :func:`ledgerframes.store.verify.verify`.
-    forget : bool
+    drop_unrecoverable : bool
         Move also what cannot be fetched again to quarantine.
     update_formats : sequence of UpdateFormat
         Filters of stored offsets, in addition to the default ones of both shapes.
@@ -95,7 +100,7 @@ def repair(
     Returns
     -------
     list of Repair
-        One per damaged segment, in the order of the findings.
+        One per damaged segment, in the order of the files.
 
     Raises
     ------
@@ -122,19 +127,20 @@ def repair(
     require_live(net.store)
     if net.offline:
         raise CoverageError(f"{net.name} is offline, so nothing was moved or repaired. Reconnect without offline=True.")
-    damaged = {finding.segment.segment_id: finding.segment for finding in findings}
-    tables = {segment_id: {f.table for f in findings if f.segment.segment_id == segment_id} for segment_id in damaged}
+    segments = {file.segment.segment_id: file.segment for file in damage}
+    tables = {segment_id: {file.table for file in damage if file.segment.segment_id == segment_id} for segment_id in segments}
     recoveries: dict[str, Recovery] = {}
-    for segment_id, segment in damaged.items():
+    for segment_id, segment in segments.items():
         try:
             recoveries[segment_id] = _loaders(net, segment, tables[segment_id], update_formats)
         except (_UnrecoverableError, LedgerframesError) as reason:
             recoveries[segment_id] = reason
-    removals = [segment for segment in damaged.values() if _is_removed(recoveries[segment.segment_id], forget)]
+    removals = [segment for segment in segments.values() if _is_removed(recoveries[segment.segment_id], drop_unrecoverable)]
     folders = _complete_folders(net, removals)
     _quarantine(net, removals, folders)
     repairs = [
-        _recover(net, segment, recoveries[segment_id], forget, tables[segment_id]) for segment_id, segment in damaged.items()
+        _recover(net, segment, recoveries[segment_id], drop_unrecoverable, tables[segment_id])
+        for segment_id, segment in segments.items()
     ]
     _restore_folders(net, folders, repairs)
     return repairs
@@ -160,10 +166,10 @@ def _folders(segment: Segment) -> frozenset[str]:
 def _complete_folders(net: Network, removals: Sequence[Segment]) -> list[Segment]:
     """Return the segments that mark a folder as complete, of folders that lose objects."""
     incomplete = {(segment.dataset, folder) for segment in removals for folder in _folders(segment)}
-    stored = [segment for name in {dataset for dataset, _ in incomplete} for segment in net.store.segments(DATASETS[name])]
+    segments = [segment for name in {dataset for dataset, _ in incomplete} for segment in net.store.segments(DATASETS[name])]
     return [
         segment
-        for segment in stored
+        for segment in segments
         if isinstance(segment.extent, ObjectSet)
         and segment.extent.is_folder
         and any((segment.dataset, folder) in incomplete for folder in segment.extent.folders)
@@ -172,20 +178,20 @@ def _complete_folders(net: Network, removals: Sequence[Segment]) -> list[Segment
 
 def _restore_folders(net: Network, folders: Sequence[Segment], repairs: Sequence[Repair]) -> None:
     """Mark folders as complete again, except those with objects that were not fetched."""
-    incomplete = {(each.segment.dataset, folder) for each in repairs if not each.done for folder in _folders(each.segment)}
+    incomplete = {(each.segment.dataset, folder) for each in repairs if not each.is_repaired for folder in _folders(each.segment)}
     for segment in folders:
         if not any((segment.dataset, folder) in incomplete for folder in _folders(segment)):
             net.store.add_segment(DATASETS[segment.dataset], segment)
 
 
-def _is_removed(recovery: Recovery, forget: bool) -> bool:
-    """Return whether a segment is removed, which needs a recovery or forget=True."""
-    return forget if isinstance(recovery, _UnrecoverableError) else not isinstance(recovery, LedgerframesError)
+def _is_removed(recovery: Recovery, drop_unrecoverable: bool) -> bool:
+    """Return whether a segment is removed, which needs a recovery or drop_unrecoverable=True."""
+    return drop_unrecoverable if isinstance(recovery, _UnrecoverableError) else not isinstance(recovery, LedgerframesError)
 
 
-def _recover(net: Network, segment: Segment, recovery: Recovery, forget: bool, damaged: set[str]) -> Repair:
+def _recover(net: Network, segment: Segment, recovery: Recovery, drop_unrecoverable: bool, damaged_tables: set[str]) -> Repair:
     if isinstance(recovery, _UnrecoverableError):
-        return Repair(segment, DROPPED if forget else UNRECOVERABLE, str(recovery))
+        return Repair(segment, DROPPED if drop_unrecoverable else UNRECOVERABLE, str(recovery))
     if isinstance(recovery, LedgerframesError):
         logger.warning("repair_skipped dataset=%s extent=%s error=%s", segment.dataset, segment.extent, recovery)
         return Repair(segment, FAILED, f"left where it was: {recovery}")
@@ -201,7 +207,7 @@ def _recover(net: Network, segment: Segment, recovery: Recovery, forget: bool, d
     notes = [
         f"{segment.rows:,} rows before, {rows:,} now" if rows != segment.rows else "",
         "the origin of the ids is lost: id_source is user now"
-        if segment.dataset == EVENTS_BY_ID.name and VERDICTS in damaged
+        if segment.dataset == EVENTS_BY_ID.name and VERDICTS in damaged_tables
         else "",
     ]
     return Repair(segment, FETCHED, "; ".join(filter(None, notes)))
@@ -210,13 +216,15 @@ def _recover(net: Network, segment: Segment, recovery: Recovery, forget: bool, d
 # -- how each dataset is fetched again -------------------------------------------------------------------------------
 
 
-def _loaders(net: Network, segment: Segment, damaged: set[str], update_formats: Sequence[UpdateFormat]) -> list[Loader[Any]]:
+def _loaders(
+    net: Network, segment: Segment, damaged_tables: set[str], update_formats: Sequence[UpdateFormat]
+) -> list[Loader[Any]]:
     """Return the loaders that fetch a segment again, after reading what they need of it."""
     extent = segment.extent
     if isinstance(extent, MigrationWindow) and segment.dataset == EVENTS.name:
         return [EventLoader(net, extent.window)]
     if isinstance(extent, IdSet) and segment.dataset == EVENTS_BY_ID.name:
-        return _id_loaders(net, segment, extent, damaged)
+        return _id_loaders(net, segment, extent, damaged_tables)
     if isinstance(extent, OffsetRange) and segment.dataset == LEDGER.name:
         return [_offset_loader(net, extent, update_formats)]
     if isinstance(extent, ObjectSet):
@@ -224,8 +232,8 @@ def _loaders(net: Network, segment: Segment, damaged: set[str], update_formats: 
     raise _UnrecoverableError("only the latest state is served")
 
 
-def _id_loaders(net: Network, segment: Segment, ids: IdSet, damaged: set[str]) -> list[Loader[Any]]:
-    sources = {} if VERDICTS in damaged else _id_sources(net, segment)
+def _id_loaders(net: Network, segment: Segment, ids: IdSet, damaged_tables: set[str]) -> list[Loader[Any]]:
+    sources = {} if VERDICTS in damaged_tables else _id_sources(net, segment)
     by_source: dict[str, list[str]] = {}
     for update_id in sorted(ids.update_ids):
         by_source.setdefault(sources.get(update_id, "user"), []).append(update_id)
@@ -246,7 +254,7 @@ def _offset_loader(net: Network, offsets: OffsetRange, update_formats: Sequence[
     participant_id = net.store.participant() or ""
     matches = [each for each in known if LedgerFilter(participant_id, each).partition == offsets.partition]
     if not matches:
-        raise _UnrecoverableError("it was loaded through a filter that is unknown here: forget it, and load it again")
+        raise _UnrecoverableError("it was loaded through a filter that is unknown here: drop it, and load it again")
     ledger_filter = open_ledger(net, matches[0], bind=True)
     pruned = pruned_through(net)
     if offsets.start < pruned:
@@ -257,7 +265,7 @@ def _offset_loader(net: Network, offsets: OffsetRange, update_formats: Sequence[
 def _object_loader(net: Network, segment: Segment, objects: ObjectSet) -> BulkLoader:
     """Return a loader of the objects, or of the one folder that contains them."""
     if segment.source == FILE:
-        raise _UnrecoverableError("it was read from a file: forget it, and load the file again")
+        raise _UnrecoverableError("it was read from a file: drop it, and load the file again")
     kind: BulkKind = "updates" if segment.dataset in (BULK.name, BULK_BY_KEY.name) else "acs"
     if segment.dataset in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name):
         return BulkKeyLoader(net, objects.object_keys, kind, None, False)

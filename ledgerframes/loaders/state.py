@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -39,12 +40,11 @@ T = TypeVar("T")
 
 def _load_state(
     net: Network,
+    plan: bool,
+    progress: bool | None,
     table: Table,
     items: Callable[[], Iterable[T]],
     build: Callable[[list[T], str], pa.Table],
-    *,
-    plan: bool,
-    progress: bool | None,
     **extent: int | None,
 ) -> pd.DataFrame:
     """Return the plan of a state, or fetch its items and return their table."""
@@ -112,15 +112,8 @@ def load_active_contracts(
     def build(items: list[ActiveContractItem], participant_id: str) -> pa.Table:
         return active_contract_table(items, participant_id, offset or 0)
 
-    return _load_state(
-        net,
-        LEDGER_ACTIVE_CONTRACTS,
-        lambda: _iter_contracts(net, contract_format, offset or 0),
-        build,
-        plan=plan,
-        progress=progress,
-        through=offset,
-    )
+    contracts = functools.partial(_iter_contracts, net, contract_format, offset or 0)
+    return _load_state(net, plan, progress, LEDGER_ACTIVE_CONTRACTS, contracts, build, through=offset)
 
 
 def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
@@ -180,15 +173,8 @@ def load_completions(
     >>> bool(completions["offset"].is_monotonic_increasing)
     True
     """
-    return _load_state(
-        net,
-        COMPLETIONS,
-        lambda: _iter_completions(net, parties, after, limit),
-        completion_table,
-        plan=plan,
-        progress=progress,
-        after=after,
-    )
+    completions = functools.partial(_iter_completions, net, parties, after, limit)
+    return _load_state(net, plan, progress, COMPLETIONS, completions, completion_table, after=after)
 
 
 def _iter_completions(net: Network, parties: Sequence[str], after: int, limit: int | None) -> Iterator[Completion]:
@@ -228,7 +214,7 @@ def load_parties(net: Network, *, plan: bool = False, progress: bool | None = No
     >>> bool(parties["is_local"].any())
     True
     """
-    return _load_state(net, PARTIES, lambda: net.ledger.parties(), party_table, plan=plan, progress=progress)
+    return _load_state(net, plan, progress, PARTIES, lambda: net.ledger.parties(), party_table)
 
 
 @loader()
@@ -259,7 +245,7 @@ def load_packages(net: Network, *, plan: bool = False, progress: bool | None = N
     def build(package_ids: list[str], participant_id: str) -> pa.Table:
         return package_table(package_ids, list(net.ledger.vetted_packages()), participant_id)
 
-    return _load_state(net, PACKAGES, lambda: net.ledger.packages(), build, plan=plan, progress=progress)
+    return _load_state(net, plan, progress, PACKAGES, lambda: net.ledger.packages(), build)
 
 
 @loader()
@@ -294,4 +280,4 @@ def load_synchronizers(
     def connected() -> list[Synchronizer]:
         return net.ledger.connected_synchronizers(party=party)
 
-    return _load_state(net, SYNCHRONIZERS, connected, synchronizer_table, plan=plan, progress=progress)
+    return _load_state(net, plan, progress, SYNCHRONIZERS, connected, synchronizer_table)

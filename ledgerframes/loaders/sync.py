@@ -54,9 +54,8 @@ class Batch:
     gap: bool = False
 
 
-# What a reader yields besides batches is committed as it is: a segment whose files it has written, or an item of its family.
-ChunkResult = Batch | Segment | Any
-CommitItem = Segment | Any
+ChunkResult = Batch | Any  # a batch, or what is committed as it is
+CommitItem = Segment | Any  # a segment whose files are written, or an item of the family
 Reader = Callable[[C, "ChunkContext"], Iterator[ChunkResult]]
 
 
@@ -168,7 +167,7 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
         return plan_frame(loader.dataset.name, list(loader.missing().values()))
     if loader.net.offline and loader.needs_network:
         names = list(loader.missing(accept_provisional=True))
-        require_stored(loader.net, loader.count_text(len(names)), names)
+        require_coverage(loader.net, loader.count_text(len(names)), names)
     else:
         sync(loader, executor=executor, progress=progress)
     return loader.frames()
@@ -179,7 +178,7 @@ def plan_frame(dataset: str, rows: Sequence[Mapping[str, object]]) -> pd.DataFra
     return PLAN.from_rows([tuple({"dataset": dataset, **row}.get(name) for name in PLAN.column_names) for row in rows])
 
 
-def require_stored(net: Network, count: str, names: Sequence[str]) -> None:
+def require_coverage(net: Network, count: str, names: Sequence[str]) -> None:
     """Raise CoverageError if anything that an offline load needs is not in the store."""
     if names:
         some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
@@ -214,7 +213,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
     total = sum(map(loader.size, chunks))
     with (
         Progress(f"Fetching {loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
-        _own_executor(loader) if here else nullcontext(executor) as pool,
+        (ThreadPoolExecutor(loader.threads) if loader.threads else inline()) if here else nullcontext(executor) as pool,
     ):
         if here:
             fetch = functools.partial(fetch, commit=commit, bar=bar, stop=stop)
@@ -228,10 +227,6 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
                     bar.advance(loader.size(outcome.task) - report.progress)
         finally:
             stop.set()
-
-
-def _own_executor(loader: Loader[Any]) -> Executor:
-    return ThreadPoolExecutor(loader.threads) if loader.threads else inline()
 
 
 @dataclass(frozen=True)
@@ -258,26 +253,19 @@ def _fetch_chunk(
     accept = commit or items.append
 
     def write(result: ChunkResult) -> None:
-        accept(_write(net, DATASETS[dataset], result))
+        if isinstance(result, Batch):
+            status = {"final": result.final, "gap": result.gap}
+            result = net.store.write_segment(DATASETS[dataset], result.extent, result.tables, source=result.source, **status)
+        accept(result)
 
-    error: LedgerframesError | None = None
-    pipeline = Pipeline(pipelined)
-    context = ChunkContext(pipeline, bar, stop)
+    context = ChunkContext(Pipeline(pipelined), bar, stop)
     try:
-        with pipeline, pause_gc():
+        with context.pipeline as pipeline, pause_gc():
             for result in reader(chunk, context):
                 pipeline.write_behind(write, result)
-    except LedgerframesError as failure:
-        error = failure
-    return ChunkReport(items, context.progress, error)
-
-
-def _write(net: Network, dataset: Dataset, result: ChunkResult) -> CommitItem:
-    if not isinstance(result, Batch):
-        return result
-    return net.store.write_segment(
-        dataset, result.extent, result.tables, final=result.final, source=result.source, gap=result.gap
-    )
+    except LedgerframesError as error:
+        return ChunkReport(items, context.progress, error)
+    return ChunkReport(items, context.progress, None)
 
 
 def _commit(loader: Loader[Any], item: CommitItem) -> None:

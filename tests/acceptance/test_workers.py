@@ -191,7 +191,7 @@ def test_a_network_of_one_s_own_cannot_be_sent(tmp_path: Path) -> None:
 
     transport = httpx.MockTransport(lambda _: httpx.Response(500))
     net = lf.connect("sandbox", history_url="http://example.invalid", transport=transport, store=tmp_path)
-    with pytest.raises(UsageError, match="leave out executor"):
+    with pytest.raises(UsageError, match="executor= cannot be combined with transport="):
         pickle.dumps(net)
 
 

@@ -138,7 +138,7 @@ def test_an_unrecoverable_segment_is_an_error_until_it_is_dropped(run: Run, net:
     assert (document["error"], len(document["failures"])) == ("IntegrityError", 1)
     assert run("store", "verify", "--drop-unrecoverable").code == 2
     dropped = run("store", "verify", "--repair", "--drop-unrecoverable", "--json")
-    assert (dropped.code, dropped.document["repairs"][0]["outcome"]) == (0, "forgotten")
+    assert (dropped.code, dropped.document["repairs"][0]["outcome"]) == (0, "dropped")
     assert run("store", "verify").code == 0
 
 

@@ -92,7 +92,7 @@ def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     compact(net.store)
     for number in range(len(net.store.segments(EVENTS))):
         damage(net, EVENTS, "verdicts", number)
-    assert all(done.done for done in repair(net, verify(net.store)))
+    assert all(done.is_repaired for done in repair(net, verify(net.store)))
     assert_same(tables(lf.load_events(net, **DAY)), expected)
 
 
@@ -116,7 +116,7 @@ def test_how_ids_were_found_is_kept_where_it_can_be_read(tmp_path: Path) -> None
     assert set(by_ids(net).verdicts["id_source"]) == {"ledger"}
     damage(net, EVENTS_BY_ID, "verdicts")
     (done,) = repair(net, verify(net.store))
-    assert done.done
+    assert done.is_repaired
     assert "id_source is user now" in done.note
 
 
@@ -128,8 +128,8 @@ def test_a_snapshot_of_votes_cannot_be_fetched_again_and_is_never_dropped_silent
     assert (done.outcome, done.note) == ("cannot be fetched again", "only the latest state is served")
     assert path.exists()
     assert len(verify(net.store)) == 1
-    (done,) = repair(net, verify(net.store), forget=True)
-    assert done.outcome == "forgotten"
+    (done,) = repair(net, verify(net.store), drop_unrecoverable=True)
+    assert done.outcome == "dropped"
     assert verify(net.store) == []
     assert (tmp_path / net.name / "quarantine" / "price_votes" / path.name).exists()
 
@@ -143,7 +143,7 @@ def test_a_filter_that_is_not_known_stays_until_it_is_named(tmp_path: Path) -> N
     assert done.outcome == "cannot be fetched again"
     assert "filter" in done.note
     (done,) = repair(net, verify(net.store), update_formats=[wanted])
-    assert done.done
+    assert done.is_repaired
     assert_same(tables(lf.load_updates(net, through=400, include_topology=False)), expected)
 
 
@@ -165,7 +165,7 @@ def test_objects_from_files_stay(tmp_path: Path) -> None:
     lf.load_bulk(net, paths=tmp_path / "kept")
     damage(net, BULK_BY_KEY, "updates")
     (done,) = repair(net, verify(net.store))
-    assert (done.outcome, done.done) == ("cannot be fetched again", False)
+    assert (done.outcome, done.is_repaired) == ("cannot be fetched again", False)
     assert "load the file again" in done.note
 
 
@@ -198,7 +198,7 @@ def test_objects_that_are_not_listed_any_more_stay(
     assert path.exists()
     assert len(verify(net.store)) == 1
     monkeypatch.undo()
-    assert repair(net, verify(net.store))[0].done
+    assert repair(net, verify(net.store))[0].is_repaired
     assert_same(tables(lf.load_bulk(connect(tmp_path, offline=True), **asked)), expected)
 
 
@@ -231,7 +231,7 @@ def test_a_service_that_is_down_leaves_the_range_uncovered_and_the_others_repair
     damage(net, LEDGER, "ledger_updates")
     down.append("bulk/download")
     outcomes = {done.segment.dataset: done for done in repair(net, verify(net.store))}
-    assert outcomes["ledger"].done
+    assert outcomes["ledger"].is_repaired
     assert (outcomes["bulk"].outcome, verify(net.store)) == ("not fetched yet", [])
     with pytest.raises(ServiceUnavailableError):
         lf.load_bulk(net, **DAY)  # the folder is not taken for known any more
@@ -255,16 +255,16 @@ def test_a_service_that_cannot_be_asked_keeps_nothing_else_from_being_repaired(t
 
     urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "network": net.name}
     halved = lf.connect("sandbox", transport=in_process(app), store=tmp_path, requests_per_second=0, retries=0, **urls)
-    for forget in (False, True):
-        outcomes = {done.segment.dataset: done for done in repair(halved, verify(net.store), forget=forget)}
+    for drop in (False, True):
+        outcomes = {done.segment.dataset: done for done in repair(halved, verify(net.store), drop_unrecoverable=drop)}
         assert outcomes["ledger"].outcome == "not fetched yet"
         assert outcomes["ledger"].note.startswith("left where it was: ")
-        assert forget or outcomes["events"].done
+        assert drop or outcomes["events"].is_repaired
     assert path.exists()
     assert [finding.path.partition("/")[0] for finding in verify(net.store)] == ["ledger_updates"]
     assert_same(tables(lf.load_events(connect(tmp_path, offline=True), **DAY)), expected)
     (done,) = repair(net, verify(net.store))
-    assert done.done
+    assert done.is_repaired
 
 
 def test_another_answer_is_said(tmp_path: Path) -> None:
