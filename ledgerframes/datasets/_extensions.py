@@ -79,8 +79,9 @@ class Extensions:
 
     def _extend_struct(self, struct: type[Wire]) -> type[Wire]:
         if struct not in self._structs:
-            types = {field.name: self._extend(field.type) for field in msgspec.structs.fields(struct)}
-            is_changed = any(types[field.name] is not field.type for field in msgspec.structs.fields(struct))
+            fields = msgspec.structs.fields(struct)
+            types = {field.name: self._extend(field.type) for field in fields}
+            is_changed = any(types[field.name] is not field.type for field in fields)
             names = self.names(struct)
             self._structs[struct] = _subclass(struct, types, names) if names or is_changed else struct
         return self._structs[struct]
@@ -107,7 +108,9 @@ def _subclass(struct: type[Wire], types: dict[str, Any], names: tuple[str, ...])
     ]
     members = {f"extra_{position}": name for position, name in enumerate(names)}
     fields += [(field, msgspec.Raw, declare(default=ABSENT, name=name)) for field, name in members.items()]
-    namespace = {"is_extended": True, "extra_members": members, "extra": property(_encode_extra)}
+    namespace: dict[str, Any] = {"is_extended": True}
+    if members:
+        namespace |= {"extra_members": members, "extra": property(_encode_extra)}
     extended: Any = msgspec.defstruct(
         struct.__name__, fields, bases=(struct,), namespace=namespace, module=struct.__module__, kw_only=True
     )

@@ -36,7 +36,7 @@ USAGE = {
     "date word": (["sync", "events", "--during", "recently"], "during='recently'", "last-week"),
     "before all time": (["sync", "events", "--since", "0001-01-01T00:00:00+14:00"], "must be in the years", "9999"),
     "after all time": (["sync", "events", "--during", "9999-12-31"], "Unknown during='9999-12-31'", "last-week"),
-    "ids and a range": (["sync", "events", "--update-ids", __file__, "--during", "today"], "not both", "update_ids"),
+    "ids and a range": (["sync", "events", "--update-ids", __file__, "--during", "today"], "cannot be combined", "update_ids"),
     "no range": (["sync", "events"], "Pass since=", "during"),
     "two ranges": (["sync", "events", "--during", "yesterday", "--since", "2026-11-08"], "cannot be combined with", "since"),
     "age": (["report", "run", "verdicts", "--during", "yesterday", "--max-age", "old"], "must be a duration", "36h"),

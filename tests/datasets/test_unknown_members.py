@@ -23,7 +23,7 @@ from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.wire import ActiveContract
 from ledgerframes.datasets.events.build import VERDICT_TABLES, EventTableBuilder, event_tables
-from ledgerframes.datasets.events.wire import ActivityRecord, Event, EventWithoutUpdateBody, Update
+from ledgerframes.datasets.events.wire import ActivityRecord, Event, EventWithoutUpdateBody, Update, Verdict
 from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, UpdateItem
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
@@ -206,6 +206,17 @@ def test_a_member_is_learned_once() -> None:
     assert extensions() is learned
     assert isinstance(record, ActivityRecord)
     assert repr(record) == "ActivityRecord(party='a', weight=3, extra={\"new0\":0})"
+
+
+def test_only_structs_around_a_learned_member_are_extended() -> None:
+    line = json.dumps(EVENT)
+    assert type(decode(line.encode(), Event, "x")) is Event
+    event = decode(line.replace('"party"', '"mood":1,"party"').encode(), Event, "x")
+    assert event.is_extended
+    assert not bytes(event.extra)
+    assert event.app_activity_records is not None
+    assert event.app_activity_records.records[0].is_extended
+    assert type(event.verdict) is Verdict
 
 
 def test_more_members_than_a_struct_learns_are_kept_in_another_way() -> None:
