@@ -87,7 +87,9 @@ def warm_reads(rows: int, rounds: int) -> list[Row]:
 
 def _against_bare(net: Network, asked: Asked, rounds: int) -> tuple[float, str]:
     """How many times as long as the bare read of the same files, and what was read."""
-    files = [file.path for file in net.store.snapshot(EVENTS, Window(**asked)).scan("traffic").get_fragments()]
+    root = net.store.location.local_path
+    assert root is not None
+    files = [str(root / file.path) for file in net.store.snapshot(EVENTS, Window(**asked)).scan("traffic").get_fragments()]
     ours, bare = _reading(net, asked), _bare(files)
     if asked == WHOLE:
         pd.testing.assert_frame_equal(ours(), bare())

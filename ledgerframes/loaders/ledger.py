@@ -24,7 +24,7 @@ from ledgerframes.network import Network
 __all__ = ["load_updates"]
 
 PAGES_PER_CHUNK = 4  # a range of fewer pages is not split
-PAGES_PER_WORKER_CHUNK = 20  # all of a chunk is fetched again when its worker dies
+MAX_WORKER_CHUNKS = 64  # of a range, because offsets may be sparse; all of a chunk is fetched again when its worker dies
 
 
 class LedgerLoader(Loader[OffsetRange]):
@@ -77,10 +77,11 @@ class LedgerLoader(Loader[OffsetRange]):
         """Return the missing offsets, after committing what is pruned as a gap."""
         if missing := self._missing():
             self._commit_gaps(missing)
-        pages = self.page_size * (PAGES_PER_WORKER_CHUNK if distributed else PAGES_PER_CHUNK)
-        most = None if distributed else self.threads
-        lengths = [(each, (each.stop - each.start) // pages) for each in self._missing()]
-        return [chunk for each, parts in lengths for chunk in each.split(max(1, min(parts, most or parts)))]
+        limit = MAX_WORKER_CHUNKS if distributed else self.threads
+        length = self.page_size * PAGES_PER_CHUNK
+        return [
+            chunk for each in self._missing() for chunk in each.split(max(1, min(limit, (each.stop - each.start) // length)))
+        ]
 
     def _commit_gaps(self, missing: list[OffsetRange]) -> None:
         pruned = pruned_through(self.net)
