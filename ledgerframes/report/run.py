@@ -116,7 +116,8 @@ def run_report(
     report_dir = ReportDir(Path(out), name)
     report_dir.prepare()
     try:
-        return _Run(report, net, window, values, requirements, report_dir, progress).run()
+        with extra_for("A report"):
+            return _Run(report, net, window, values, requirements, report_dir, progress).run()
     except Exception as error:
         report_dir.write_failure_note(error)
         raise
