@@ -161,7 +161,7 @@ class LedgerInventory(LedgerCalls):
         -----
         Source: docs/facts.md#authentication, GET /v2/users/{user-id}/rights.
         """
-        return self._read("user_rights", UserRights, user_id=user_id).listed("GET /v2/users/{user-id}/rights")
+        return self._read("user_rights", UserRights, user_id=user_id).to_rights("GET /v2/users/{user-id}/rights")
 
     def authenticated_user(self) -> Any:
         """Read the user whom the token stands for, as the JSON that came.

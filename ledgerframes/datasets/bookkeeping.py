@@ -1,4 +1,4 @@
-"""Tables about the store: the coverage of frames, and the plan of a load."""
+"""Tables about the store, for the coverage of frames and the plan of a load."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ VIEW_ID, PARTY = attrgetter("view_id"), attrgetter("party")
 
 
 class VerdictTableBuilder:
-    """Builder of the tables of verdicts and their parts, traffic summaries and activity records.
+    """Builder of the tables of verdicts, their parts, traffic and activity.
 
     Parameters
     ----------
