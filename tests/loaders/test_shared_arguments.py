@@ -38,9 +38,10 @@ def connect(store: Path, box: Sandbox | None = None, **overrides: Any) -> lf.Net
 
 
 @pytest.fixture(scope="module")
-def update_ids() -> list[str]:
+def update_ids(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Ids of old requests with verdict and traffic, and one that the service does not know."""
-    return [*lf.load_traffic(lf.connect("sandbox", **WORLD, store=Path("ids").absolute()), **DAY)["update_id"][:40], "no such id"]
+    net = lf.connect("sandbox", **WORLD, store=tmp_path_factory.mktemp("ids"))
+    return [*lf.load_traffic(net, **DAY)["update_id"][:40], "no such id"]
 
 
 def ledger(net: lf.Network, **options: Any) -> Any:
