@@ -40,9 +40,9 @@ COLUMNS = {
     "reassignments": f"{REASSIGNMENT} {CONTRACT}",
     "verdicts": f"{VERDICT} view_count root_views update_visible",
     "views": "view_id parent_view_id informees quorum_count sub_views view_hash",
-    "quorums": "view_id quorum threshold parties",
+    "quorums": "view_id quorum_index threshold parties",
     "traffic": "total_traffic_cost envelope_count",
-    "envelopes": "envelope traffic_cost view_ids",
+    "envelopes": "envelope_index traffic_cost view_ids",
     "activity_records": "round_number party weight",
 }
 
@@ -299,13 +299,13 @@ SQL = {
         list_extract(list_filter(views, lambda one: list_contains(one.sub_views, view.view_id)), 1).view_id as parent_view_id,
         view.informees, len(view.confirming_parties) as quorum_count, view.sub_views, view.view_hash
         from (select {HEAD_SQL}, verdict.transaction_views.views as views, unnest(views) as view from items)""",
-    "quorums": f"""select {HEAD_SQL}, view_id, number - 1 as quorum, quorum.threshold, quorum.parties
+    "quorums": f"""select {HEAD_SQL}, view_id, number - 1 as quorum_index, quorum.threshold, quorum.parties
         from (select {HEAD_SQL}, view.view_id, unnest(view.confirming_parties) as quorum,
         generate_subscripts(view.confirming_parties, 1) as number
         from (select {HEAD_SQL}, unnest(verdict.transaction_views.views) as view from items))""",
     "traffic": f"""select {HEAD_SQL}, traffic_summary.total_traffic_cost,
         len(traffic_summary.envelope_traffic_summaries) as envelope_count from items where traffic_summary is not null""",
-    "envelopes": f"""select {HEAD_SQL}, number - 1 as envelope, envelope.traffic_cost, envelope.view_ids
+    "envelopes": f"""select {HEAD_SQL}, number - 1 as envelope_index, envelope.traffic_cost, envelope.view_ids
         from (select {HEAD_SQL}, unnest(traffic_summary.envelope_traffic_summaries) as envelope,
         generate_subscripts(traffic_summary.envelope_traffic_summaries, 1) as number from items)""",
     "activity_records": f"""select {HEAD_SQL}, round_number, record.party, record.weight

@@ -19,6 +19,7 @@ from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.wallet import wallet_error
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.extras import extra_for
 from ledgerframes.store import Store
 from ledgerframes.wallet import Journal, OffersWallet
 
@@ -265,7 +266,8 @@ def _network_in_worker(recipe: bytes) -> Network:
 
 def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | None, offline: bool, frozen: Path | None) -> Network:
     """Return the sandbox in this process."""
-    from ledgerframes.sandbox import Faults, Sandbox
+    with extra_for("The sandbox"):
+        from ledgerframes.sandbox import Faults, Sandbox
 
     if not isinstance(faults, Faults | None):
         raise UsageError(f"faults= must be ledgerframes.sandbox.Faults(...), got {faults!r}.")

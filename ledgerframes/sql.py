@@ -22,6 +22,7 @@ from ledgerframes.datasets._schema import INTEGER, SMALL, TEXT, TIME
 from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import MigrationWindow
+from ledgerframes.extras import extra_for
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import damaged_file_error
 from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_table, snapshots_by_dataset
@@ -124,7 +125,8 @@ def run_query(
 
 def _connect(temp_directory: str) -> DuckDBPyConnection:
     """Open a locked-down connection, which writes to the directory what exceeds memory."""
-    import duckdb
+    with extra_for("lf.sql"):
+        import duckdb
 
     connection = duckdb.connect(":memory:", config={**LOCKED_DOWN_OPTIONS, "temp_directory": temp_directory})
     connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")

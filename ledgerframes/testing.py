@@ -97,7 +97,7 @@ class SampleTable:
         return self.spec.to_pandas(self.sample_arrow(rows, **columns))
 
     def sample_arrow(self, rows: int | Sequence[int], /, **columns: Values) -> pa.Table:
-        """Return plausible rows with distinct keys as an Arrow table; see :meth:`sample`."""
+        """Return the rows of :meth:`sample` as an Arrow table."""
         self.spec.select(list(columns))
         numbers = list(range(rows)) if isinstance(rows, int) else list(rows)
         arrays = {
@@ -132,13 +132,13 @@ class SampleTable:
         >>> testing.table("traffic").fill([{"update_id": "a", "total_traffic_cost": 5}])["extra"].to_pylist()
         [None]
         """
-        listed = [dict(row) for row in rows]
-        self.spec.select(list(dict.fromkeys(name for row in listed for name in row)))
+        mappings = [dict(row) for row in rows]
+        self.spec.select(list(dict.fromkeys(name for row in mappings for name in row)))
         arrays = {
             column.name: pa.array(
                 [
                     row.get(column.name, None if column.nullable else _sampled(self.spec, column, number))
-                    for number, row in enumerate(listed)
+                    for number, row in enumerate(mappings)
                 ],
                 _plain_type(column),
             )
@@ -166,7 +166,7 @@ def table(name: str) -> SampleTable:
     Raises
     ------
     UsageError
-        If there is no table of that name.
+        If the table is unknown.
     """
     return SampleTable(table_spec(name))
 

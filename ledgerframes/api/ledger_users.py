@@ -50,7 +50,7 @@ class LedgerUsers(LedgerClient):
         """Delete a user."""
         return Request(path={"user_id": user_id})
 
-    @operation("GET /v2/users/{user-id}/rights", returns=UserRights, unwrap=lambda rights: rights.listed("user rights"))
+    @operation("GET /v2/users/{user-id}/rights", returns=UserRights, unwrap=lambda rights: rights.to_rights("user rights"))
     def user_rights(self, user_id: str) -> Request:
         """List the rights of a user, such as CanReadAs with its party.
 

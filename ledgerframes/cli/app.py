@@ -19,10 +19,10 @@ from ledgerframes.cli.exit_codes import (
     SUCCESS,
     USAGE,
     error_document,
-    missing_extra_error,
 )
 from ledgerframes.cli.options import CommandContext, command
 from ledgerframes.errors import LedgerframesError
+from ledgerframes.extras import missing_extra_error
 from ledgerframes.version import installed_version
 
 TRACEBACK = "LEDGERFRAMES_TRACEBACK"
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(error_document(error), as_json)
     except Exception as error:
         _print_traceback()
-        usage_error = missing_extra_error(error) if isinstance(error, ModuleNotFoundError) else None
+        usage_error = missing_extra_error(error, "This command") if isinstance(error, ModuleNotFoundError) else None
         if usage_error:
             return _fail(error_document(usage_error), as_json)
         return _fail({"error": type(error).__name__, "message": _bug_message(error), "exit_code": FAILURE}, as_json)

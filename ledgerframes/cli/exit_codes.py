@@ -33,23 +33,6 @@ EXIT_CODES = {
     INTERRUPTED: "Interrupted from the keyboard. Committed segments stay in the store.",
 }
 
-# Modules of the optional dependencies, and the extra that installs each.
-EXTRAS = {
-    "bleach": "report",
-    "dask": "dask",
-    "distributed": "dask",
-    "duckdb": "sql",
-    "flask": "sandbox",
-    "ipykernel": "report",
-    "jinja2": "report",
-    "jupyter_client": "report",
-    "matplotlib": "plot",
-    "mistune": "report",
-    "nbclient": "report",
-    "nbformat": "report",
-    "waitress": "sandbox",
-}
-
 ERROR_CODES: tuple[tuple[type[LedgerframesError], int], ...] = (
     (UsageError, USAGE),
     (CoverageError, INSUFFICIENT_DATA),
@@ -64,14 +47,6 @@ ERROR_CODES: tuple[tuple[type[LedgerframesError], int], ...] = (
 def exit_code(error: LedgerframesError) -> int:
     """Return the exit code of an error."""
     return next(code for error_type, code in ERROR_CODES if isinstance(error, error_type))
-
-
-def missing_extra_error(error: ModuleNotFoundError) -> UsageError | None:
-    """Return the error for a missing optional dependency, or None for any other module."""
-    module = (error.name or "").partition(".")[0]
-    if module not in EXTRAS:
-        return None
-    return UsageError(f"This command requires {module}. Install it with: pip install 'ledgerframes[{EXTRAS[module]}]'.")
 
 
 def error_document(error: LedgerframesError) -> dict[str, Any]:

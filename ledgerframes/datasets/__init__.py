@@ -34,7 +34,7 @@ def table(name: str) -> Table:
     Raises
     ------
     UsageError
-        If there is no table of that name.
+        If the table is unknown.
     """
     if name not in TABLES:
         raise UsageError(f"Unknown table {name!r}. Choose from {', '.join(sorted(TABLES))}.")

@@ -44,7 +44,9 @@ def parse_timestamps(texts: Texts, member: str) -> Values:
 
 
 def parse_amounts(texts: Texts, member: str) -> Values:
-    """Return numeric texts as exact decimals; zero may be written `0E-10` (docs/facts.md#decimal-texts).
+    """Return numeric texts as exact decimals.
+
+    Zero may be written `0E-10` (docs/facts.md#decimal-texts).
 
     Raises
     ------
@@ -58,7 +60,7 @@ def parse_amounts(texts: Texts, member: str) -> Values:
 
 
 def encode_json(payloads: Sequence[msgspec.Raw], member: str, *, null_is_missing: bool = True) -> pa.Array:
-    """Return payloads as the bytes they are, in one buffer for the column; what is absent is missing.
+    """Return payloads unchanged, in one buffer for the column, missing if absent.
 
     Raises
     ------
@@ -112,7 +114,10 @@ def counts_to_array(counts: Indices) -> pa.Array:
 
 
 def split_template_ids(template_ids: Values) -> dict[str, pa.Array]:
-    """Return the columns package_id and template_name; only the first colon divides (docs/facts.md#template-id)."""
+    """Return the columns package_id and template_name.
+
+    Only the first colon divides (docs/facts.md#template-id).
+    """
     encoded = template_ids.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -136,7 +141,7 @@ def _to_values(texts: Texts) -> Values:
 
 @contextmanager
 def overflow_as_decode_error() -> Iterator[None]:
-    """Report a number that no column can contain as a fault of the response, not of the caller.
+    """Report a number that no column can contain as a fault of the response.
 
     Raises
     ------
@@ -153,7 +158,7 @@ def overflow_as_decode_error() -> Iterator[None]:
 
 
 def join_members(parts: Sequence[Values]) -> Values:
-    """Return JSON objects of members in several columns; an object without members is missing.
+    """Return JSON objects of members in several columns, missing without members.
 
     Parameters
     ----------
@@ -164,13 +169,13 @@ def join_members(parts: Sequence[Values]) -> Values:
     if len(parts) > 1:
         # Arrow loses rows without any member if it is told to skip nulls, so each member has its own comma.
         members = [pc.binary_join_element_wise(",", part, "") for part in parts]
-        joined = pc.binary_join_element_wise(*members, "", null_handling="replace", null_replacement="")
-        text = pc.if_else(pc.equal(joined, ""), None, pc.utf8_slice_codeunits(joined, 1))
+        text_of_members = pc.binary_join_element_wise(*members, "", null_handling="replace", null_replacement="")
+        text = pc.if_else(pc.equal(text_of_members, ""), None, pc.utf8_slice_codeunits(text_of_members, 1))
     return pc.binary_join_element_wise("{", text, "}", "")
 
 
 def merge_extras(own: Values, **others: Values) -> Values:
-    """Return the unknown members of objects and, under a name, those of objects that have no row of their own."""
+    """Return the unknown members of objects and, by name, of related objects without a row."""
     parts = [
         pc.binary_join_element_wise(f'"{name}":', extra, "") for name, extra in others.items() if extra.null_count < len(extra)
     ]
@@ -190,12 +195,18 @@ def list_lengths(lists: Sequence[Sized | None]) -> Indices:
 
 
 def index_in_group(groups: Indices) -> Indices:
-    """Return the position of each row in its group, from 0; rows of one group must be adjacent."""
+    """Return the position of each row in its group, from 0.
+
+    Rows of one group must be adjacent.
+    """
     return np.arange(len(groups)) - np.searchsorted(groups, groups)
 
 
 def lookup_rows(groups: Indices, numbers: Indices, target_groups: Indices, target_numbers: Indices) -> Indices:
-    """Return the row of each target number in its group, or -1; rows must be sorted by group and number."""
+    """Return the row of each target number in its group, or -1.
+
+    Rows must be sorted by group and number.
+    """
     width = numbers.max(initial=0) + 1
     rows = np.searchsorted(groups * width + numbers, target_groups * width + target_numbers)
     rows = np.minimum(rows, len(groups) - 1)

@@ -38,7 +38,9 @@ NO_ROWS: Indices = np.empty(0, dtype=np.int64)
 
 
 class ArrayConverter:
-    """Values of many columns, converted together by type: a call of Arrow's costs as much as many values.
+    """Values of many columns, converted together by type.
+
+    A call of Arrow's costs as much as many values.
 
     Attributes
     ----------
@@ -78,7 +80,9 @@ class ArrayConverter:
 
 
 class StructColumns(Generic[S]):
-    """Structs of one kind, a row each, with an Arrow column for each of their fields and for their unknown members.
+    """Structs of one kind as rows, with an Arrow column for each field.
+
+    One column more, ``extra``, has their unknown members.
 
     Fields that contain structs have no column: those structs are rows of another kind, which belong to these.
 
@@ -193,7 +197,7 @@ class StructColumns(Generic[S]):
         }
 
     def copy_part(self, table: Table, kind: type[Child], parts: Sequence[Child | None]) -> Columns:
-        """Return the columns of a table that are copies of a field of one part, which not every row has."""
+        """Return the columns of a table that copy a field of a part, which not every row has."""
         columns = StructColumns(kind, self)
         columns.add(*drop_absent(parts, np.arange(len(self))))
         columns.converter.flush()
@@ -214,7 +218,7 @@ class StructColumns(Generic[S]):
 
     @property
     def item_rows(self) -> Indices:
-        """The item that each row belongs to: its parent's parent, up to the first."""
+        """Row of the item that each row belongs to."""
         return np.arange(len(self)) if self._parent is None else self._parent.item_rows[self.parents]
 
     @property
@@ -319,7 +323,7 @@ def _convert(values: Values, column: Column, member: str) -> Values:
 
 
 def _encode_members(members: Mapping[str, Sequence[msgspec.Raw]], count: int) -> pa.Array:
-    """Return the unknown members of structs as one JSON object for each, from a column for each member."""
+    """Return the unknown members of each struct as one JSON object."""
     parts = []
     for name, payloads in members.items():
         values = encode_json(payloads, name, null_is_missing=False)

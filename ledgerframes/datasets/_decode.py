@@ -59,7 +59,10 @@ def decode(body: bytes | msgspec.Raw, kind: type[T], endpoint: str) -> T:
 
 
 def decode_with_extras(body: bytes | msgspec.Raw, kind: type[T]) -> T:
-    """Decode one JSON document, learning the members that this version does not know; errors are those of msgspec."""
+    """Decode one JSON document and learn its unknown members.
+
+    Errors are those of msgspec.
+    """
     known = extensions()
     while True:
         try:

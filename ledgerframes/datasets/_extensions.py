@@ -1,4 +1,4 @@
-"""Struct types that grow by the members a service adds, so that decoding stays strict and fast.
+"""Struct types that grow by the members a service adds, so that decoding stays fast.
 
 Decoding an object whose members are not all known fails. Its unknown members are then learned
 once per process: an extended subclass of the struct has a field for each, and every later
@@ -31,7 +31,9 @@ _lock = threading.Lock()
 
 
 class Extensions:
-    """The members learned so far, with the struct types and decoders that know them; immutable but for its caches.
+    """The members learned so far, with the struct types and decoders for them.
+
+    An object of this class never changes but for its caches.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ class Extensions:
         return decoder
 
     def with_names(self, unknown: UnknownNames) -> Extensions:
-        """Return the extensions with these names learned, or these extensions if none of them is new."""
+        """Return extensions with these names, or this object if none of them is new."""
         names = dict(self._names)
         for struct, members in unknown.items():
             for member in members:
@@ -96,7 +98,7 @@ def _with_name(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 def _subclass(struct: type[Wire], types: dict[str, Any], names: tuple[str, ...]) -> type[Wire]:
-    """Return a subclass with all fields in their order, because decoding expects members in that order."""
+    """Return a subclass with all fields in their order, in which decoding expects members."""
     declare: Any = msgspec.field
     fields: list[tuple[str, Any, Any]] = [
         (
@@ -124,7 +126,7 @@ def _encode_extra(struct: Wire) -> msgspec.Raw:
 
 
 def member_prefix(name: str) -> str:
-    """Return the JSON text before a member's value; the rest is an object whose members follow each other."""
+    """Return the JSON text before a member's value, which is empty for `REST`."""
     return "" if name == REST else msgspec.json.encode(name).decode() + ":"
 
 

@@ -75,12 +75,12 @@ class EventHeaders:
 
 
 def _take(columns: Columns, rows: Indices) -> Columns:
-    taken = pa.RecordBatch.from_pydict(columns).take(pa.array(rows))
-    return dict(zip(columns, taken.columns, strict=True))
+    batch = pa.RecordBatch.from_pydict(columns).take(pa.array(rows))
+    return dict(zip(columns, batch.columns, strict=True))
 
 
 def _order(position: Columns) -> Indices | None:
-    """Return the rows in order of (migration, record time, id), each item once, or None if they are in that order."""
+    """Return the rows in table order, each item once, or None if they are in that order."""
     migration_ids, record_times = position["migration_id"].to_numpy(), position["record_time"].cast(INTEGER).to_numpy()
     if _is_ascending(migration_ids, record_times) and pc.count_distinct(position["update_id"]).as_py() == len(record_times):
         return None
@@ -96,7 +96,7 @@ def _is_ascending(migration_ids: Indices, record_times: Indices) -> bool:
 
 
 def _first_rows(order: Indices, migration_ids: list[int], update_ids: list[str]) -> Indices:
-    """Return the first row of each item: a second verdict on one request is dropped, as the network itself does.
+    """Return the first row of each item, without second verdicts, as the network does.
 
     See docs/facts.md#second-verdicts.
     """

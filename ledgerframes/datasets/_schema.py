@@ -157,7 +157,7 @@ class Table:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """Short digest of names and types; a file with another fingerprint was written by another version."""
+        """Short digest of names and types, by which files of another version are recognized."""
         text = ";".join(f"{c.name}:{c.type}:{c.nullable}" for c in self.columns)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -170,7 +170,7 @@ class Table:
         return self.to_pandas(self.empty_arrow())
 
     def from_arrays(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
-        """Return a table of columns, in which a nullable column that is left out is missing in every row.
+        """Return a table of columns, with missing values for nullable columns left out.
 
         Raises
         ------
@@ -206,7 +206,7 @@ class Table:
         )
 
     def to_pandas(self, table: pa.Table) -> pd.DataFrame:
-        """Return Arrow columns as a plain DataFrame, with the dtypes that all frames of this library have.
+        """Return Arrow columns as a plain DataFrame, with the dtypes of this library.
 
         Integers that may be missing become ``Int64``, booleans ``boolean``, text ``str``, closed sets ``category``, times
         ``datetime64[us, UTC]``, lists and amounts ArrowDtype. No column is ``object``, and no integer becomes a float.
@@ -246,12 +246,12 @@ def _writeable(values: Any) -> Any:
 
 
 def _from_arrow(dtype: Any, values: pa.ChunkedArray) -> Any:
-    """Convert without a Python object for each cell, by a method of the dtype that the stubs do not declare."""
+    """Convert without a Python object for each cell, by a method that the stubs omit."""
     return dtype.__from_arrow__(values)
 
 
 def _to_categorical(values: pa.ChunkedArray, column: Column) -> Any:
-    """Return categories, the declared ones first, so that two frames of one table have the same dtype."""
+    """Return a categorical with the declared values first, so that frames have equal dtypes."""
     texts = values.cast(pa.string()).combine_chunks()
     undeclared = [text for text in texts.unique().to_pylist() if text is not None and text not in column.values]
     categories: Any = pd.Index([*column.values, *sorted(undeclared)], dtype="str")

@@ -35,9 +35,9 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
     def __repr__(self) -> str:
         values = {name: getattr(self, name) for name in self.__struct_fields__ if name not in self.extra_members}
-        texts = {name: _shown(value) for name, value in {**values, "extra": self.extra}.items()}
+        texts = {name: _to_text(value) for name, value in {**values, "extra": self.extra}.items()}
         return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in texts.items() if text)})"
 
 
-def _shown(value: object) -> str:
+def _to_text(value: object) -> str:
     return bytes(value).decode("utf-8", "replace") if isinstance(value, msgspec.Raw) else repr(value)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes.errors import UsageError
+from ledgerframes.extras import extra_for
 from ledgerframes.plot._results import MAX_LINES, OTHER, omitted_note
 
 if TYPE_CHECKING:
@@ -31,10 +31,8 @@ Numbers = npt.NDArray[np.float64]
 
 def pyplot() -> ModuleType:
     """Import pyplot, late because the import takes a second and matplotlib is an extra."""
-    try:
+    with extra_for("lf.plot"):
         from matplotlib import pyplot
-    except ImportError as error:
-        raise UsageError("Plots require matplotlib. Install it with: pip install 'ledgerframes[plot]'.") from error
     return pyplot
 
 

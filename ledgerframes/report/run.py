@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ledgerframes.extras import extra_for
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Requirements
@@ -116,7 +117,8 @@ def run_report(
     report_dir = ReportDir(Path(out), name)
     report_dir.prepare()
     try:
-        return _Run(report, net, window, values, requirements, report_dir, progress).run()
+        with extra_for("A report"):
+            return _Run(report, net, window, values, requirements, report_dir, progress).run()
     except Exception as error:
         report_dir.write_failure_note(error)
         raise

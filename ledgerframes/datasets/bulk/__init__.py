@@ -1,1 +1,1 @@
-"""Bulk objects: the structs that are sent and the tables that are kept."""
+"""Bulk objects, as structs and as tables."""

@@ -1,4 +1,4 @@
-"""Compressed objects as batches of whole lines, in memory that does not grow with the object.
+"""Compressed objects as batches of whole lines, in memory of a fixed size.
 
 An object is several zstd frames back to back, none of which has the size of its content
 (docs/facts.md#bulk-storage). Decoders stop without an error after the first frame, or where
@@ -154,7 +154,7 @@ def iter_line_batches(file: BinaryIO, name: str, max_bytes: int) -> Iterator[Lin
 
 
 def _fill(reader: zstandard.ZstdDecompressionReader, buffer: bytearray, start: int, name: str) -> int:
-    """Fill a buffer from a position, completely unless the object ends, and return the end of its content."""
+    """Fill a buffer from a position, and return the end of its content."""
     view = memoryview(buffer)
     try:
         while start < len(buffer):

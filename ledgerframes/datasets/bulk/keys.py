@@ -18,7 +18,7 @@ __all__ = ["ObjectKey"]
 
 _TIME = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?Z"
 _KEY = re.compile(rf"({_TIME})~({_TIME})/(updates|ACS)_(?:(compact_json|protobuf_json)_)?(0|[1-9]\d{{0,8}})\.zstd", re.ASCII)
-_SHOWN = 120  # characters of an invalid key in an error
+_MAX_TEXT = 120  # characters of an invalid key in an error
 _EXAMPLE = "2026-01-29T00:00:00Z~2026-01-30T00:00:00Z/updates_compact_json_0.zstd"
 
 
@@ -64,7 +64,7 @@ class ObjectKey:
         """
         match = _KEY.fullmatch(text)
         if match is None:
-            raise UsageError(f"Invalid object key {text[:_SHOWN]!r}. Pass one such as {_EXAMPLE}.")
+            raise UsageError(f"Invalid object key {text[:_MAX_TEXT]!r}. Pass one such as {_EXAMPLE}.")
         since, until = instant(match[1], "since"), instant(match[2], "until")
         if since >= until:
             raise UsageError(f"Object key {text!r} ends before it starts. Pass one such as {_EXAMPLE}.")
@@ -87,7 +87,7 @@ class ObjectKey:
 
     @classmethod
     def from_path(cls, path: str | PurePath) -> ObjectKey | None:
-        """Parse the key in a file name or a directory and file name, percent-encoded or not, or return None."""
+        """Parse the key in a file name, or in a directory and file name, or return None."""
         file = PurePath(path)
         for name in (f"{file.parent.name}/{file.name}", file.name):
             try:
@@ -98,5 +98,8 @@ class ObjectKey:
 
     @property
     def sort_key(self) -> tuple[datetime, datetime, str, str, int]:
-        """Key that sorts objects by their lines, unlike their text (docs/facts.md#bulk-listing-order)."""
+        """Key that sorts objects by their lines.
+
+        As text, 10 is before 2 (docs/facts.md#bulk-listing-order).
+        """
         return self.since, self.until, self.kind, self.encoding or "", self.index

@@ -1,4 +1,4 @@
-"""Tables of bulk objects: active contracts of the network at a snapshot, and the objects that were read."""
+"""Tables of bulk objects and of the active contracts in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structs of the bulk storage: listings of objects, and the lines of snapshots.
+"""Structs of the bulk storage for listings of objects and lines of snapshots.
 
 The lines of updates are `ledgerframes.datasets.events.wire.Update`.
 """

@@ -1,1 +1,1 @@
-"""History events: the structs that are sent and the tables that are kept."""
+"""History events, as structs and as tables."""

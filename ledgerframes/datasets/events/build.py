@@ -49,7 +49,7 @@ class EventTableBuilder:
 
     @property
     def bytes(self) -> int:
-        """Approximate size of the tables in Arrow: each row has the header of its item."""
+        """Approximate size of the tables in Arrow."""
         rows = sum(len(columns) for builder in self._builders for columns in builder.columns)
         return self._headers.converter.bytes + rows * self._headers.row_bytes
 

@@ -145,7 +145,10 @@ def _event_types(nodes: StructColumns[Node]) -> pa.ChunkedArray:
 
 
 def _strip_hash(ids: pa.Array) -> pa.Array:
-    """Return event ids without the leading `#` of old versions (docs/facts.md#event-id-prefix)."""
+    """Return event ids without the leading `#` of old versions.
+
+    See docs/facts.md#event-id-prefix.
+    """
     return pc.ascii_ltrim(ids, "#") if pc.any(pc.starts_with(ids, "#")).as_py() else ids
 
 
@@ -154,7 +157,9 @@ def _strip_hash_in_lists(ids: pa.Array) -> pa.Array:
 
 
 def _sort_by_length(tree: dict[str, Node]) -> Collection[Node]:
-    """Return the nodes of a tree by the length of their ids, which sorts string order (10 before 2) by number.
+    """Return the nodes of a tree by the length of their ids.
+
+    That sorts nodes in string order, in which 10 is before 2, by number.
 
     See docs/facts.md#event-id-order.
     """
@@ -166,7 +171,9 @@ def _id_length(node: Node) -> int:
 
 
 def node_numbers(event_ids: pa.Array) -> Indices:
-    """Return the node number at the end of each event id, read digit by digit from the last to the colon before them.
+    """Return the node number at the end of each event id.
+
+    All ids are read together, digit by digit from the last to the colon before them.
 
     Raises
     ------

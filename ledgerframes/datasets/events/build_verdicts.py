@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -38,11 +38,13 @@ from ledgerframes.datasets.events.wire import (
 )
 from ledgerframes.errors import DecodeError
 
+S = TypeVar("S")
+
 VIEW_ID, PARTY = attrgetter("view_id"), attrgetter("party")
 
 
 class VerdictTableBuilder:
-    """Builder of the tables of verdicts and their parts, traffic summaries and activity records.
+    """Builder of the tables of verdicts, their parts, traffic and activity.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ class VerdictTableBuilder:
         self._envelopes.add(*flatten([_envelopes_of(summary) for summary in summaries], summary_rows))
         lists, item_rows = drop_absent([item.app_activity_records for item in items], rows)
         list_rows = self._record_lists.add(lists, item_rows)
-        self._records.add(*flatten([sorted(each.records, key=PARTY) for each in lists], list_rows))
+        self._records.add(*flatten([_sorted(each.records, PARTY) for each in lists], list_rows))
 
     def table_functions(self) -> dict[str, Callable[[EventHeaders], pa.Table]]:
         """Return the function that builds each table."""
@@ -97,7 +99,7 @@ class VerdictTableBuilder:
         verdict_rows = self._verdicts.add(verdicts, item_rows)
         lists, verdict_rows = drop_absent([verdict.transaction_views for verdict in verdicts], verdict_rows)
         list_rows = self._view_lists.add(lists, verdict_rows)
-        views, list_rows = flatten([sorted(each.views, key=VIEW_ID) for each in lists], list_rows)
+        views, list_rows = flatten([_sorted(each.views, VIEW_ID) for each in lists], list_rows)
         view_rows = self._views.add(views, list_rows)
         self._quorums.add(*flatten([view.confirming_parties for view in views], view_rows))
 
@@ -188,6 +190,11 @@ def _parent_views(item_rows: Indices, view_ids: Indices, sub_views: pa.Array) ->
     parents = np.full(len(view_ids), -1, dtype=np.int32)
     parents[rows] = np.repeat(view_ids, counts)
     return pa.array(parents, SMALL, mask=parents < 0)
+
+
+def _sorted(structs: list[S], key: Callable[[S], Any]) -> list[S]:
+    """Return sorted structs, without a call for the many lists of one."""
+    return structs if len(structs) < 2 else sorted(structs, key=key)
 
 
 def _envelopes_of(summary: TrafficSummary) -> list[Envelope] | None:

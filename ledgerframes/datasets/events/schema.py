@@ -110,7 +110,7 @@ UPDATES = Table(
         Column(
             "effective_at",
             TIME,
-            "Ledger effective time. It may be before or after record_time and is no measure of latency.",
+            "Ledger effective time, before or after record_time, so no latency. Missing if it is a reassignment.",
             "docs/facts.md#effective-at",
             nullable=True,
             unit="UTC, microseconds",

@@ -1,4 +1,4 @@
-"""Structs of the history API: event items and update items.
+"""Structs of the history API for event items and update items.
 
 Times stay text, because they are parsed a column at a time, and payloads stay JSON bytes.
 `null` and absent mean the same.
@@ -156,13 +156,13 @@ class Present(msgspec.Struct, gc=False):
 
 
 class ReassignmentPosition(msgspec.Struct, gc=False):
-    """Member of a reassignment that says where it is in the history."""
+    """Position of a reassignment in the history."""
 
     migration_id: int
 
 
 class UpdatePosition(msgspec.Struct, gc=False):
-    """Members of an update that say where it is in the history, without its tree.
+    """Position of an update in the history, without its tree.
 
     The tree, which is skipped, is most of the bytes of an event item.
     """
@@ -175,7 +175,7 @@ class UpdatePosition(msgspec.Struct, gc=False):
 
 
 class EventWithoutUpdateBody(Wire):
-    """An event item without the body of its update, for readers of verdicts, traffic and activity only."""
+    """An event item without the body of its update, which `VERDICT_TABLES` do not need."""
 
     update: UpdatePosition | None = None
     verdict: Verdict | None = None
@@ -196,7 +196,9 @@ class UpdatesPage(Wire):
 
 
 def header_of(event: Event | EventWithoutUpdateBody) -> tuple[int, str, str]:
-    """Return migration id, record time and update id of an event (docs/facts.md#history-paging).
+    """Return migration id, record time and update id of an event.
+
+    See docs/facts.md#history-paging.
 
     Raises
     ------

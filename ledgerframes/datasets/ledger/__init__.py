@@ -1,1 +1,1 @@
-"""A participant's ledger updates: the structs that are sent and the tables that are kept."""
+"""A participant's ledger updates, as structs and as tables."""

@@ -146,7 +146,7 @@ def _event_table(updates: _Updates[LedgerTransaction], trees: bool) -> pa.Table:
     events, rows = flatten([update.events for update in updates.structs], updates.rows)
     types_and_bodies = [_type_and_body(event) for event in events]
     bodies = StructColumns.from_structs(LedgerEventBody, [body for _, body in types_and_bodies])
-    tree = [place for update in updates.structs for place in _parents_and_depths(update)] if trees else []
+    tree = [row for update in updates.structs for row in _parents_and_depths(update)] if trees else []
     computed = {
         **updates.header(rows),
         **split_template_ids(bodies["template_id"]),
@@ -171,7 +171,9 @@ def _type_and_body(event: LedgerEvent) -> tuple[str, LedgerEventBody]:
 
 
 def _parents_and_depths(update: LedgerTransaction) -> list[tuple[int | None, int]]:
-    """Return parent and depth of each event: an exercise covers the node ids up to its last descendant's.
+    """Return parent and depth of each event.
+
+    An exercise covers the node ids up to its last descendant's.
 
     See docs/facts.md#ledger-event-fields.
     """

@@ -1,4 +1,4 @@
-"""Structs of the ledger API's update pages, in the one-of encoding that the specification gives.
+"""Structs of the ledger API's update pages, in the one-of encoding of the specification.
 
 Some one-ofs wrap their content in ``value`` and some do not (docs/facts.md#one-of-encodings),
 and some services do the opposite. :func:`decode_page` rewrites pages of theirs.

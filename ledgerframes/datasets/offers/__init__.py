@@ -1,1 +1,1 @@
-"""Transfer offers of the wallet API: the structs that are sent and the tables that are kept."""
+"""Transfer offers of the wallet API, as structs and as tables."""

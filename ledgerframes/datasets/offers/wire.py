@@ -1,4 +1,4 @@
-"""Structs of the wallet API: transfer offers, their status, and the balance.
+"""Structs of the wallet API for transfer offers, their status, and the balance.
 
 Amounts are decoded as decimals. Times stay text, as in all structs of the wire.
 """
@@ -38,7 +38,10 @@ class OfferedAmount(Wire):
 
 
 class OfferPayload(Wire, rename={"expires_at": "expiresAt", "tracking_id": "trackingId"}):
-    """Payload of an offer, without a description if it was accepted (docs/facts.md#wallet-api)."""
+    """Payload of an offer, without a description if it was accepted.
+
+    See docs/facts.md#wallet-api.
+    """
 
     sender: str
     receiver: str

@@ -1,1 +1,1 @@
-"""Reference data of the history API: the structs that are sent and the tables that are kept."""
+"""Reference data of the history API, as structs and as tables."""

@@ -1,4 +1,4 @@
-"""Structs of the history API's reference data: contracts, name rules and price votes.
+"""Structs of the history API's reference data.
 
 Payloads stay JSON bytes. A contract that is replaced gets a new ``contract_id``, which so identifies a version.
 """

@@ -1,1 +1,1 @@
-"""The state of a participant's ledger: the structs that are sent and the tables that are kept."""
+"""The state of a participant's ledger, as structs and as tables."""

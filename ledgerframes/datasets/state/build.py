@@ -107,7 +107,7 @@ def party_table(parties: Sequence[PartyDetails], participant_id: str) -> pa.Tabl
 
 
 def package_table(package_ids: Sequence[str], vettings: Sequence[VettedPackages], participant_id: str) -> pa.Table:
-    """Build the table of packages, with a row for each vetting by this participant, or one without."""
+    """Build the table of packages, with a row for each vetting by this participant."""
     pairs = [
         (package, vetting)
         for vetting in vettings

@@ -30,7 +30,7 @@ LEDGER_ACTIVE_CONTRACTS = Table(
             STATE,
             values=("active", "incomplete_assigned", "incomplete_unassigned"),
         ),
-        Column("synchronizer_id", TEXT, "Synchronizer of the contract. Missing if it is not sent.", STATE),
+        Column("synchronizer_id", TEXT, "Synchronizer of the contract.", STATE),
         Column("reassignment_counter", INTEGER, "Number of unassignments of the contract so far.", STATE),
         Column(
             "workflow_id",

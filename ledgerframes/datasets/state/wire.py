@@ -1,4 +1,4 @@
-"""Structs of the ledger API's inventory: the participant, its parties, packages, contracts and completions.
+"""Structs of the ledger API's inventory, with parties, packages and completions.
 
 Events in them stay JSON bytes, which `ledgerframes.datasets.ledger.wire` declares.
 """
@@ -73,7 +73,7 @@ class ParticipantId(LedgerStruct):
 
 
 class Synchronizer(LedgerStruct):
-    """A synchronizer that the participant is connected to, with the permission of a requested party."""
+    """A synchronizer of the participant, with the permission of a requested party."""
 
     synchronizer_id: str
     synchronizer_alias: str | None = None
@@ -134,7 +134,10 @@ class VettedPackages(LedgerStruct):
 
 
 class VettedPackagesPage(LedgerStruct):
-    """A page of vetted packages, whose token is ``""`` at the end (docs/facts.md#page-token-end)."""
+    """A page of vetted packages, whose token is ``""`` at the end.
+
+    See docs/facts.md#page-token-end.
+    """
 
     vetted_packages: list[VettedPackages] | None = None
     next_page_token: str | None = None
@@ -186,7 +189,7 @@ class ContractEvent(LedgerStruct):
 
 
 class ContractEvents(LedgerStruct):
-    """The create of a contract, with its consuming exercise if there was one."""
+    """The create of a contract, with its consuming exercise."""
 
     created: ContractEvent | None = None
     archived: ContractEvent | None = None
@@ -224,7 +227,7 @@ class UserRights(LedgerStruct):
 
     rights: list[RightItem] | None = None
 
-    def listed(self, endpoint: str) -> list[Right]:
+    def to_rights(self, endpoint: str) -> list[Right]:
         """Return the rights without their one-ofs."""
         return [_right(item, endpoint) for item in self.rights or []]
 
@@ -241,7 +244,7 @@ def release_of(version: str) -> tuple[int, int]:
 
 
 def one_of(content: msgspec.Raw, endpoint: str) -> tuple[str, msgspec.Raw]:
-    """Return kind and content of a one-of without its ``value`` wrapper, or ``("", null)`` if it is missing.
+    """Return kind and content of a one-of, or ``("", null)`` if it is missing.
 
     Raises
     ------
@@ -259,7 +262,10 @@ def one_of(content: msgspec.Raw, endpoint: str) -> tuple[str, msgspec.Raw]:
 
 
 def unwrapped(content: msgspec.Raw) -> msgspec.Raw:
-    """Return the content of ``value`` if that is the only key (docs/facts.md#one-of-encodings)."""
+    """Return the content of ``value`` if that is the only key.
+
+    See docs/facts.md#one-of-encodings.
+    """
     try:
         members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError:

@@ -1,0 +1,56 @@
+"""Optional dependencies, and the extra of this package that installs each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ledgerframes.errors import UsageError
+
+EXTRAS = {
+    "dask": "dask",
+    "distributed": "dask",
+    "duckdb": "sql",
+    "flask": "sandbox",
+    "ipykernel": "report",
+    "jinja2": "report",
+    "jupyter_client": "report",
+    "jupyterlab": "lab",
+    "matplotlib": "plot",
+    "mistune": "report",
+    "nbclient": "report",
+    "nbformat": "report",
+    "nh3": "report",
+    "waitress": "sandbox",
+}
+
+
+@contextmanager
+def extra_for(feature: str) -> Iterator[None]:
+    """Turn the missing module of an extra into an error that names the extra.
+
+    Parameters
+    ----------
+    feature : str
+        Subject of the error, such as ``lf.sql``.
+
+    Raises
+    ------
+    UsageError
+        If a module of an extra is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = missing_extra_error(error, feature)
+        if missing is None:
+            raise
+        raise missing from error
+
+
+def missing_extra_error(error: ModuleNotFoundError, feature: str) -> UsageError | None:
+    """Return the error for a missing optional dependency, or None for any other module."""
+    module = (error.name or "").partition(".")[0]
+    if module not in EXTRAS:
+        return None
+    return UsageError(f"{feature} requires {module}. Install it with: pip install 'ledgerframes[{EXTRAS[module]}]'.")
