@@ -19,7 +19,7 @@ Position = tuple[str, int, int]  # partition, start and stop, as the catalog sto
 
 
 class Extent:
-    """What one segment covers, whether or not there were rows.
+    """Part of a dataset that one segment covers, with or without rows.
 
     Attributes
     ----------

@@ -196,7 +196,7 @@ def _query_error(query: str, error: Exception) -> UsageError:
     """Return DuckDB's reason with a next step."""
     reason, unknown = str(error).partition("\n\n")[0], UNKNOWN_TABLE.search(str(error))
     if unknown:
-        reason = reason.partition("\n")[0].rstrip("!.")  # DuckDB may suggest one of its own tables
+        reason = reason.partition("\n")[0].rstrip("!.")  # DuckDB may suggest one of its system tables
         close = difflib.get_close_matches(unknown[1].rpartition(".")[2].lower(), STORED_TABLES, 1)
         step = (f"Did you mean {close[0]}? " if close else "") + f"Choose from {', '.join(sorted(STORED_TABLES))}."
     elif "Parser Error" in reason and BARE_OFFSET.search(NOT_A_NAME.sub(" ", query)):

@@ -1,4 +1,7 @@
-"""Analyses: pure functions from ``Frames`` to a tidy DataFrame, one module per noun and one function per figure."""
+"""Pure functions from ``Frames`` to tidy DataFrames.
+
+Each module has one subject, and each function computes one figure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Declarations of results, read by the analyses, their docstrings, the docs, the plots and the reports."""
+"""Declarations of results.
+
+The analyses, their docstrings, the docs, the plots and the reports read them.
+"""
 
 from __future__ import annotations
 
@@ -130,13 +133,19 @@ class Figure:
         raise UsageError(f"lf.{self.name} cannot group by={by!r}{reason}. Choose from {choices}.")
 
     def build(self, values: Mapping[str, Any], by: str | None = None, *, every: str | None = None) -> pd.DataFrame:
-        """Return the declared columns in order, each in the declared dtype; amounts have theirs already."""
+        """Return the declared columns in order, each in the declared dtype.
+
+        Amounts have their dtype before this call.
+        """
         columns = self.result_columns(by, has_periods=every is not None)
         frame = pd.DataFrame({column.name: values[column.name] for column in columns})
         return frame.astype({column.name: column.dtype for column in columns if column.dtype != AMOUNT})
 
     def document(self, analysis: Analysis) -> Analysis:
-        """Register an analysis, and add the declared columns and the errors of :meth:`check` to its docstring."""
+        """Register an analysis, and complete its docstring.
+
+        The docstring gets the declared columns and the errors of :meth:`check`.
+        """
         FIGURES[self.name] = self
         CALLS[self.name] = _call_text(self.name, analysis)
         if not analysis.__doc__:  # Python removes docstrings with -OO

@@ -65,7 +65,10 @@ class Groups:
         return sums.mask(has_no_part, 0)
 
     def percentiles(self, values: pd.Series, percents: Sequence[int]) -> list[pd.Series]:
-        """Return percentiles of integers by nearest rank, missing for a group without a known value."""
+        """Return percentiles of integers by nearest rank.
+
+        They are missing for a group without a known value.
+        """
         is_known = known(values)
         codes, numbers = self.codes[is_known], values[is_known].to_numpy("int64")
         ordered = numbers[np.lexsort((numbers, codes))]
@@ -105,7 +108,10 @@ def shares(values: pd.Series, whole: Any = None) -> Rates:
 
 
 def distinct(numbers: Integers) -> Integers:
-    """Return each number once, in order, by sorting, which is many times faster here than numpy's own hashing."""
+    """Return each number once, in order.
+
+    Sorting is many times faster here than the hashing of numpy.
+    """
     ordered = np.sort(numbers)
     is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     result: Integers = ordered[is_new]
@@ -145,7 +151,10 @@ def group_by_period(frames: Frames, times: pd.Series, every: str) -> Groups:
 
 
 def cross(periods: Groups, groups: Groups, every: str) -> Groups:
-    """Return one group per period and group, with or without rows, in the order of the periods."""
+    """Return one group per period and group, in the order of the periods.
+
+    Groups without rows are included.
+    """
     keys = groups.keys if len(groups) else groups.keys.reindex([0])  # an empty window still has its periods
     if len(periods) * len(keys) > MAX_PERIODS:
         raise UsageError(
@@ -178,7 +187,10 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
 
 
 def _parse_period(every: object) -> tuple[int, str]:
-    """Return number and unit of a period; pandas is not used, because its letters change between versions."""
+    """Return the number and the unit of a period.
+
+    The units are not those of pandas, which change between its versions.
+    """
     match = re.fullmatch(r"(\d{1,6})\s*(s|min|h|d|w|mo)", every.strip().lower()) if isinstance(every, str) else None
     if match is None or int(match[1]) == 0:
         raise UsageError(f"every= must be a period such as '15min', '1h', '1d', '1w' or '1mo', got {every!r}.")

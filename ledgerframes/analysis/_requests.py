@@ -78,7 +78,9 @@ def has_result(rows: pd.DataFrame, result: str) -> Flags:
 
 
 def per_party(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return each request once per submitting party, or once with a missing party if it has none.
+    """Return each request once per submitting party.
+
+    A request without a submitting party is returned once, with a missing party.
 
     Adds the columns ``party``, ``request`` (position of the request in `rows`) and ``is_single_party``.
     """
@@ -129,7 +131,10 @@ def take_or_missing(values: pd.Series, indexes: Integers) -> pd.Series:
 
 
 def root_templates(frames: Frames, update_ids: pd.Series) -> pd.DataFrame:
-    """Return package name, template name and choice of each update's first root node, missing without a visible tree."""
+    """Return package name, template name and choice of each update's first root node.
+
+    They are missing for an update without a visible tree.
+    """
     names = ["package_name", "template_name", "choice"]
     is_root = pc.field("depth") == 0
     roots = frames.scan("tree_events").filter(is_root).to_table(columns=["update_id", "node_index", *names])

@@ -1,4 +1,4 @@
-"""Views and envelopes of requests: their cost, and the parties that see or confirm them."""
+"""Cost of views and envelopes, and the parties that see or confirm them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def has_no_views(envelopes: pd.DataFrame) -> Flags:
 
 
 def overhead_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, keys: Sequence[str], every: str | None) -> pd.Series:
-    """Return the cost of the envelopes without views of each group of requests, missing for a group without envelopes."""
+    """Return the cost of the envelopes without views, by group of requests.
+
+    It is missing for a group without envelopes.
+    """
     if "view_id" in keys:
         return groups.total(rows["total_traffic_cost"]) * 0  # an envelope that counts for a view has one
     if not keys and frames.window is not None:  # the time of an envelope is enough, and ids are most of its bytes
@@ -90,7 +93,10 @@ def _lowest_views(frames: Frames, rows: pd.DataFrame) -> tuple[Integers, pd.Seri
 
 
 def _children(frames: Frames, name: str, columns: list[str], rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a linked table that belong to the requests, with the request's position as ``request``."""
+    """Return the rows of a linked table that belong to the requests.
+
+    The column ``request`` is the position of the request.
+    """
     children = frames.read(name, ["update_id", *columns])
     children["request"] = positions(children["update_id"], rows["update_id"])
     return children[children["request"] >= 0].reset_index(drop=True)

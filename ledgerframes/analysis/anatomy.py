@@ -1,4 +1,4 @@
-"""The parts of one transaction: tree, views, envelopes and activity."""
+"""Tree, views, envelopes and activity of one transaction."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SEPARATOR = ", "
 
 @ANATOMY.document
 def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
-    """Return the parts of one transaction: nodes, views, envelopes and activity records.
+    """Return the nodes, views, envelopes and activity records of one transaction.
 
     Parameters
     ----------
@@ -146,7 +146,10 @@ def _activity(frames: Frames, update_id: str) -> dict[str, pd.Series]:
 
 
 def _rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
-    """Return the rows of one update; the filter reaches the store, so that nothing else is read."""
+    """Return the rows of one update.
+
+    The filter is pushed down to the store, so that no other rows are read.
+    """
     rows = frames.scan(name).filter(pc.field("update_id") == update_id).to_table(columns=columns)
     return table(name).to_pandas(rows)
 

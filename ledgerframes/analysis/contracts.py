@@ -1,4 +1,4 @@
-"""State made from history: the contracts active on the network at a time.
+"""Contracts that are active on the network at a time, computed from its history.
 
 A contract is created once and consumed at most once, and its id is never used again. So it is active at a time if its create
 is before that time and no consuming exercise is. Migrations whose record times overlap therefore need no order: whichever
@@ -33,7 +33,7 @@ NODE_COLUMNS = [name for name in COLUMN_NAMES if name not in ("snapshot_time", "
 
 
 def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the contracts that are active on the network at a time, from the history before it.
+    """Return the contracts active on the network at a time, from the history before it.
 
     Parameters
     ----------
@@ -112,7 +112,10 @@ def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -
 
 
 def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
-    """Return the time of a base, or raise a UsageError unless it is one snapshot from before `until`."""
+    """Return the time of a base.
+
+    A UsageError is raised unless the base is one snapshot from before `until`.
+    """
     for column in ACTIVE_CONTRACTS.columns:
         if column.name not in base or str(base[column.name].dtype) != column.pandas_dtype:
             raise UsageError(
@@ -130,7 +133,7 @@ def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
 
 
 def _require_final_history(frames: Frames, needed: Window) -> None:
-    """Raise a CoverageError unless the frames have every update of a window, and none of them can change."""
+    """Raise a CoverageError unless the frames cover a window, and all of it is final."""
     missing = tuple(str(part) for part in needed.difference(_covered_windows(frames)))
     if missing:
         raise CoverageError(
@@ -148,7 +151,10 @@ def _require_final_history(frames: Frames, needed: Window) -> None:
 
 
 def _covered_windows(frames: Frames) -> list[Window]:
-    """Return the window of the frames up to the end of its coverage: the newest objects may not exist yet."""
+    """Return the windows that the frames cover.
+
+    They end with the coverage, because the newest bulk objects may not exist yet.
+    """
     coverage = frames.coverage
     if frames.window is None or coverage.empty:
         return []
@@ -159,7 +165,10 @@ def _covered_windows(frames: Frames) -> list[Window]:
 
 
 def _folder_windows(object_keys: Iterable[str]) -> list[Window]:
-    """Return the windows of folders, because an object can be between others whose coverage does not show it."""
+    """Return the windows of the folders of bulk objects.
+
+    The coverage does not show a failed object between others.
+    """
     return [Window(key.since, key.until) for key in map(ObjectKey.from_path, object_keys) if key]
 
 
@@ -178,7 +187,10 @@ def _windows(coverage: pd.DataFrame) -> list[Window]:
 
 
 def _creates_and_archivals(nodes: ds.Dataset) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Return the contract of each create and archival in the order of the scan, and which of them are archivals."""
+    """Return the contract ids of all creates and archivals, and a mask of the archivals.
+
+    Both are in the order of the scan.
+    """
     # All ids together can be longer than 2 GiB.
     columns = {"contract_id": pc.field("contract_id").cast(pa.large_string()), "consuming": pc.field("consuming")}
     rows = nodes.to_table(columns=columns)
@@ -195,7 +207,10 @@ def _is_in(ids: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _read_creates(nodes: ds.Dataset, mask: pa.ChunkedArray) -> pd.DataFrame:
-    """Return the rows in the mask; payloads are read batch by batch, so that those outside the mask are not kept."""
+    """Return the rows in the mask.
+
+    Payloads are read batch by batch, so that those outside the mask do not stay in memory.
+    """
     columns = {**{name: pc.field(name) for name in NODE_COLUMNS}, "created_in_update_id": pc.field("update_id")}
     scanner = nodes.scanner(columns=columns)
     flags, row_count, batches = mask.combine_chunks(), 0, []

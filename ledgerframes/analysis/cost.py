@@ -1,4 +1,4 @@
-"""Traffic costs: how much, who pays, and for what.
+"""Traffic costs by period, payer and purpose.
 
 All costs are bytes, as integers. Without a traffic summary, as in older history, a cost is missing, never 0. A sum
 with a ``known_share`` below 1 is therefore a lower bound. Percentiles are by nearest rank, so they are costs that occurred.
@@ -298,14 +298,20 @@ def waste(frames: Frames, *, by: str | None = None, every: str | None = "1d", ac
 
 
 def _sort_by_cost(result: pd.DataFrame, keys: list[str], every: str | None) -> pd.DataFrame:
-    """Sort by period, then by cost; names decide between equals, so that the order does not depend on the input's."""
+    """Sort by period, then by cost, then by name.
+
+    The names make the order independent of the order of the input.
+    """
     names = [*(["period_start"] if every else []), "total_traffic_cost", *keys]
     ascending = [name != "total_traffic_cost" for name in names]
     return result.sort_values(names, ascending=ascending, na_position="last", ignore_index=True)
 
 
 def _control_limits(values: Rates, groups: Groups, every: str | None) -> tuple[Rates, Rates, Rates]:
-    """Return center, lower and upper limit of each row: those of its group, over all periods."""
+    """Return center, lower and upper limit of each row.
+
+    They are those of its group, over all periods.
+    """
     period_count = groups.keys["period_start"].nunique() if every else 1
     by_group = values.reshape(period_count, -1).T if len(values) else values.reshape(0, 0)
     limits = np.array([_limits(group) for group in by_group]).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""Comparisons of two sources: costs that a participant paid, and costs in the history."""
+"""Comparison of the costs that a participant paid with those in the history."""
 
 from __future__ import annotations
 

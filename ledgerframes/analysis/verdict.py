@@ -1,4 +1,4 @@
-"""Verdicts: outcomes, latency, rejections, and the parties that confirm.
+"""Outcomes, latency and rejections of verdicts, and the parties that confirm.
 
 A request is a verdict, an update or a traffic summary, whichever of them exist. Requests without a verdict count in
 ``requests`` and lower the ``known_share``. They are neither accepted nor rejected here, although an update that exists was

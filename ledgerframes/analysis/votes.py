@@ -1,4 +1,4 @@
-"""Votes on the coin price: median, spread and age, per stored observation."""
+"""Median, spread and age of the votes on the coin price, per stored observation."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0) -> pd.DataFrame:
 
 
 def _median(prices: Sequence[Decimal]) -> Decimal:
-    """Return the median as a decimal; pandas would return a float."""
+    """Return the median as a decimal, where pandas would return a float."""
     ordered, middle = sorted(prices), len(prices) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 

@@ -1,4 +1,6 @@
-"""Plots of results, each named after its figure: ``plot.cost_spend`` draws what ``cost.spend`` returns.
+"""Plots of results, each with the name of its figure.
+
+For example, ``plot.cost_spend`` draws a result of ``cost.spend``.
 
 A plot draws on `ax` or on new axes, and returns the axes; none of them calls ``show()``. matplotlib is imported when something
 is drawn. The style applies only to these plots.

@@ -1,4 +1,4 @@
-"""Shared parts of all plots: style, axes, units, bars and lines."""
+"""Style, axes, units, bars and lines of all plots."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def _mark_settings() -> dict[str, Any]:
 
 
 def color(number: int) -> str:
-    """Return a color of the style as a fixed value, because `C0` would be looked up in the user's style later."""
+    """Return a color of the style as a fixed value.
+
+    Matplotlib would look up `C0` in the user's style later.
+    """
     from matplotlib import rcParams
 
     colors = rcParams["axes.prop_cycle"].by_key()["color"]
@@ -211,7 +214,10 @@ def row_labels(ax: Axes, labels: Sequence[str]) -> None:
 
 
 def lines_over_time(ax: Axes, table: pd.DataFrame, frame: pd.DataFrame) -> str:
-    """Draw the first groups as lines in the middle of their periods, and return a note on those left out."""
+    """Draw the first groups as lines, and return a note on the omitted groups.
+
+    Points are in the middle of their periods.
+    """
     visible = table.iloc[:, :MAX_LINES]
     periods = frame.drop_duplicates("period_start").sort_values("period_start")
     times = (time_numbers(periods["period_start"]) + time_numbers(periods["period_end"])) / 2

@@ -240,7 +240,7 @@ def cost_anatomy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def _ranked(frame: pd.DataFrame, labels: list[str], column: str, title: str, ax: Axes | None) -> Axes:
-    """Draw bars of cost: the first rows of the frame one by one, the others together."""
+    """Draw a bar of cost for each of the first rows, and one for all others."""
     is_known = frame[column].notna().to_numpy()
     known_labels = [label for label, known in zip(labels, is_known, strict=True) if known]
     labels, values = r.group_remaining(known_labels, frame.loc[is_known, column].to_numpy("float64"))
@@ -255,7 +255,7 @@ def _ranked(frame: pd.DataFrame, labels: list[str], column: str, title: str, ax:
 
 
 def _stacked_rows(frame: pd.DataFrame, shape: r.ResultShape, title: str, ax: Axes | None) -> Axes:
-    """Draw a bar per group, the group of the highest cost first, with the cost of both kinds of envelopes."""
+    """Draw the cost of both kinds of envelopes as a bar per group, highest cost first."""
     is_without = _is_without_views(frame)
     with_views, without = (np.nan_to_num(_bytes(frame[mask], "traffic_cost")) for mask in (~is_without, is_without))
     order = np.argsort(-(with_views + without), kind="stable")

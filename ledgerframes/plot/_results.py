@@ -1,4 +1,4 @@
-"""Results as plots read them: the figure and its groups, labels, and notes.
+"""Figure, groups, labels and notes of a result, for its plot.
 
 Text from the network is not trusted: labels cut it, replace characters that a font cannot show, and never read it as mathematics.
 """
@@ -78,7 +78,10 @@ def check_result(frame: object, name: str) -> ResultShape:
 
 
 def label(text: object, max_length: int = MAX_LABEL) -> str:
-    """Return a text of the network, safe and short: the middle of long party ids and names is left out."""
+    """Return a text of the network as a safe and short label.
+
+    The middle of long party ids and names is omitted.
+    """
     if not isinstance(text, str):
         return "unknown"
     text = "".join(letter if " " <= letter <= "~" else "?" for letter in text)
@@ -146,7 +149,7 @@ def period_length(frame: pd.DataFrame) -> str:
 
 
 def known_share_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
-    """Return the share of requests that the plot is made from, or an empty text if it is all of them."""
+    """Return a note on the known share, or an empty text if all values are known."""
     shares = frame["known_share"].dropna()
     if shares.empty or shares.min() == 1:
         return ""
@@ -158,7 +161,7 @@ def known_share_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
 
 
 def omitted_note(omitted: int, visible: int = MAX_ROWS) -> str:
-    """Return how many groups are left out, or an empty text."""
+    """Return a note on the number of omitted groups, or an empty text."""
     return f"The {visible} largest groups, {omitted:,} more not shown" if omitted > 0 else ""
 
 
@@ -181,7 +184,10 @@ def group_remaining(labels: list[str], values: Numbers, max_rows: int = MAX_BARS
 
 
 def largest_groups(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the groups with the most requests in their order, and a note on those left out."""
+    """Return the groups with the most requests, and a note on the omitted groups.
+
+    The groups stay in the order of the frame.
+    """
     largest = frame["requests"].sort_values(ascending=False, kind="stable").index[:MAX_ROWS]
     return frame.loc[frame.index.isin(largest)], omitted_note(len(frame) - MAX_ROWS)
 
@@ -194,7 +200,10 @@ def rows_with_counts(frame: pd.DataFrame, shape: ResultShape) -> list[str]:
 def by_group_over_time(
     frame: pd.DataFrame, keys: Sequence[str], labels: Sequence[str], values: pd.Series, weights: pd.Series
 ) -> pd.DataFrame:
-    """Return values with one row per period and one column per group, the group of the highest total weight first."""
+    """Return values with one row per period and one column per group.
+
+    Groups are in descending order of their total weight.
+    """
     codes = frame.groupby(list(keys), dropna=False, observed=True, sort=False).ngroup().to_numpy()
     order = weights.fillna(0).groupby(codes).sum().sort_values(ascending=False, kind="stable").index
     numbers = pd.Series(values.to_numpy("float64", na_value=np.nan))

@@ -1,4 +1,4 @@
-"""Plots of verdicts: outcomes, latency, rejections and quorums."""
+"""Plots of the outcomes, latency, rejections and quorums of verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Reports: parameters, frozen inputs, an executed notebook, and a self-contained HTML page that is published.
+"""Reports, from parameters to a published HTML page.
+
+A run freezes its inputs, executes a notebook on them, and publishes one self-contained page.
 
 :func:`run_report` runs all steps, each of them a module here. :func:`show_table` and :func:`show_text` are for notebooks.
 """

@@ -134,7 +134,10 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
 
 
 def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
-    """Return the share of a window's time outside all extents, whose migrations can overlap in time."""
+    """Return the share of a window's time outside all extents.
+
+    The extents of different migrations can overlap in time.
+    """
     outside = window.difference([extent.window for extent in extents])
     return sum((part.until - part.since for part in outside), timedelta()) / (window.until - window.since)
 

@@ -1,4 +1,7 @@
-"""Notebook execution: from top to bottom, offline, on frozen inputs, in a separate Python process."""
+"""Execution of notebooks in a separate Python process.
+
+A notebook runs from top to bottom, offline, on frozen inputs.
+"""
 
 from __future__ import annotations
 
@@ -144,7 +147,10 @@ def _not_installed_error() -> UsageError:
 
 
 def _use_current_python(client: NotebookClient, socket_dir: Path) -> None:
-    """Let the client start this Python instead of a registered kernel, with sockets in their own directory."""
+    """Let the client start this Python instead of a registered kernel.
+
+    Its sockets are in a separate directory.
+    """
     from jupyter_client.kernelspec import KernelSpecManager
 
     # The client ends only kernels whose manager it created, so the client creates this one.
@@ -169,7 +175,10 @@ def _inject(book: NotebookNode, name: str, parameters: Mapping[str, Any]) -> Non
 
 
 def _failure_text(book: NotebookNode, name: str, error: Exception) -> str:
-    """Return the failed cell and its error in one line; cells are numbered without the injected one."""
+    """Return the number of the failed cell and its error in one line.
+
+    The injected cell is not counted.
+    """
     original = [cell for cell in book.cells if INJECTED_TAG not in cell.metadata.get("tags", ())]
     for number, cell in enumerate((cell for cell in original if cell.cell_type == "code"), start=1):
         for output in cell.outputs:

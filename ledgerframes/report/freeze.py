@@ -1,4 +1,7 @@
-"""Frozen inputs of a run: a copied catalog, whose segments never change."""
+"""Frozen inputs of a run, as a copy of the catalog.
+
+Segments never change, so the copy fixes all rows.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ class FrozenInputs:
     coverage: Coverage
 
     def segments(self) -> list[dict[str, object]]:
-        """Return every segment with the digests of its files, enough to prove the origin of a report later."""
+        """Return every segment with the digests of its files.
+
+        They prove the origin of a report later.
+        """
         return [
             {
                 "extent": str(segment.extent),

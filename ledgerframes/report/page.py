@@ -1,4 +1,6 @@
-"""A self-contained HTML page from an executed notebook: it loads nothing and runs nothing.
+"""A self-contained HTML page from an executed notebook.
+
+The page loads no resources and runs no scripts.
 
 The author's text is Markdown without HTML, outputs are sanitized to tables and text, and plots are inlined. A strict
 Content-Security-Policy is the second line of defense.
@@ -28,7 +30,10 @@ ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}}
 
 @dataclass(frozen=True)
 class Block:
-    """A part of the page: prose, code, a plot, a table or plain text. Its HTML is safe."""
+    """A part of the page, with safe HTML.
+
+    Its kind is prose, code, plot, table or text.
+    """
 
     kind: str
     html: str = ""
@@ -90,7 +95,10 @@ def _blocks(book: NotebookNode) -> tuple[str, list[Block]]:
 
 
 def _merge_code_blocks(blocks: list[Block]) -> list[Block]:
-    """Return the code between two passages of prose as one block after its outputs, with one toggle."""
+    """Merge the code between two passages of prose into one block after its outputs.
+
+    The block has one toggle.
+    """
     merged: list[Block] = []
     code: list[str] = []
     for block in [*blocks, Block("prose")]:
@@ -111,7 +119,10 @@ def _render_markdown(text: str) -> str:
 
 
 def _output_block(output: NotebookNode) -> Block | None:
-    """Return one output as a plot, table or plain text, in this preference; None for progress bars and warnings."""
+    """Return one output as a plot, a table or plain text, in this order of preference.
+
+    Progress bars and warnings give None.
+    """
     if output.output_type == "stream":
         return Block("text", f"<pre>{escape(output.text)}</pre>") if output.name == "stdout" else None
     data = output.get("data", {})
@@ -130,7 +141,10 @@ def _render_image(base64: str, size: dict[str, int]) -> str:
 
 
 def sanitize(html: str) -> str:
-    """Return the HTML of an output with tables and text only; no attribute can load or run anything."""
+    """Return the tables and the text of an output as safe HTML.
+
+    The remaining attributes can neither load nor run anything.
+    """
     import nh3
 
     return nh3.clean(html, tags=ALLOWED_ELEMENTS, attributes=ALLOWED_ATTRIBUTES, url_schemes=set(), link_rel=None)

@@ -1,4 +1,6 @@
-"""Directories of reports: staged, published at once, and only then shown by ``latest``.
+"""Directories of reports.
+
+A report is built in a staging directory, published in one step, and only then shown by ``latest``.
 
 ::
 
@@ -99,7 +101,10 @@ class ReportDir:
         self.set_latest(key)
 
     def set_latest(self, key: str) -> None:
-        """Point ``latest`` to the report with this key in one step, and delete the note of an earlier failure."""
+        """Point ``latest`` to the report with this key in one step.
+
+        The note of an earlier failure is deleted.
+        """
         target = Path(os.pardir, self.report, key)
         if not (self.latest.is_symlink() and self.latest.readlink() == target):
             link = self.latest.with_name(f"{STAGING_PREFIX}{uuid.uuid4().hex}")
@@ -108,7 +113,7 @@ class ReportDir:
         (self.path / FAILED).unlink(missing_ok=True)
 
     def write_failure_note(self, error: Exception) -> None:
-        """Write a note with the reason of the failure, and the age of the report that ``latest`` shows."""
+        """Write a note with the reason of the failure and the age of the latest report."""
         now = datetime.now(UTC).replace(microsecond=0)
         reason = " ".join(str(error).split()) or type(error).__name__
         text = f"The report {self.report} failed at {iso(now)}.\n\nReason: {reason}\n\n{self._describe_latest(now)}\n"

@@ -1,4 +1,4 @@
-"""The reports: their parameters, and the notebook of each."""
+"""The reports, with the parameters and the notebook of each."""
 
 from __future__ import annotations
 
@@ -129,7 +129,10 @@ def find_report(name: str) -> Report:
 
 
 def notebooks_dir() -> Path:
-    """Return the directory of the notebooks, in an installed package or at the top of the repository."""
+    """Return the directory of the notebooks.
+
+    It is in the installed package, or at the top of the repository.
+    """
     installed = PACKAGE_DIR / "notebooks"
     return installed if installed.is_dir() else PACKAGE_DIR.parents[1] / "notebooks"
 

@@ -72,7 +72,9 @@ def run_report(
     max_age: timedelta | None = None,
     progress: bool | None = None,
 ) -> ReportResult:
-    """Load the data of a window, freeze them, run a report's notebook on them, and publish the page.
+    """Run a report on the data of a window, and publish its page.
+
+    The data is loaded and frozen first.
 
     Parameters
     ----------
@@ -193,7 +195,7 @@ class _Run:
         }
 
     def _key(self, facts: dict[str, Any]) -> str:
-        """Return a readable window and a digest of everything that decides the content of the page."""
+        """Return the window and a digest of all inputs that determine the page."""
         content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage")}
         content |= {name: facts["inputs"][name] for name in ("snapshot", "notebook", "page")}
         content["version"] = facts["versions"]["ledgerframes"]

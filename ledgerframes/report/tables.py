@@ -1,4 +1,6 @@
-"""Tables and texts in notebooks; in a report, tables are also written to files.
+"""Tables and texts in notebooks.
+
+In a report, tables are also written to files.
 
 Names and texts from a network are not trusted: everything is escaped here.
 """
@@ -36,7 +38,9 @@ UNITS_IN_HEAD = ("bytes", "UTC")
 
 
 def show_table(name: str, frame: pd.DataFrame, *, max_rows: int = 15, display: pd.DataFrame | None = None) -> TableOutput:
-    """Show a table; in a report, also write all of it to ``tables/NAME.csv`` and ``tables/NAME.parquet``.
+    """Show a table.
+
+    In a report, all rows are also written to ``tables/NAME.csv`` and ``tables/NAME.parquet``.
 
     Parameters
     ----------
@@ -79,7 +83,7 @@ def show_table(name: str, frame: pd.DataFrame, *, max_rows: int = 15, display: p
 
 
 def show_text(text: str) -> TextOutput:
-    """Show a sentence made from computed values, as plain text.
+    """Show a text with computed values, without markup.
 
     Parameters
     ----------
@@ -202,7 +206,9 @@ def _tooltip(value: Any) -> str:
 
 
 def shorten(text: str, max_length: int = MAX_TEXT) -> str:
-    """Return a text without the middle of its fingerprint, or without its own middle if it is long.
+    """Return a text without the middle of its fingerprint.
+
+    Without a fingerprint, the middle of a long text is omitted.
 
     >>> shorten("alice::1220" + "ab" * 32), shorten("x" * 99)
     ('alice::1220ab…abab', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxx')

@@ -1,4 +1,4 @@
-"""A seeded ledger network in the process: the same APIs, without a network.
+"""A seeded ledger network in the process, with the same APIs.
 
 It writes the literal field names of the wire and shares no code with the decoders, so that two readings of the
 specification must agree. To find your way, start with `world` (the data) and `transactions` (network.txt declares

@@ -19,7 +19,7 @@ import zstandard
 
 from .builder import NULL, Event
 from .clock import Clock
-from .times import DAY, HOUR, instant, moment
+from .times import DAY, HOUR, instant, to_datetime
 from .world import World, evict_oldest
 
 FIRST_DAY = "0001-01-01T00:00:00Z"  # start of the first folder, by name
@@ -140,7 +140,7 @@ class BulkStorage:
         """Iterate over the events with an update and begin <= record time < end."""
         # The order of the whole history is that of its days, because the migrations overlap within one day.
         since = max(begin, self._world.timeline.start)
-        return (event for event in self._world.events(moment(since), moment(end), encoding) if event.update != NULL)
+        return (event for event in self._world.events(to_datetime(since), to_datetime(end), encoding) if event.update != NULL)
 
     def _active(self, folder: Folder) -> Iterable[bytes]:
         """Return the lines of the contracts that are active network-wide at the start of a folder."""

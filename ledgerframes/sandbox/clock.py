@@ -6,7 +6,7 @@ import time
 from datetime import datetime, timedelta
 from threading import Lock
 
-from .times import SECOND, micros, moment
+from .times import SECOND, micros, to_datetime
 
 
 class Clock:
@@ -39,7 +39,7 @@ class Clock:
     @property
     def time(self) -> datetime:
         """The present, UTC."""
-        return moment(self.now())
+        return to_datetime(self.now())
 
     def set(self, to: datetime) -> None:
         """Set the present to a time with a time zone."""
@@ -48,4 +48,4 @@ class Clock:
 
     def advance(self, by: timedelta) -> None:
         """Advance the present."""
-        self.set(moment(self.now()) + by)
+        self.set(to_datetime(self.now()) + by)

@@ -15,7 +15,7 @@ from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE, Version
 from .participant import ParticipantLedger, PlantedMismatch
 from .participant.filters import Registry
-from .times import moment
+from .times import to_datetime
 from .users import Users
 from .vocabulary import vocabulary_of
 from .wallet import Offer, OfferBook
@@ -100,18 +100,18 @@ class Sandbox:
     ) -> None:
         if events < 1 or days < 1:
             raise ValueError(f"events={events} and days={days} must both be at least 1.")
-        words = vocabulary_of(vocabulary)
+        network_vocabulary = vocabulary_of(vocabulary)
         self.faults = faults
-        self.world = world_of(seed, events, days, words)
+        self.world = world_of(seed, events, days, network_vocabulary)
         begin, end = self.world.timeline.start, self.world.timeline.now
-        self.start: datetime = moment(begin)
+        self.start: datetime = to_datetime(begin)
         self.clock = Clock(begin + (end - begin) * 3 // 4, end, speed) if grows else Clock(end, end)
         self.history_url, self.ledger_url, self.wallet_url = (
             HOST + prefix for prefix in (HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX)
         )
         self.name = f"sandbox-v{WORLD_VERSION}-seed{seed}-events{events}-days{days}"
-        if words.name != "neutral":
-            self.name += f"-{words.name}"
+        if network_vocabulary.name != "neutral":
+            self.name += f"-{network_vocabulary.name}"
         self.ledger = ParticipantLedger(self.world, self.clock, participant)
         if pruned_through:
             self.prune(pruned_through)
@@ -121,8 +121,8 @@ class Sandbox:
         self.bulk = BulkStorage(self.world, self.clock)
         registry = Registry(self.world.constants().templates)
         services = Services(
-            self.world, words, self.clock, self.ledger, Version.parse(ledger_version), max_page_size, registry, self.users,
-            self.wallet, self.bulk, self.writes, faults or Faults(),
+            self.world, network_vocabulary, self.clock, self.ledger, Version.parse(ledger_version), max_page_size, registry,
+            self.users, self.wallet, self.bulk, self.writes, faults or Faults(),
         )  # fmt: skip
         app = make_app(services)
         self.app: WSGIApplication = FaultMiddleware(app, faults) if faults else app

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from .times import DAY, HOUR, MINUTE, SECOND, micros, moment
+from .times import DAY, HOUR, MINUTE, SECOND, micros, to_datetime
 
 END_OF_LAST_DAY = datetime(2026, 11, 9, tzinfo=UTC)
 EXTRA_HOURS = 6
@@ -77,7 +77,7 @@ class Timeline:
 
     def busyness(self, number: int) -> int:
         """Return how busy the slice's hour is, from 340 at night to 1220 on an afternoon."""
-        time = moment(self.slice(number).begin)
+        time = to_datetime(self.slice(number).begin)
         return RHYTHM[time.hour] * (WEEKEND if time.weekday() >= 5 else WEEKDAY)
 
     @cached_property

@@ -12,12 +12,12 @@ DAY = 24 * HOUR
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def micros(moment: datetime) -> int:
+def micros(time: datetime) -> int:
     """Return the microseconds since 1970 of a time with a time zone."""
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    return (time - EPOCH) // timedelta(microseconds=1)
 
 
-def moment(time: int) -> datetime:
+def to_datetime(time: int) -> datetime:
     """Return the UTC time of microseconds since 1970."""
     return EPOCH + timedelta(microseconds=time)
 

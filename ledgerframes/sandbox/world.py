@@ -48,7 +48,7 @@ def evict_oldest(cache: OrderedDict[Any, T], size_of: Callable[[T], int], max_by
     max_bytes
         Size that the cache may have.
     min_count
-        Number of entries that stay, whatever their size.
+        Number of entries that always stay.
     """
     size = sum(map(size_of, cache.values()))
     while size > max_bytes and len(cache) > min_count:

@@ -211,7 +211,10 @@ def plan_merges(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
 
 
 def _in_merge_order(segments: Sequence[Segment]) -> list[Segment]:
-    """Sort segments of ids by the time when they were fetched, because ids have no other order."""
+    """Sort segments of ids by the time of their fetch.
+
+    Ids have no other order.
+    """
     if any(isinstance(segment.extent, IdSet) for segment in segments):
         return sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
     return list(segments)

@@ -161,7 +161,7 @@ class LocalCopy:
             raise StoreError(message, path=str(directory)) from error
 
     def publish(self, path: Path, version: str | None, lease: Lease) -> None:
-        """Replace the live catalog by a file that was made from this version of it."""
+        """Replace the live catalog by a file derived from this version of it."""
         lease.upload(path)
         lease.require()
         if self._live_version() != version:

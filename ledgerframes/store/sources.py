@@ -41,7 +41,10 @@ class FrameSource(Protocol):
         """Return the rows of one table."""
 
     def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
-        """Return the rows of one table in parts, and whether each is known to be inside the window."""
+        """Return the rows of one table in parts.
+
+        A flag tells whether all rows of the part are inside the window.
+        """
 
     def coverage(self) -> pd.DataFrame:
         """Return one row per segment, as the table `coverage`."""

@@ -87,7 +87,7 @@ class Store:
     def missing_ids(self, dataset: Dataset, update_ids: Sequence[str], *, provisional: bool = False) -> list[str]:
         """Return the ids to look up, in the order of the input.
 
-        Ids with provisional rows are left out only if `provisional` is True.
+        Ids with provisional rows are excluded only if `provisional` is True.
         """
         ids = IdSet(frozenset(update_ids))
         covered = [segment.extent for segment in self.segments(dataset, ids) if segment.final or provisional]

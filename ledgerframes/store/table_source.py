@@ -1,4 +1,7 @@
-"""Which dataset a table is read from, where several datasets have that table."""
+"""Choice of the dataset that a table is read from.
+
+Several datasets can have the same table.
+"""
 
 from __future__ import annotations
 
@@ -67,13 +70,13 @@ class ResolvedTable:
         Raises
         ------
         UsageError
-            If it was.
+            If the store has it through more than one filter.
         """
         extents = [segment.extent for segment in self.snapshot.segments if segment.files]
         filters = {extent.partition for extent in extents if isinstance(extent, OffsetRange)}
         if len(filters) > 1:
             raise UsageError(
-                f"The store has this ledger through {len(filters)} filters, which would count its rows more than once. "
+                f"The store has this ledger through {len(filters)} filters, so rows would count repeatedly. "
                 "Read one filter with load_updates(...) and write it with export.write_table."
             )
 

@@ -154,7 +154,7 @@ class Updates(LedgerEndpoints):
     @endpoint("POST", "/v2/updates/update-by-id", LookupRequest)
     @endpoint("POST", "/v2/updates/update-by-offset", LookupRequest)
     def _update(self, request: LookupRequest) -> Json:
-        return {"update": self._look_up(request, self.update_renderer(request.update_format).update)}
+        return {"update": self._render_update(request, self.update_renderer(request.update_format).update)}
 
     @endpoint("POST", "/v2/updates/transaction-by-id", LookupRequest)
     @endpoint("POST", "/v2/updates/transaction-by-offset", LookupRequest)
@@ -162,16 +162,16 @@ class Updates(LedgerEndpoints):
         if request.transaction_format is None:
             raise missing("transaction_format")
         renderer = self.update_renderer(UpdateFormat(request.transaction_format))
-        return {"transaction": self._look_up(request, renderer.transaction)}
+        return {"transaction": self._render_update(request, renderer.transaction)}
 
     @endpoint("GET", "/v2/updates/transaction-tree-by-id/<update_id>")
     @endpoint("GET", "/v2/updates/transaction-tree-by-offset/<int:offset>")
     def _tree(self, update_id: str = "", offset: int | None = None) -> Json:
         events = EventFormat({party: Filters() for party in flask.request.args.getlist("parties")})
         renderer = self.update_renderer(UpdateFormat.of_transactions(events, EFFECTS))
-        return {"transaction": self._look_up(LookupRequest(offset, update_id), renderer.tree)}
+        return {"transaction": self._render_update(LookupRequest(offset, update_id), renderer.tree)}
 
-    def _look_up(self, request: LookupRequest, render: Callable[[Update], Json | None]) -> Json:
+    def _render_update(self, request: LookupRequest, render: Callable[[Update], Json | None]) -> Json:
         """Return a rendered update, or refuse one that is unknown, pruned or excluded."""
         update = self.ledger.find(request.update_id) if request.offset is None else self._at(request.offset)
         if update and self.ledger.pruned_through < update.offset <= self.ledger.end():

@@ -120,7 +120,7 @@ def _kind(header: str, lines: list[str]) -> tuple[str, Kind]:
 
 
 def _calls(text: str) -> Calls:
-    """Read name=function:argument… from each word, or a name that is also the function."""
+    """Parse each word as ``name=function:argument…``, or as a name of a function."""
     return [tuple((word if "=" in word else f"{word}={word}").replace("=", ":").split(":")) for word in text.split()]
 
 

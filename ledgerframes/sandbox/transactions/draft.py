@@ -114,7 +114,7 @@ class DraftTransaction:
         key, identifier
             Key or id of a contract that is known by one.
         **names
-            Sources of its payload besides those of the transaction.
+            Sources of its payload, in addition to those of the transaction.
         """
         compiled, names = self.constants.templates_by_name[template], {**self.names, **names}
         payload = Raw(compiled.payload(names))

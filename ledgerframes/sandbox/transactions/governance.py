@@ -29,7 +29,10 @@ ROUND_STEPS = (  # from this tick on: of the round so many below, which choice r
 
 
 def _vote(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    """Return a price vote, which is empty at the start (docs/facts.md#price-vote-without-price)."""
+    """Return a price vote.
+
+    It has no price at the start (docs/facts.md#price-vote-without-price).
+    """
     drawn = number(draft.constants.seed, "vote", member, occurrence) % 60_000
     price = f"0.{120_000 + drawn:06d}".rstrip("0") if occurrence >= 0 else None
     return {"sv": draft.parties.svs[member].identifier, "price": price}

@@ -282,7 +282,7 @@ def complete_offer(draft: DraftTransaction) -> list[Node]:
     return transfer(draft, sender, names["host"], inputs, [(names["receiver"], accepted.units)])
 
 
-# Reassignments between the global synchronizer and an app's own: two halves, each an event of its own
+# Reassignments between the global synchronizer and the one of an app. Each has two halves, and each half is an event.
 
 
 def begin_reassignment(draft: DraftTransaction) -> str:
