@@ -1,4 +1,4 @@
-"""Typed DataFrames, cached as Parquet, over the ledger, wallet and history APIs of a ledger network."""
+"""Typed DataFrames over the APIs of a ledger network, cached as Parquet."""
 
 import logging
 

@@ -68,7 +68,10 @@ class Network:
         return self._transport is not None
 
     def __reduce__(self) -> tuple[Callable[..., Network], tuple[object, ...]]:
-        """Return the recipe for workers in other processes, without the token; workers read a token_file or token_env."""
+        """Return the recipe for workers in other processes, without the token.
+
+        Workers read a `token_file` or `token_env` by themselves.
+        """
         if self._transport is not None and self._origin is None:
             raise UsageError("executor= cannot be combined with transport=: a custom transport cannot be pickled.")
         settings = _without_token(self.settings)

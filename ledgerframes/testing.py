@@ -114,7 +114,7 @@ class SampleTable:
         Parameters
         ----------
         rows : iterable of mapping
-            Column to value. Columns that are left out are missing, or have a sampled value if they are never missing.
+            Column to value. The other columns are missing, or have a sampled value if they cannot be missing.
 
         Returns
         -------
@@ -186,7 +186,7 @@ def frames_of(
         Name of the network.
     **tables
         Rows of each table: a DataFrame, an Arrow table, or mappings as for :meth:`SampleTable.fill`. The frames have every
-        table of this library, and those that are left out are empty.
+        table of this package, and the other tables are empty.
 
     Returns
     -------

@@ -216,7 +216,7 @@ def error_form() -> Iterator[str]:
                 ):
                     continue
                 text = literal(node.exc.args[0])
-                if text and (";" in text or len(text.replace("{}", "")) > 200 or not text.endswith((".", "{}"))):
+                if text and (";" in text or len(text.replace("{}", "")) > 160 or not text.endswith((".", "{}"))):
                     yield at(path, node.lineno, text)
 
 
@@ -254,16 +254,16 @@ def british() -> Iterator[str]:
 
 
 RULES = (
-    Rule("participles", 515, participles),
-    Rule("vague-nouns", 209, vague_nouns),
-    Rule("docstring-form", 869, docstring_form),
-    Rule("noun-clauses", 210, noun_clauses),
-    Rule("dialect-in-messages", 44, dialect_in_messages),
-    Rule("dialect-in-prose", 423, dialect_in_prose),
-    Rule("error-form", 19, error_form),
-    Rule("column-form", 135, column_form),
-    Rule("log-form", 18, log_form),
-    Rule("british", 23, british),
+    Rule("participles", 0, participles),
+    Rule("vague-nouns", 0, vague_nouns),
+    Rule("docstring-form", 0, docstring_form),
+    Rule("noun-clauses", 0, noun_clauses),
+    Rule("dialect-in-messages", 0, dialect_in_messages),
+    Rule("dialect-in-prose", 0, dialect_in_prose),
+    Rule("error-form", 0, error_form),
+    Rule("column-form", 0, column_form),
+    Rule("log-form", 0, log_form),
+    Rule("british", 0, british),
 )
 
 

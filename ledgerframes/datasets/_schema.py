@@ -170,12 +170,12 @@ class Table:
         return self.to_pandas(self.empty_arrow())
 
     def from_arrays(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
-        """Return a table of columns, with missing values for nullable columns left out.
+        """Return a table of columns, with nulls for the nullable columns that are not passed.
 
         Raises
         ------
         UsageError
-            If a column is unknown, or one that is never missing is left out.
+            If a column is unknown, or a column that cannot be missing is not passed.
         DecodeError
             If a value is missing that the API promises.
         """

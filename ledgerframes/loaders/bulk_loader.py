@@ -101,8 +101,8 @@ class BulkLoader(Loader[BulkTask]):
         """
         if self.failures and not self.allow_partial:
             raise IntegrityError(
-                f"{len(self.failures):,} bulk objects could not be read; the others are in the store. First: "
-                f"{next(iter(self.failures.values()))} Pass allow_partial=True (--allow-partial) to load the others.",
+                f"Cannot read {len(self.failures):,} bulk objects, the first because: {next(iter(self.failures.values()))} "
+                "Pass allow_partial=True (--allow-partial) to load the others.",
                 path=next(iter(self.failures)),
                 failures=self.failures,
             )

@@ -79,9 +79,7 @@ class LedgerLoader(Loader[OffsetRange]):
             self._commit_gaps(missing)
         limit = MAX_WORKER_CHUNKS if distributed else self.threads
         length = self.page_size * PAGES_PER_CHUNK
-        return [
-            chunk for each in self._missing() for chunk in each.split(max(1, min(limit, (each.stop - each.start) // length)))
-        ]
+        return [chunk for each in self._missing() for chunk in each.split(max(1, min(limit, (each.stop - each.start) // length)))]
 
     def _commit_gaps(self, missing: list[OffsetRange]) -> None:
         pruned = pruned_through(self.net)

@@ -97,15 +97,15 @@ def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> Led
     stored_id = net.store.bind_participant(participant_id) if bind else net.store.participant() or participant_id
     if stored_id != participant_id:
         raise StoreError(
-            f"The store {net.store.location} contains the ledger of participant {stored_id}, but {participant_id} responded, "
-            "and their offsets cannot be mixed. Check ledger_url, or use a profile with another network name.",
+            f"The store {net.store.location} has the ledger of {stored_id}, which cannot be mixed with that of {participant_id}. "
+            "Check ledger_url, or use a profile with another network name.",
             path=str(net.store.location),
         )
     end, stored_end = net.ledger.ledger_end(), net.store.max_position(LEDGER)
     if end < stored_end:
         raise StoreError(
-            f"The ledger of {participant_id} ends at {end}, before offset {stored_end} in the store, so it was reset or lags. "
-            f"Try again, or if it was reset, move {net.store.location} or use a profile with another network name.",
+            f"The ledger of {participant_id} ends at {end}, before offset {stored_end} in the store. "
+            f"Try again, or if the ledger was reset, move {net.store.location}.",
             path=str(net.store.location),
         )
     return LedgerFilter(participant_id, update_format)

@@ -43,7 +43,10 @@ ACTIVE_CONTRACTS = Table(
 
 
 def _overlaps_window(window: Window) -> pc.Expression:
-    """Return the objects with lines in a window; those without lines or with lines of two migrations count by their folder."""
+    """Return the objects with lines in a window.
+
+    Objects without lines, and those with lines of two migrations, count by their folder.
+    """
     since, until = pa.scalar(window.since, TIME), pa.scalar(window.until, TIME)
     folder = pc.field("since").is_null() | ((pc.field("since") < until) & (pc.field("until") > since))
     unclear = pc.field("first_record_time").is_null() | (pc.field("first_migration_id") != pc.field("last_migration_id"))

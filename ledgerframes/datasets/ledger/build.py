@@ -39,7 +39,7 @@ from ledgerframes.errors import DecodeError
 
 Update = LedgerTransaction | LedgerReassignment | LedgerTopology
 U = TypeVar("U", LedgerTransaction, LedgerReassignment, LedgerTopology)
-# Structs with rows of their own; the created event of an assignment has none.
+# Structs with separate rows. The created event of an assignment has no row.
 OWN_ROWS = (LedgerTransaction, LedgerReassignment, LedgerTopology, Assigned, Unassigned, Authorization)
 
 __all__ = ["ledger_tables"]
