@@ -152,8 +152,9 @@ def parse_keys(object_keys: Iterable[str], kind: str) -> list[ObjectKey]:
     UsageError
         If one of them is not a key, or of another kind, or two are the same object in two encodings.
     """
-    texts = [object_keys] if isinstance(object_keys, str) or not isinstance(object_keys, Iterable) else list(object_keys)
-    if texts == [object_keys] or not all(isinstance(text, str) for text in texts):
+    is_one = isinstance(object_keys, str) or not isinstance(object_keys, Iterable)
+    texts = [] if is_one else list(object_keys)
+    if is_one or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"object_keys= must be a list of keys, got {object_keys!r}.")
     keys = sorted({_require_kind(ObjectKey.parse(unquote(text)), kind) for text in texts}, key=lambda key: key.sort_key)
     seen: dict[object, ObjectKey] = {}

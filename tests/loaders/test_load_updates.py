@@ -266,7 +266,7 @@ def test_two_participants_are_never_mixed(tmp_path: Path) -> None:
 def test_a_reset_ledger_is_noticed(tmp_path: Path) -> None:
     box = Sandbox(**WORLD)
     lf.load_updates(connect(tmp_path, box, network="one"))
-    with pytest.raises(StoreError, match="it was reset"):
+    with pytest.raises(StoreError, match="if the ledger was reset"):
         lf.load_updates(connect(tmp_path, box.at(pd.Timestamp("2026-11-08T03:00:00Z").to_pydatetime()), network="one"))
 
 

@@ -234,6 +234,6 @@ def test_every_path_of_the_history_answers(box: Sandbox, updates: Any) -> None:
     rows = operations_of("history")
     assert rows
     for row in rows:
-        path = row["path"].replace("{update_id}", updates[9]["update_id"]).replace("{object_key}", "x")
+        path = row["path"].replace("{update_id}", updates[9]["update_id"]).replace("{object_key}", "x").replace("{coin}", "coin")
         answer = client.request(row["method"], path, json={} if row["method"] == "POST" else None)
         assert answer.status_code == (404 if "bulk" in path else 200), path

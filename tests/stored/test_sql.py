@@ -310,10 +310,10 @@ def test_a_frozen_snapshot_returns_its_own_rows(tmp_path: Path) -> None:
 
 
 def test_a_frozen_snapshot_that_is_not_there_is_no_empty_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match=r"no frozen catalog .*lost\.sqlite"):
+    with pytest.raises(UsageError, match=r"snapshot= must be .*lost\.sqlite"):
         lf.connect("sandbox", events=400, days=1, snapshot=tmp_path / "lost.sqlite")
     monkeypatch.setenv("LEDGERFRAMES_SNAPSHOT", str(tmp_path))
-    with pytest.raises(UsageError, match="unset LEDGERFRAMES_SNAPSHOT"):
+    with pytest.raises(UsageError, match="Check LEDGERFRAMES_SNAPSHOT"):
         lf.connect("sandbox", events=400, days=1)
 
 
