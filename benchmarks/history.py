@@ -25,7 +25,7 @@ from flask import Flask, Response, send_file
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.sandbox.bulk import LEVEL, Folder
 from ledgerframes.sandbox.bulk_api import BulkApi
-from ledgerframes.sandbox.endpoints import HttpError
+from ledgerframes.sandbox.responses import HttpError
 from ledgerframes.sandbox.timeline import END_OF_LAST_DAY, Timeline
 from ledgerframes.sandbox.times import micros
 from ledgerframes.sandbox.vocabulary import vocabulary_of

@@ -2,8 +2,10 @@
 
 It writes the literal field names of the wire and shares no code with the decoders, so that two readings of the
 specification must agree. To find your way, start with `world` (the data) and `transactions` (network.txt declares
-what happens), then read `history_api`, `reference_api` and `bulk` (the network's APIs), `participant` and
-`ledger_api` (what one participant sees), `wallet` (transfer offers, in memory) and `faults`.
+what happens), then read `history_api` and `bulk_api` (the network's APIs), `participant` and `ledger_api` (what one
+participant sees), `offer_book` and `wallet_api` (transfer offers, in memory) and `faults`.
+
+Imports go one way: `app`, the APIs, `endpoints`, `services` (the record of the parts), the parts, `responses`.
 """
 
 from .faults import Dropped, Faults

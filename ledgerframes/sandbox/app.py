@@ -11,11 +11,13 @@ from flask import Flask, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 
 from .bulk_api import BulkApi
-from .endpoints import UNKNOWN_ROUTE, Api, HttpError, Services, text_response
+from .endpoints import Api
 from .history_api import HistoryApi
 from .ledger_api import LEDGER_APIS
 from .ledger_errors import LedgerApiError
-from .wallet import WalletApi
+from .responses import UNKNOWN_ROUTE, HttpError, text_response
+from .services import Services
+from .wallet_api import WalletApi
 
 HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX = "/api/scan", "/api/ledger", "/api/validator"
 APIS: tuple[tuple[type[Api], str], ...] = (

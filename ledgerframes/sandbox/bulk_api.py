@@ -14,10 +14,12 @@ from flask import Response
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
 
 from .bulk import EMPTY_DIGEST, LEVEL, digest_of
-from .endpoints import Api, HttpError, Json, Services, endpoint, parse_time
+from .endpoints import Api, endpoint
 from .faults import DOWNLOAD
 from .history_api import PageRequest
 from .randomness import number
+from .responses import HttpError, Json, parse_time
+from .services import Services
 from .times import instant
 
 BOMB_FRAME, BOMB_FRAMES = 64 * 2**20, 64  # bytes before compression, four gigabytes in all

@@ -1,76 +1,19 @@
-"""Declarations of endpoints, and the parsing and refusals that all APIs share."""
+"""Declarations of endpoints, and the base class of all APIs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from datetime import datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import flask
 import msgspec
 from flask import Blueprint, Response
 
-from .times import micros
+from .responses import HttpError, describe, json_response, malformed
+from .services import Services, Write
 
-if TYPE_CHECKING:
-    from .bulk import BulkStorage
-    from .clock import Clock
-    from .faults import Faults
-    from .ledger_api.service import Version
-    from .participant import ParticipantLedger
-    from .participant.filters import Registry
-    from .users import Users
-    from .vocabulary import Vocabulary
-    from .wallet import OfferBook
-    from .world import World
-
-Json = dict[str, Any]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-PLAIN_TEXT = "text/plain; charset=UTF-8"
-UNKNOWN_ROUTE = "The requested resource could not be found."
-TYPE_ERRORS = {
-    "object": "Got a value that is not an object",
-    "int": "Int",
-    "str": "String",
-    "array": "Got a value that is not an array",
-}
-VALIDATION = re.compile(
-    r"(?:Expected `(?P<type>\w+).*`, got .*?|Object missing required field `(?P<field>\w+)`)(?: - at `\$(?P<path>.*)`)?"
-)
-
-
-class HttpError(Exception):
-    """Error response of the history and the wallet API (docs/facts.md#history-errors).
-
-    Parameters
-    ----------
-    status
-        HTTP status.
-    message
-        Reason.
-    plain
-        Whether the body is bare text instead of ``{"error": …}``.
-    """
-
-    def __init__(self, status: int, message: str, plain: bool = False) -> None:
-        super().__init__(message)
-        self.status, self.message, self.plain = status, message, plain
-
-    def response(self) -> Response:
-        """Return the response."""
-        if self.plain:
-            return text_response(self.message, self.status)
-        return json_response({"error": self.message}, self.status)
-
-
-class Write(NamedTuple):
-    """A write that the sandbox accepted."""
-
-    api: str  # "ledger" or "wallet"
-    operation: str  # method and path
-    body: Any
 
 
 class Endpoint(NamedTuple):
@@ -92,23 +35,6 @@ def endpoint(method: str, path: str, request: type[msgspec.Struct] | None = None
         return handler
 
     return declare
-
-
-class Services(NamedTuple):
-    """Parts of a sandbox that its APIs show or change."""
-
-    world: World
-    vocabulary: Vocabulary
-    clock: Clock
-    ledger: ParticipantLedger
-    version: Version  # of the ledger
-    max_page_size: int  # of ledger updates
-    registry: Registry
-    users: Users
-    wallet: OfferBook
-    bulk: BulkStorage
-    writes: list[Write]  # accepted writes
-    faults: Faults
 
 
 class Api:
@@ -173,44 +99,3 @@ class Api:
             return json_response(self.json_value(handler(**arguments)))
 
         return view
-
-
-def json_response(value: Any, status: int = 200) -> Response:
-    """Return a response with a JSON body, where bytes are JSON and a response stays."""
-    if isinstance(value, Response):
-        return value
-    body = value if isinstance(value, bytes) else msgspec.json.encode(value)
-    return Response(body, status, content_type="application/json")
-
-
-def text_response(text: str = "", status: int = 200) -> Response:
-    """Return a response of plain text."""
-    return Response(text, status, content_type=PLAIN_TEXT)
-
-
-def malformed(reason: str) -> HttpError:
-    """Return the refusal of a body that cannot be decoded."""
-    return HttpError(400, f"The request content was malformed:\n{reason}", plain=True)
-
-
-def describe(error: msgspec.MsgspecError) -> str:
-    """Return the text of a decoding error in the words of the service."""
-    match = VALIDATION.fullmatch(str(error))
-    if match is None:
-        return str(error)
-    path = match["path"] or ""
-    if match["field"]:
-        return f"DecodingFailure at {path}.{match['field']}: Missing required field"
-    reason = TYPE_ERRORS.get(match["type"], f"Got a value that is not an {match['type']}")
-    return f"DecodingFailure at {path}: {reason}"
-
-
-def parse_time(text: Any) -> int:
-    """Return a time with a time zone as microseconds since 1970, or refuse it."""
-    try:
-        time = datetime.fromisoformat(text)
-        if time.tzinfo is None:
-            raise ValueError("no offset from UTC")
-        return micros(time)
-    except (TypeError, ValueError) as error:
-        raise HttpError(400, f"Invalid timestamp: {text}: {error}") from error

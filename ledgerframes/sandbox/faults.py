@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from werkzeug.wrappers import Response
 
-from .endpoints import PLAIN_TEXT
 from .ledger_errors import LedgerApiError
 from .randomness import number
 from .response_faults import RESPONSE_FAULTS
+from .responses import PLAIN_TEXT
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -5,7 +5,6 @@ It serves single events and updates, pages of them, reference data and probes.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, takewhile
@@ -16,11 +15,12 @@ import msgspec
 from flask import Response
 
 from .builder import NULL, Event
-from .endpoints import Api, HttpError, Json, Services, endpoint, parse_time, text_response
-from .identifiers import contract_id, fingerprint
+from .endpoints import Api, endpoint
+from .identifiers import blob_of, contract_id, fingerprint
 from .ledger import Contract
-from .randomness import digest
+from .responses import HttpError, Json, parse_time, text_response
 from .rounds import INCOMPLETE_ROUNDS
+from .services import Services
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, instant, trimmed
 from .values import ENCODINGS
@@ -217,11 +217,6 @@ def contract_object(template_id: str, identifier: str, payload: Json, created_at
         "created_event_blob": blob_of(identifier),
         "created_at": created_at,
     }
-
-
-def blob_of(identifier: str) -> str:
-    """Return the opaque bytes of a contract in base64, invented but stable."""
-    return base64.b64encode(b"".join(bytes.fromhex(digest("blob", identifier, part, size=64)) for part in range(4))).decode()
 
 
 def in_first_version(update: bytes) -> bytes:

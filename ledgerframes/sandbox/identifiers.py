@@ -1,7 +1,8 @@
-"""Ids of updates, which encode their position in the world, and of contracts."""
+"""Ids of updates, which encode their position, and ids and opaque bytes of contracts."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 
 from .randomness import digest, number
@@ -58,6 +59,11 @@ def contract_id(*parts: object) -> str:
     text = "/".join(map(str, parts))
     raw = hashlib.blake2b(text.encode(), digest_size=64).hexdigest()
     return f"00{raw[:64]}ca121220{raw[64:]}"
+
+
+def blob_of(identifier: str) -> str:
+    """Return the opaque bytes of a contract in base64, invented but stable."""
+    return base64.b64encode(b"".join(bytes.fromhex(digest("blob", identifier, part, size=64)) for part in range(4))).decode()
 
 
 def fingerprint(*parts: object) -> str:

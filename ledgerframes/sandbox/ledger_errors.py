@@ -7,8 +7,8 @@ from typing import Any
 
 from flask import Response
 
-from .endpoints import json_response
 from .randomness import digest
+from .responses import json_response
 
 STATUSES = {  # category: (gRPC, HTTP)
     1: (14, 503), 2: (10, 409), 3: (4, 504), 4: (13, 500), 8: (3, 400), 9: (9, 400), 10: (6, 409),

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, make_app
 from .bulk import BulkStorage
 from .clock import Clock
-from .endpoints import Services, Write
 from .faults import FaultMiddleware, Faults
-from .ledger_api.service import MAX_UPDATES_PAGE, Version
+from .ledger_api.service import MAX_UPDATES_PAGE
+from .ledger_version import Version
+from .offer_book import Offer, OfferBook
 from .participant import ParticipantLedger, PlantedMismatch
 from .participant.filters import Registry
+from .services import Services, Write
 from .times import to_datetime
 from .users import Users
 from .vocabulary import vocabulary_of
-from .wallet import Offer, OfferBook
 from .world import world_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from .endpoints import Json
 from .ledger_errors import LedgerApiError, forbidden, unauthenticated
 from .randomness import digest
+from .responses import Json
 
 BEARER = "Bearer "
 FAR_FUTURE, LONG_AGO = 4_102_444_800, 1_577_836_800  # expiry of valid and expired tokens, seconds since 1970

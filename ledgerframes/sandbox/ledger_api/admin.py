@@ -11,11 +11,13 @@ import flask
 import msgspec
 from flask import Response
 
-from ..endpoints import Json, Services, endpoint, text_response
+from ..endpoints import endpoint
 from ..identifiers import fingerprint
 from ..ledger_errors import LedgerApiError, missing
 from ..participant.topology import GUEST_STEPS
 from ..randomness import digest
+from ..responses import Json, text_response
+from ..services import Services
 from ..users import User
 from .service import LedgerEndpoints, check_size, malformed_body, page, read_token
 

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 import msgspec
 
 from ..builder import Event
-from ..endpoints import Json, endpoint
+from ..endpoints import endpoint
 from ..identifiers import PREFIX, contract_id
 from ..ledger_errors import missing
 from ..participant.filters import DELTA, EventFormat, Filters, TransactionFormat, UpdateFormat
 from ..participant.projection import Node, Update, command_id_of, cost_of, decode_verdict
 from ..participant.rendering import UpdateRenderer, trace_context
 from ..randomness import digest, number
+from ..responses import Json
 from ..times import instant
 from ..users import check_rights
 from .service import LedgerEndpoints, limited

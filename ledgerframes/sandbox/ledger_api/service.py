@@ -6,51 +6,23 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import flask
 import msgspec
 
-from ..endpoints import UNKNOWN_ROUTE, Api, Endpoint, HttpError, Json, Services
+from ..endpoints import Api, Endpoint
 from ..ledger_errors import LedgerApiError, missing
 from ..participant.filters import EventFormat, UpdateFormat
 from ..participant.rendering import EventRenderer, UpdateRenderer
+from ..responses import UNKNOWN_ROUTE, HttpError, Json
+from ..services import Services
 from ..times import SECOND, instant
 from ..users import User, check_rights
 
 MAX_LIST = 200
 MAX_UPDATES_PAGE = 2000
 TOO_MANY = f"The number of matching elements is greater than the node limit of {MAX_LIST}"
-
-
-# Version that added a member of responses (docs/facts.md#versions).
-MEMBERS_SINCE = {
-    "externalTransactionHash": 4, "representativePackageId": 4, "acsDelta": 4,
-    "contractKeyHash": 5, "paidTrafficCost": 5, "packageFeature": 5,
-}  # fmt: skip
-
-
-class Version(NamedTuple):
-    """Version of the ledger."""
-
-    major: int
-    minor: int
-    text: str
-
-    @classmethod
-    def parse(cls, text: str) -> Version:
-        """Return the version of a text such as "3.5.14"."""
-        major, minor, *_ = text.split(".")
-        return cls(int(major), int(minor), text)
-
-    def has(self, minor: int) -> bool:
-        """Return whether the version is 3.<minor> or later."""
-        return (self.major, self.minor) >= (3, minor)
-
-    @property
-    def newer_members(self) -> frozenset[str]:
-        """Members of responses that the version does not have."""
-        return frozenset(name for name, minor in MEMBERS_SINCE.items() if not self.has(minor))
 
 
 class PageToken(msgspec.Struct, array_like=True):

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import flask
 import msgspec
 
-from ..endpoints import Json, Services, endpoint
+from ..endpoints import endpoint
 from ..ledger_errors import LedgerApiError, missing
 from ..participant.contracts import ASSIGNED, UNASSIGNED, ActiveContract, Contracts
 from ..participant.filters import EventFormat, Filters, Match
 from ..participant.rendering import EventRenderer, ledger_time
+from ..responses import Json
+from ..services import Services
 from .service import LedgerEndpoints, check_size, limited, malformed_body, page, read_token
 
 DEFAULT_SIZE, MAX_SIZE = 2000, 10_000

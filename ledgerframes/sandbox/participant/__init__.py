@@ -1,7 +1,7 @@
 """One participant's ledger, with the updates that its parties see.
 
-Read `projection` (one update), `topology`, `ledger` (all updates), `contracts` (active contracts), then `filters` and
-`rendering` (the form that a request gets).
+Read `participant` (the parties that it hosts), `projection` (one update), `topology`, `ledger` (all updates),
+`contracts` (active contracts), then `filters` and `rendering` (the form that a request gets).
 """
 
 from .ledger import ParticipantLedger, PlantedMismatch

@@ -13,10 +13,10 @@ from ledgerframes.gc_pause import pause_gc
 
 from ..builder import NULL, Event
 from ..clock import Clock
-from ..parties import Party
 from ..randomness import number
 from ..timeline import OVERLAP, SECOND_MIGRATION
 from ..world import World
+from .participant import Participant
 from .projection import Update, cost_of, offset_before, offset_of, project, slice_of
 from .topology import guests, topology_updates
 
@@ -50,13 +50,9 @@ class ParticipantLedger:
 
     def __init__(self, world: World, clock: Clock, participant: str | None = None) -> None:
         self.world, self.clock = world, clock
-        people = world.people
-        self.hosted = _hosted_parties(world, participant)
-        self.participant = self.hosted[0].participant
-        self.party_names = [party.identifier for party in self.hosted]
-        if any(sv.participant == self.participant for sv in people.svs):
-            self.party_names.append(people.dso)  # all SVs host it
-        self.parties = frozenset(self.party_names)
+        self._participant = Participant(world, participant)
+        self.participant, self.party_names = self._participant.identifier, self._participant.party_names
+        self.parties = self._participant.parties
         self.pruned_through = 0
         # An update without any of these fingerprints does not concern the participant.
         self._marks = tuple({name.partition("::")[2].encode() for name in self.party_names})
@@ -77,7 +73,7 @@ class ParticipantLedger:
         newest = timeline.number_at(SECOND_MIGRATION if second else SECOND_MIGRATION - 1, time)
         newest = min(newest, timeline.count - 1 if second else timeline.first_count - 1)
         for slice_number in range(newest, -1, -1):
-            count = bisect_right(self.record_times(slice_number), time)
+            count = bisect_right(self._participant.record_times(slice_number), time)
             if count:
                 return offset_of(slice_number, count - 1)
         return offset_before(0, 0)
@@ -120,7 +116,9 @@ class ParticipantLedger:
         if position and position[0] < self.world.timeline.count:
             return self.at(offset_of(*position))
         topology = (
-            update for slice_number in range(self.world.timeline.count) for update in topology_updates(self, slice_number)
+            update
+            for slice_number in range(self.world.timeline.count)
+            for update in topology_updates(self._participant, slice_number)
         )
         return next((update for update in topology if update.update_id == update_id), None)
 
@@ -136,7 +134,7 @@ class ParticipantLedger:
 
     def guests(self) -> list[str]:
         """Return the guests that the participant hosts at present."""
-        return guests(self, slice_of(self.end()))
+        return guests(self._participant, slice_of(self.end()))
 
     def planted(self) -> list[PlantedMismatch]:
         """Return the submissions with a planted cost, for which the whole world is generated."""
@@ -147,16 +145,12 @@ class ParticipantLedger:
             if (cost := cost_of(event)) is not None and cost != update.paid
         ]
 
-    def record_times(self, slice_number: int) -> list[int]:
-        """Return the record times of a slice's events, in microseconds since 1970."""
-        return [entry.time for entry in self.world.planner.plan(slice_number)]
-
     def _build(self, slice_number: int) -> list[Update]:
-        updates = topology_updates(self, slice_number)
+        updates = topology_updates(self._participant, slice_number)
         for index, event in enumerate(self.world.slice(slice_number, "ledger_json")):
             text = event.verdict if event.update == NULL else event.update
             if any(mark in text for mark in self._marks):
-                update = project(self, event, offset_of(slice_number, index))
+                update = project(self._participant, event, offset_of(slice_number, index))
                 if update:
                     updates.append(update)
         updates.sort(key=by_offset)
@@ -172,14 +166,3 @@ class ParticipantLedger:
                 if due or draw % 10_000 < PLANTED_PER_10000:
                     update.paid += 1 + draw % 800
                     due = False
-
-
-def _hosted_parties(world: World, participant: str | None) -> list[Party]:
-    by_participant: dict[str, list[Party]] = {}
-    for party in world.people.by_identifier.values():
-        by_participant.setdefault(party.participant, []).append(party)
-    if participant is None:
-        participant = max(by_participant, key=lambda name: len(by_participant[name]))
-    if participant not in by_participant:
-        raise ValueError(f"Unknown participant {participant!r}. Choose from {sorted(by_participant)}.")
-    return by_participant[participant]

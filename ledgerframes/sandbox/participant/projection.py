@@ -6,7 +6,7 @@ Offsets follow from the position of an event by arithmetic, so that any update c
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -15,10 +15,8 @@ from ..identifiers import contract_id
 from ..ledger import Contract, Template, arrange, create, exercise
 from ..randomness import digest, number
 from ..times import instant
-
-if TYPE_CHECKING:
-    from ..world import World
-    from .ledger import ParticipantLedger
+from ..world import World
+from .participant import Participant
 
 STRIDE = 20_000  # offsets per slice, more than twice the events of any slice
 FIRST = 1
@@ -110,25 +108,25 @@ def cost_of(event: Event) -> int | None:
     return None if event.traffic_summary == NULL else decode_traffic(event.traffic_summary).total_traffic_cost
 
 
-def project(ledger: ParticipantLedger, event: Event, offset: int) -> Update | None:
+def project(participant: Participant, event: Event, offset: int) -> Update | None:
     """Return a participant's view of an event, or None if it is rejected or not visible."""
     verdict = decode_verdict(event.verdict) if event.verdict != NULL else None
     if event.update != NULL:
         body = decode_object(event.update)
     elif verdict and verdict.verdict_result.endswith("ACCEPTED"):
-        body = _private_body(ledger.world, event, verdict)
+        body = _private_body(participant.world, event, verdict)
     else:
         return None
     half = body.get("event")
-    nodes = _reassigned(half, ledger.parties) if half else _Tree(body, ledger.parties).nodes
+    nodes = _reassigned(half, participant.parties) if half else _Tree(body, participant.parties).nodes
     if not nodes:
         return None
     kind = "reassignment" if half else "transaction"
     update = Update(offset, event.update_id, event.record_time, kind, body, nodes)
     if verdict is None:  # in the first migration, the first actor is the submitter
-        update.submitters = ledger.parties.intersection(_first_actors(body))
-    elif verdict.submitting_participant_uid == ledger.participant:
-        update.submitters = ledger.parties.intersection(verdict.submitting_parties)
+        update.submitters = participant.parties.intersection(_first_actors(body))
+    elif verdict.submitting_participant_uid == participant.identifier:
+        update.submitters = participant.parties.intersection(verdict.submitting_parties)
         update.paid = cost_of(event)
     return update
 

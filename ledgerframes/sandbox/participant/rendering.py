@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
-from ..endpoints import Json
-from ..history_api import blob_of
+from ..identifiers import blob_of
 from ..ledger_errors import LedgerApiError, missing
 from ..randomness import digest, number
+from ..responses import Json
 from ..times import MINUTE, instant, micros
 from .filters import DELTA, EFFECTS, EventFilter, Match, Registry, UpdateFormat
 from .projection import Node, Update
