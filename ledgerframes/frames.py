@@ -18,6 +18,7 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
+from ledgerframes.population import Population
 from ledgerframes.store.scan import damage_as_store_error, iter_batches
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource
 from ledgerframes.windows import Time, Window, instant
@@ -114,11 +115,13 @@ class Frames:
         offsets: Offsets | None = None,
         unknown_ids: Sequence[str] = (),
         failed: Mapping[str, str] = MappingProxyType({}),
+        population: Population = "chosen",
     ) -> None:
         self._source = source
         self._tables = tuple(tables)
         self._unknown_ids = tuple(unknown_ids)
         self._failed = dict(failed)
+        self._population = population
         self._filter = _Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
         self._read: dict[str, pd.DataFrame] = {}
 
@@ -148,6 +151,11 @@ class Frames:
     def is_filtered(self) -> bool:
         """Whether :meth:`where` has removed updates of the window."""
         return self._filter.window is not None and self._filter.update_ids is not None
+
+    @property
+    def population(self) -> Population:
+        """Which requests these are: ``all`` of the window, ``committed`` updates only, or ``chosen`` ones."""
+        return self._population
 
     @property
     def unknown_ids(self) -> tuple[str, ...]:

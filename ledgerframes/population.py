@@ -1,0 +1,63 @@
+"""Which requests frames hold: all of a window, committed updates, or chosen ones.
+
+Rejected requests leave no update (docs/facts.md#survivorship). A figure of rejections is therefore right for all requests of a window,
+meaningless for committed updates, and for chosen requests a statement about these requests only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+__all__ = ["POPULATION_DESCRIPTIONS", "Population", "narrow_population"]
+
+Population = Literal["all", "chosen", "committed"]
+
+# From the best to the worst basis of a rate.
+POPULATION_DESCRIPTIONS: dict[Population, str] = {
+    "all": "all requests of the window",
+    "chosen": "requests chosen",
+    "committed": "committed updates only: no rejected requests",
+}
+
+# What every request has, whatever the mediator decides. Other tables have rows of committed updates only.
+NEUTRAL_COLUMNS: dict[str, frozenset[str]] = {
+    "verdicts": frozenset(
+        {
+            "migration_id",
+            "record_time",
+            "synchronizer_id",
+            "submitting_participant_uid",
+            "submitting_parties",
+            "mediator_group",
+            "view_count",
+            "root_views",
+        }
+    ),
+    "views": frozenset(
+        {"migration_id", "record_time", "view_id", "parent_view_id", "informees", "quorum_count", "sub_views", "view_hash"}
+    ),
+    "quorums": frozenset({"migration_id", "record_time", "view_id", "quorum_index", "threshold", "parties"}),
+    "traffic": frozenset({"migration_id", "record_time", "total_traffic_cost", "envelope_count"}),
+    "envelopes": frozenset({"migration_id", "record_time", "envelope_index", "traffic_cost", "view_ids"}),
+}
+
+
+def narrow_population(population: Population, table: str, columns: Collection[str] | None) -> Population:
+    """Return the population of the requests that have certain values in one table.
+
+    Narrowing never makes a population better.
+
+    Parameters
+    ----------
+    population : Population
+        Of the requests before.
+    table : str
+        Name of the table with the values.
+    columns : collection of str, or None
+        Columns that decide, None if they are unknown.
+    """
+    neutral = NEUTRAL_COLUMNS.get(table)
+    if neutral is None or population == "committed":
+        return "committed"
+    return population if columns is not None and neutral.issuperset(columns) else "chosen"
