@@ -181,7 +181,7 @@ def frames_of(
     window : Window, optional
         The window that the frames cover.
     coverage : iterable of mapping, optional
-        Rows of ``frames.coverage``. None by default.
+        Rows of ``frames.coverage``. One final row over `window` by default, none without a window.
     network : str, default "test"
         Name of the network.
     **tables
@@ -198,6 +198,9 @@ def frames_of(
         If a table or column is unknown.
     """
     arrow = {name: _to_arrow(table(name), rows) for name, rows in tables.items()}
+    if coverage is None and window is not None:
+        facts = {"status": "final", "rows": sum(rows.num_rows for rows in arrow.values()), "source": "file"}
+        coverage = [{"migration_id": None, "since": window.since, "until": window.until, **facts}]
     covered = COVERAGE.to_pandas(SampleTable(COVERAGE).fill(coverage)) if coverage is not None else None
     return Frames(MemoryFrameSource(arrow, network, covered), list(TABLES), window=window)
 

@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis._coverage import window_share
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -88,13 +90,17 @@ class Figure:
     name : str
         Module and function, such as ``cost.spend``.
     columns : tuple of ResultColumn
-        Columns of every grouping; the last one stays last.
+        Columns of every grouping. Every result has the columns of :attr:`tail` at its end.
     by : mapping of str to Grouping
         Values of ``by=``.
     misleading : mapping of str to str
         Values of ``by=`` that would mislead, and why.
     has_periods : bool
         Whether the analysis has ``every=``.
+    fact : str
+        Fact that a row needs.
+    unit : str
+        Rows that should have the fact.
     """
 
     name: str
@@ -102,6 +108,14 @@ class Figure:
     by: Mapping[str, Grouping] = field(default_factory=dict)
     misleading: Mapping[str, str] = field(default_factory=dict)
     has_periods: bool = False
+    fact: str = "cost"
+    unit: str = "requests of this row"
+
+    @property
+    def tail(self) -> tuple[ResultColumn, ...]:
+        """Columns that every result has at its end."""
+        coverage = f"Share of the {self.unit} with a known {self.fact}. Missing if there are none."
+        return (ResultColumn("coverage", RATE, coverage, SHARE), *TAIL)
 
     def grouping(self, by: str | None) -> Grouping:
         """Return the grouping of a value of ``by=``."""
@@ -111,7 +125,7 @@ class Figure:
         """Return the columns of a result in order."""
         grouping = self.grouping(by)
         periods = PERIOD if has_periods else ()
-        return (*periods, *grouping.keys, *self.columns[:-1], *grouping.extra, self.columns[-1])
+        return (*periods, *grouping.keys, *self.columns, *grouping.extra, *self.tail)
 
     def column(self, name: str) -> ResultColumn:
         """Return one of the columns that every grouping has."""
@@ -132,13 +146,23 @@ class Figure:
         reason = f" because {self.misleading[by]}" if by in self.misleading else ""
         raise UsageError(f"lf.{self.name} cannot group by={by!r}{reason}. Choose from {choices}.")
 
-    def build(self, values: Mapping[str, Any], by: str | None = None, *, every: str | None = None) -> pd.DataFrame:
+    def build(
+        self,
+        frames: Frames | None,
+        values: Mapping[str, Any],
+        by: str | None = None,
+        *,
+        every: str | None = None,
+        accept_survivorship: bool = False,
+    ) -> pd.DataFrame:
         """Return the declared columns in order, each in the declared dtype.
 
-        Amounts have their dtype before this call.
+        Amounts have their dtype before this call. The columns of :attr:`tail` follow from `frames`, unless `values` has them.
         """
         columns = self.result_columns(by, has_periods=every is not None)
-        frame = pd.DataFrame({column.name: values[column.name] for column in columns})
+        row_count = len(values["coverage"])
+        values = {**_tail_values(frames, row_count, accept_survivorship=accept_survivorship), **values}
+        frame = pd.DataFrame({column.name: values[column.name] for column in columns}, index=range(row_count))
         return frame.astype({column.name: column.dtype for column in columns if column.dtype != AMOUNT})
 
     def document(self, analysis: Analysis) -> Analysis:
@@ -161,7 +185,7 @@ class Figure:
         lines = [_line(column, " With every= only.") for column in PERIOD if self.has_periods]
         for by, grouping in self.by.items():
             lines += [_line(column, f" With by={by!r} only.") for column in (*grouping.keys, *grouping.extra)]
-        return "\n".join(lines + [_line(column) for column in self.columns])
+        return "\n".join(lines + [_line(column) for column in (*self.columns, *self.tail)])
 
 
 FIGURES: dict[str, Figure] = {}
@@ -176,6 +200,27 @@ def _call_text(name: str, analysis: Callable[..., object]) -> str:
 def _line(column: ResultColumn, condition: str = "") -> str:
     kind = ", ".join(part for part in (column.dtype, column.unit) if part)
     return f"    - ``{column.name}`` ({kind}): {column.description}{condition}"
+
+
+def _tail_values(frames: Frames | None, row_count: int, *, accept_survivorship: bool) -> dict[str, Any]:
+    """Return the values of all rows, as far as they follow from the frames."""
+    missing = np.full(row_count, np.nan)
+    values: dict[str, Any] = {"coverage_bytes": missing}
+    if frames is not None:
+        population = f"{frames.population}, accepted" if accept_survivorship else frames.population
+        if population not in POPULATIONS:
+            population = frames.population
+        values["coverage_time"] = np.full(row_count, window_share(frames))
+        values["population"] = pd.Categorical([population] * row_count, categories=POPULATIONS)
+        values["network"] = pd.Categorical([frames.network] * row_count)
+    return values
+
+
+def require_one_network(name: str, *frames: Frames) -> None:
+    """Raise a UsageError if Frames of several networks are arguments of one call."""
+    networks = sorted({each.network for each in frames})
+    if len(networks) > 1:
+        raise UsageError(f"lf.{name} needs frames of one network, got {' and '.join(networks)}. Call it once for each network.")
 
 
 def require_frames(frames: object, name: str) -> None:
@@ -203,12 +248,21 @@ def share(description: str, name: str = "share", title: str = "Share") -> Result
     return ResultColumn(name, RATE, description, SHARE, title)
 
 
-def known_share(fact: str, of: str = "requests of this row") -> ResultColumn:
-    """Return the column with the share of the data that a row is computed from."""
-    return ResultColumn("known_share", RATE, f"Share of the {of} with a known {fact}. Missing if there are none.", SHARE)
-
-
+POPULATIONS = ["all", "committed", "committed, accepted", "chosen"]
+TAIL = (
+    ResultColumn(
+        "coverage_bytes", RATE, "Known bytes as a share of known and estimated unknown ones. Missing without bytes.", SHARE
+    ),
+    ResultColumn(
+        "coverage_time", RATE, "Share of the row's time that final data cover. Missing without a period or window.", SHARE
+    ),
+    ResultColumn(
+        "population", LABEL, "Requests of the frames: all of the window, committed ones only, or chosen ones. Missing if unknown."
+    ),
+    ResultColumn("network", LABEL, "Name of the network. Missing if unknown."),
+)
 PERIOD = (
     ResultColumn("period_start", TIME, "Start of the period.", "UTC", "Record time"),
     ResultColumn("period_end", TIME, "End of the period, exclusive. The last period can end after the window.", "UTC"),
+    ResultColumn("is_partial", FLAG, "Whether final data of the window do not cover all of the period."),
 )

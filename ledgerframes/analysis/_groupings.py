@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._figures import INTEGER, LABEL, TEXT, TIME, Grouping, ResultColumn
 from ledgerframes.analysis._groups import (
     Groups,
     cross,
     group_by,
     group_by_hour_of_day,
+    group_by_hour_of_week,
     group_by_period,
+    microseconds,
     single_group,
 )
 from ledgerframes.analysis._requests import (
@@ -32,16 +35,12 @@ PARTICIPANT = Grouping(
     (ResultColumn("submitting_participant_uid", TEXT, "Participant that submits and pays. Missing without a verdict."),)
 )
 PARTY = Grouping((ResultColumn("party", TEXT, "Submitting party. Missing without a verdict or a party."),))
-TEMPLATE = Grouping((TEMPLATE_NAME, CHOICE))
-KIND_AND_TEMPLATE = Grouping(
-    (
-        ResultColumn("kind", LABEL, "transaction, reassignment, or not visible (rejected or private)."),
-        ResultColumn("package_name", TEXT, "Package of the root node. Missing without a visible tree."),
-        *TEMPLATE.keys,
-    )
-)
+KIND = ResultColumn("kind", LABEL, "transaction, reassignment, or not visible (rejected or private).")
+PACKAGE_NAME = ResultColumn("package_name", TEXT, "Package of the root node. Missing without a visible tree.")
+TEMPLATE = Grouping((KIND, PACKAGE_NAME, TEMPLATE_NAME, CHOICE))
 RESULT = Grouping((ResultColumn("verdict_result", LABEL, "Verdict of the mediator. Missing without a verdict."),))
 HOUR = Grouping((ResultColumn("hour", "int64", "Hour of the day of the record time, all 24 of them.", "UTC"),))
+WEEKDAY_HOUR = Grouping((ResultColumn("weekday", "int64", "Day of the week, 0 for Monday.", "UTC"), *HOUR.keys))
 DAY = Grouping((ResultColumn("day", TIME, "Start of the day of the record time, all days of the window.", "UTC"),))
 SIZE = Grouping((ResultColumn("size", LABEL, "Class of the request's cost. Missing if the cost is unknown.", "bytes"),))
 VIEWS = Grouping((ResultColumn("view_count", INTEGER, "Views of the request. Missing without a verdict.", "views"),))
@@ -91,12 +90,27 @@ def group_rows(frames: Frames, rows: pd.DataFrame, keys: Sequence[str], every: s
         groups = single_group(len(rows))
     elif list(keys) == ["hour"]:
         groups = group_by_hour_of_day(times)
+    elif list(keys) == ["weekday", "hour"]:
+        groups = group_by_hour_of_week(times)
     elif list(keys) == ["day"]:
-        days = group_by_period(frames, times, "1d")
-        groups = Groups(days.keys[["period_start"]].rename(columns={"period_start": "day"}), days.codes)
+        days = periods_of(frames, times, "1d")
+        names = {"period_start": "day", "coverage_time": "coverage_time"}
+        groups = Groups(days.keys[[*names]].rename(columns=names), days.codes)
     else:
         groups = group_by(rows, keys)
-    return groups if every is None else cross(group_by_period(frames, times, every), groups, every)
+    if every is None:
+        return groups
+    groups = Groups(groups.keys.drop(columns="coverage_time", errors="ignore"), groups.codes)
+    return cross(periods_of(frames, times, every), groups, every)
+
+
+def periods_of(frames: Frames, times: pd.Series, every: str) -> Groups:
+    """Return all periods of the window, each with the share of its time that the frames cover."""
+    groups = group_by_period(frames, times, every)
+    starts, ends = microseconds(groups.keys["period_start"]), microseconds(groups.keys["period_end"])
+    covered = covered_time(frames)
+    facts = {"is_partial": covered.is_partial(starts, ends), "coverage_time": covered.share(starts, ends)}
+    return Groups(groups.keys.assign(**facts), groups.codes)
 
 
 def _kinds(frames: Frames, update_ids: pd.Series) -> pd.Series:

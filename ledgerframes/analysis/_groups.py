@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ledgerframes import extents
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -20,6 +21,9 @@ Rates = npt.NDArray[np.float64]
 
 MICROSECONDS_PER_HOUR = 3_600_000_000
 MAX_PERIODS = 1_000_000
+MAX_INTEGER = 2**63 - 1
+HALF = 2**32
+MIN_ROWS_FOR_ESTIMATE = 30
 SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 # Periods are numbered from a Monday, so that weeks start on one; hours and days start on full hours all the same.
@@ -50,9 +54,25 @@ class Groups:
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
 
     def total(self, values: pd.Series) -> pd.Series:
-        """Return exact sums of integers, missing for a group without a known value."""
-        sums = values.astype("Int64").groupby(self.codes).sum(min_count=1)
-        return sums.reindex(range(len(self))).reset_index(drop=True)
+        """Return exact sums of integers, missing for a group without a known value.
+
+        Raises
+        ------
+        UsageError
+            If a sum is too large for 64 bits.
+        """
+        numbers = values.astype("Int64").reset_index(drop=True)
+        sums = self._sums(numbers)
+        largest = max(abs(int(numbers.max())), abs(int(numbers.min()))) if numbers.notna().any() else 0
+        if largest * len(numbers) <= MAX_INTEGER:
+            return sums
+        # Halves of 32 bits add up exactly, and show whether the whole does.
+        high, low = (self._sums(half) for half in (numbers // HALF, numbers % HALF))
+        exact = [None if pd.isna(part) else int(part) * HALF + int(rest) for part, rest in zip(high, low, strict=True)]
+        return as_integers(exact, values.name)
+
+    def _sums(self, numbers: pd.Series) -> pd.Series:
+        return numbers.groupby(self.codes).sum(min_count=1).reindex(range(len(self))).reset_index(drop=True)
 
     def masked_total(self, values: pd.Series, mask: Flags) -> pd.Series:
         """Return exact sums over the rows in the mask.
@@ -83,9 +103,54 @@ class Groups:
             results.append(result)
         return results
 
-    def known_share(self, is_known: Flags) -> Rates:
+    def coverage(self, is_known: Flags) -> Rates:
         """Return the share of each group's rows in the mask, missing for a group without rows."""
         return ratio(self.count(is_known), self.count())
+
+    def coverage_bytes(self, costs: pd.Series, is_known: Flags) -> Rates:
+        """Return the known bytes of each group as a share of the known bytes and an estimate of the unknown.
+
+        A row with an unknown cost counts as the median of its group, or of all rows if its group has no known cost.
+        """
+        row_counts, unknown_counts = self.count(), self.count(~is_known)
+        (medians,) = self.percentiles(costs, [50])
+        (of_all,) = single_group(len(costs)).percentiles(costs, [50])
+        known_bytes = self.total(costs).fillna(0).to_numpy("float64")
+        unknown = unknown_counts * medians.fillna(of_all.iloc[0]).to_numpy("float64", na_value=np.nan)
+        return np.where(unknown_counts == 0, np.where(row_counts > 0, 1.0, np.nan), ratio(known_bytes, known_bytes + unknown))
+
+    def estimate(self, costs: pd.Series, is_known: Flags) -> pd.Series:
+        """Return the known bytes and a median for each row with an unknown cost.
+
+        An estimate needs a row with an unknown cost, and 30 with a known one.
+        """
+        known_counts, unknown_counts = self.count(is_known), self.count(~is_known)
+        totals, (medians,) = self.total(costs), self.percentiles(costs, [50])
+        has_estimate = (unknown_counts > 0) & (known_counts >= MIN_ROWS_FOR_ESTIMATE) & known(totals)
+        estimates = [
+            int(total) + int(count) * int(median) if is_estimated else None
+            for total, count, median, is_estimated in zip(totals, unknown_counts, medians, has_estimate, strict=True)
+        ]
+        return as_integers(estimates, f"estimated_{costs.name}")
+
+
+def as_integers(numbers: Sequence[int | None], name: object) -> pd.Series:
+    """Return exact integers as a column of 64 bits.
+
+    Raises
+    ------
+    UsageError
+        If a number is too large for it.
+    """
+    if any(number is not None and abs(number) > MAX_INTEGER for number in numbers):
+        raise UsageError(f"A sum of column {name} is above 2^63 - 1. Choose shorter periods, more groups or a shorter window.")
+    return pd.Series(pd.array([pd.NA if number is None else number for number in numbers], dtype="Int64"))
+
+
+def exact_sum(values: pd.Series) -> int | None:
+    """Return the exact sum of a column of integers, or None without a known value."""
+    (total,) = single_group(len(values)).total(values)
+    return None if pd.isna(total) else int(total)
 
 
 def known(values: pd.Series) -> Flags:
@@ -103,8 +168,8 @@ def ratio(part: Any, whole: Any) -> Rates:
 
 def shares(values: pd.Series, whole: Any = None) -> Rates:
     """Return the share of each value in `whole`, by default the sum of all values."""
-    whole = values.sum(min_count=1) if whole is None else whole
-    return ratio(values, pd.Series(whole, index=values.index, dtype="Int64"))
+    whole = exact_sum(values) if whole is None else whole
+    return ratio(values, pd.Series(pd.NA if whole is None else whole, index=values.index, dtype="Int64"))
 
 
 def distinct(numbers: Integers) -> Integers:
@@ -132,6 +197,13 @@ def group_by(rows: pd.DataFrame, names: Sequence[str]) -> Groups:
     codes: Integers = np.asarray(numbers, dtype=np.int64)
     _, first = np.unique(codes, return_index=True)
     return Groups(rows[list(names)].iloc[first].reset_index(drop=True), codes)
+
+
+def group_by_hour_of_week(times: pd.Series) -> Groups:
+    """Return the 168 hours of the week, UTC, from Monday on, with or without rows."""
+    hours = (microseconds(times) - ORIGIN) // MICROSECONDS_PER_HOUR % 168
+    numbers = np.arange(168)
+    return Groups(pd.DataFrame({"weekday": numbers // 24, "hour": numbers % 24}), hours.astype(np.int64))
 
 
 def group_by_hour_of_day(times: pd.Series) -> Groups:
@@ -168,7 +240,7 @@ def cross(periods: Groups, groups: Groups, every: str) -> Groups:
 def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     number, unit = _parse_period(every)
     if frames.window is not None:
-        since, until = (pd.Timestamp(time).value // 1_000 for time in (frames.window.since, frames.window.until))
+        since, until = (extents.microseconds(time) for time in (frames.window.since, frames.window.until))
     elif len(times):
         since, until = int(microseconds(times).min()), int(microseconds(times).max()) + 1
     else:

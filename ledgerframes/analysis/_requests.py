@@ -53,8 +53,19 @@ def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool 
         rows[name] = _nullable(verdicts[name]).reindex(rows.index)
     if cost:
         indexes = positions(rows["update_id"], traffic["update_id"])
-        rows["total_traffic_cost"] = take_or_missing(traffic["total_traffic_cost"], indexes)
+        rows["total_traffic_cost"] = take_or_missing(not_negative(traffic["total_traffic_cost"]), indexes)
     return rows
+
+
+def read_envelopes(frames: Frames, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the envelopes without those of a negative cost, which :func:`ledgerframes.problems` lists."""
+    envelopes = frames.read("envelopes", ["traffic_cost", *columns])
+    return envelopes[envelopes["traffic_cost"] >= 0].reset_index(drop=True)
+
+
+def not_negative(numbers: pd.Series) -> pd.Series:
+    """Return integers, missing where they are negative."""
+    return _nullable(numbers).mask(numbers < 0)
 
 
 def _append_unseen(rows: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:

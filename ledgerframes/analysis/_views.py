@@ -12,9 +12,11 @@ from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Flags, Groups, Integers, distinct, known
 from ledgerframes.analysis._requests import (
     distinct_per_owner,
+    encode_texts,
     list_items,
     list_lengths,
     positions,
+    read_envelopes,
     requests,
     root_templates,
     take_or_missing,
@@ -39,9 +41,9 @@ def overhead_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, keys: Se
     if "view_id" in keys:
         return groups.total(rows["total_traffic_cost"]) * 0  # an envelope that counts for a view has one
     if not keys and frames.window is not None:  # the time of an envelope is enough, and ids are most of its bytes
-        envelopes = frames.read("envelopes", ["record_time", "traffic_cost", "view_ids"])
+        envelopes = read_envelopes(frames, ["record_time", "view_ids"])
         return group_rows(frames, envelopes, keys, every).masked_total(envelopes["traffic_cost"], has_no_views(envelopes))
-    envelopes = frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"])
+    envelopes = read_envelopes(frames, ["update_id", "view_ids"])
     encoded = pa.chunked_array(pa.array(envelopes["update_id"])).dictionary_encode().combine_chunks()
     by_request = Groups(pd.DataFrame(index=range(len(encoded.dictionary))), encoded.indices.to_numpy().astype(np.int64))
     costs = by_request.masked_total(envelopes["traffic_cost"], has_no_views(envelopes))
@@ -62,7 +64,8 @@ def views_by(
     owners = names // VIEWS_PER_REQUEST
     per_view = Groups(pd.DataFrame(index=range(len(names))), np.searchsorted(names, envelope_names))
     views = pd.concat([request_rows, root_templates(frames, request_rows["update_id"])], axis=1)
-    views["is_known"] = known(views["total_traffic_cost"])
+    has_envelopes = np.isin(np.arange(len(request_rows)), request_envelopes(frames, request_rows)["request"])
+    views["is_known"] = known(views["total_traffic_cost"]) & has_envelopes
     views = views.iloc[owners].reset_index(drop=True)
     views["view_id"] = names % VIEWS_PER_REQUEST
     views["informees"] = informees.reindex(names).array
@@ -85,11 +88,47 @@ def _confirmer_counts(frames: Frames, rows: pd.DataFrame) -> pd.Series:
 
 
 def _lowest_views(frames: Frames, rows: pd.DataFrame) -> tuple[Integers, pd.Series]:
-    envelopes = _children(frames, "envelopes", ["traffic_cost", "view_ids"], rows)
+    envelopes = request_envelopes(frames, rows)
     envelopes = envelopes[~has_no_views(envelopes)].reset_index(drop=True)
     owners, view_ids = list_items(envelopes["view_ids"])
     lowest = pd.Series(view_ids.to_numpy()).groupby(owners).min()
     return _view_names(envelopes["request"], lowest), envelopes["traffic_cost"]
+
+
+def request_envelopes(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the envelopes of the requests, with the position of the request as ``request``."""
+    return _with_requests(read_envelopes(frames, ["update_id", "view_ids"]), rows)
+
+
+def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) -> pd.DataFrame:
+    """Return the views of envelopes with a number for each set of parties that can confirm the envelope.
+
+    Parameters
+    ----------
+    frames : Frames
+    rows : DataFrame
+        Requests.
+    envelopes : DataFrame
+        From :func:`request_envelopes`.
+
+    Returns
+    -------
+    DataFrame
+        ``confirmer_set`` and ``confirmers``, the number of parties, per envelope; missing without a known confirmer.
+    """
+    owners, view_ids = list_items(envelopes["view_ids"])
+    view_names = _view_names(envelopes["request"].take(owners), pd.Series(view_ids.to_numpy()))
+    quorums = _children(frames, "quorums", ["view_id", "parties"], rows)
+    quorum_names = _view_names(quorums["request"], quorums["view_id"])
+    quorum_owners, texts = list_items(quorums["parties"])
+    codes, _ = encode_texts(texts)
+    of_views = pd.DataFrame({"view": quorum_names[quorum_owners], "party": codes}).drop_duplicates()
+    of_envelopes = pd.DataFrame({"envelope": owners, "view": view_names}).merge(of_views, on="view")
+    parties = of_envelopes[["envelope", "party"]].drop_duplicates().sort_values(["envelope", "party"])
+    sets = parties.groupby("envelope")["party"].agg(tuple)
+    numbers = pd.Series(pd.factorize(sets)[0], index=sets.index, dtype="Int64")
+    counts = sets.map(len).astype("Int64")
+    return pd.DataFrame({"confirmer_set": numbers.reindex(envelopes.index), "confirmers": counts.reindex(envelopes.index)})
 
 
 def _children(frames: Frames, name: str, columns: list[str], rows: pd.DataFrame) -> pd.DataFrame:
@@ -97,7 +136,10 @@ def _children(frames: Frames, name: str, columns: list[str], rows: pd.DataFrame)
 
     The column ``request`` is the position of the request.
     """
-    children = frames.read(name, ["update_id", *columns])
+    return _with_requests(frames.read(name, ["update_id", *columns]), rows)
+
+
+def _with_requests(children: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     children["request"] = positions(children["update_id"], rows["update_id"])
     return children[children["request"] >= 0].reset_index(drop=True)
 

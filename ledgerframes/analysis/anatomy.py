@@ -39,8 +39,8 @@ ANATOMY = declare.Figure(
         ),
         declare.cost("traffic_cost", "Cost of the envelope. Missing for other parts.", "Cumulative traffic cost"),
         declare.ResultColumn("weight", declare.INTEGER, "Weight of the activity record. Missing for other parts.", "bytes"),
-        declare.ResultColumn("known_share", declare.RATE, "1 with a traffic summary, 0 without.", declare.SHARE),
     ),
+    unit="transaction",
 )
 PARTS = ("node", "view", "envelope", "activity")
 SEPARATOR = ", "
@@ -88,11 +88,12 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
             f"Load a longer window, or the update with lf.load_events(net, update_ids=[{update_id!r}])."
         )
     parts = [part(frames, update_id) for part in (_nodes, _views, _envelopes, _activity)]
-    names = [column.name for column in ANATOMY.columns[:-1]]
+    names = [column.name for column in ANATOMY.columns]
     columns: dict[str, Any] = {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in names}
     columns["part"] = pd.Series(pd.Categorical(columns["part"], categories=PARTS))
     has_cost = len(_rows(frames, "traffic", update_id, ["update_id"]))
-    return ANATOMY.build({**columns, "known_share": np.full(len(columns["part"]), float(has_cost))})
+    coverage = np.full(len(columns["part"]), float(has_cost))
+    return ANATOMY.build(frames, {**columns, "coverage": coverage, "coverage_time": np.full(len(coverage), np.nan)})
 
 
 def _nodes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
@@ -131,7 +132,8 @@ def _envelopes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
     envelopes = _rows(frames, "envelopes", update_id, ["envelope_index", "traffic_cost", "view_ids"])
     envelopes = envelopes.sort_values("envelope_index", ignore_index=True)
     numbers = pd.Series([SEPARATOR.join(map(str, ids)) for ids in envelopes["view_ids"]], dtype="str")
-    label = ("views: " + numbers).where(numbers != "", "no views (mediator or root hash)")
+    heads = pd.Series(["view " if len(ids) == 1 else "views " for ids in envelopes["view_ids"]], dtype="str")
+    label = (heads + numbers).where(numbers != "", "no views (mediator or root hash)")
     return _part("envelope", envelopes["envelope_index"], label=label, traffic_cost=envelopes["traffic_cost"])
 
 
@@ -157,7 +159,7 @@ def _rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.D
 def _part(part: str, position: pd.Series, **columns: pd.Series) -> dict[str, pd.Series]:
     """Return the rows of one part in the dtypes of the result, missing in all other columns."""
     values: dict[str, Any] = {"part": part, "position": position, "label": "", **columns}
-    dtypes = {column.name: column.dtype for column in ANATOMY.columns[:-1]} | {"part": declare.TEXT}
+    dtypes = {column.name: column.dtype for column in ANATOMY.columns} | {"part": declare.TEXT}
     return {name: pd.Series(values.get(name), index=position.index, dtype=dtype) for name, dtype in dtypes.items()}
 
 

@@ -21,8 +21,9 @@ PAID_TRAFFIC = declare.Figure(
         declare.cost("total_traffic_cost", "Cost in the history. Missing without a traffic summary."),
         declare.ResultColumn("difference", declare.INTEGER, "Paid minus total cost. Missing if one of them is missing.", "bytes"),
         declare.ResultColumn("outcome", declare.LABEL, "equal, different, paid only, total only, or neither."),
-        declare.known_share("cost in both sources", "updates of this result"),
     ),
+    fact="cost in both sources",
+    unit="updates of this result",
 )
 OUTCOMES = ("equal", "different", "paid only", "total only", "neither")
 
@@ -46,7 +47,7 @@ def paid_traffic(ledger: Frames, history: Frames) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If `ledger` or `history` are not Frames with these tables.
+        If `ledger` or `history` are not Frames with these tables, or are of two networks.
 
     Notes
     -----
@@ -62,6 +63,7 @@ def paid_traffic(ledger: Frames, history: Frames) -> pd.DataFrame:
     """
     require_frames(ledger, PAID_TRAFFIC.name)
     require_frames(history, PAID_TRAFFIC.name)
+    declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
     paid = ledger.read("ledger_updates", ["update_id", "offset", "record_time", "paid_traffic_cost"])
     costs = history.read("traffic", ["update_id", "total_traffic_cost"])
     updates = history.read("updates", ["update_id"]).merge(costs, how="outer")
@@ -73,5 +75,5 @@ def paid_traffic(ledger: Frames, history: Frames) -> pd.DataFrame:
     conditions = [has_paid & has_total & (both["difference"] == 0).fillna(False), has_paid & has_total, has_paid, has_total]
     outcome = np.select([condition.to_numpy(dtype=bool) for condition in conditions], OUTCOMES[:4], OUTCOMES[4])
     both["outcome"] = pd.Categorical(outcome, categories=list(OUTCOMES))
-    both["known_share"] = (has_paid & has_total).mean() if len(both) else np.nan
-    return PAID_TRAFFIC.build({str(name): both[name] for name in both})
+    both["coverage"] = (has_paid & has_total).mean() if len(both) else np.nan
+    return PAID_TRAFFIC.build(history, {str(name): both[name] for name in both})

@@ -28,8 +28,9 @@ PRICE = declare.Figure(
         declare.ResultColumn("lowest", declare.AMOUNT, "Lowest price. Missing without votes.", UNIT),
         declare.ResultColumn("highest", declare.AMOUNT, "Highest price. Missing without votes.", UNIT),
         declare.ResultColumn("spread", declare.AMOUNT, "Highest minus lowest price. Missing without votes.", UNIT),
-        declare.known_share("price", "voters of this row"),
     ),
+    fact="price",
+    unit="voters of this row",
 )
 
 
@@ -86,9 +87,9 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0) -> pd.DataFrame:
         "lowest": _amounts([min(each, default=None) for each in prices]),
         "highest": _amounts([max(each, default=None) for each in prices]),
         "spread": _amounts([max(each) - min(each) if each else None for each in prices]),
-        "known_share": (vote_count / voters).to_numpy(),
+        "coverage": (vote_count / voters).to_numpy(),
     }
-    return PRICE.build(values)
+    return PRICE.build(None, values)
 
 
 def _median(prices: Sequence[Decimal]) -> Decimal:

@@ -1,0 +1,125 @@
+"""Time that frames cover with final data, before the history began and after the present not included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow.compute as pc
+
+from ledgerframes import extents
+from ledgerframes.analysis._groups import MAX_INTEGER, Flags, Integers, Rates, distinct, microseconds, ratio
+from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.frames import Frames
+
+START_OF_TIME = extents.microseconds(datetime(1, 1, 1, tzinfo=UTC))  # the first bulk object starts here
+
+
+@dataclass(frozen=True)
+class CoveredTime:
+    """Separate intervals in ascending order, in microseconds since 1970.
+
+    Attributes
+    ----------
+    starts, ends : array of int64
+    """
+
+    starts: Integers
+    ends: Integers
+
+    def length(self, starts: Integers, ends: Integers) -> Integers:
+        """Return the covered microseconds of each period."""
+        return self._length_before(ends) - self._length_before(starts)
+
+    def share(self, starts: Integers, ends: Integers) -> Rates:
+        """Return the covered share of each period."""
+        return ratio(self.length(starts, ends), ends - starts)
+
+    def is_partial(self, starts: Integers, ends: Integers) -> Flags:
+        """Return which periods are not wholly covered."""
+        is_partial: Flags = self.length(starts, ends) < ends - starts
+        return is_partial
+
+    def _length_before(self, times: Integers) -> Integers:
+        if not len(self.starts):
+            return np.zeros(len(times), dtype=np.int64)
+        lengths = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
+        count = np.searchsorted(self.starts, times, side="right")
+        beyond = np.maximum(self.ends[np.maximum(count - 1, 0)] - times, 0)
+        result: Integers = lengths[count] - np.where(count > 0, beyond, 0)
+        return result
+
+
+def covered_time(frames: Frames) -> CoveredTime:
+    """Return the time that is final in every migration that can have rows in it.
+
+    Frames that were loaded by id or by offset cover no time. A listing is stored from the first event of the network on, so
+    the time before it is not covered. Nothing happens between two migrations, so this time is covered.
+    """
+    rows = frames.coverage
+    rows = rows[rows["since"].notna() & rows["until"].notna()]
+    if frames.window is None or rows.empty:
+        return CoveredTime(*np.zeros((2, 0), dtype=np.int64))
+    starts, ends = microseconds(rows["since"]), microseconds(rows["until"])
+    starts = np.where(starts == START_OF_TIME, _first_record_time(frames), starts)
+    is_final = (rows["status"] == "final").to_numpy(dtype=bool)
+    between_starts, between_ends = _between_migrations(frames, rows["migration_id"], starts, ends)
+    failed_starts, failed_ends = _failed_folders(frames)
+    return _uncut(
+        np.concatenate([starts[is_final], between_starts]),
+        np.concatenate([ends[is_final], between_ends]),
+        np.concatenate([starts[~is_final], failed_starts]),
+        np.concatenate([ends[~is_final], failed_ends]),
+    )
+
+
+def window_share(frames: Frames) -> float:
+    """Return the share of the window that the frames cover, missing without a window."""
+    if frames.window is None:
+        return float("nan")
+    start, end = (np.array([extents.microseconds(time)]) for time in (frames.window.since, frames.window.until))
+    return float(covered_time(frames).share(start, end)[0])
+
+
+def _first_record_time(frames: Frames) -> int:
+    """Return the time of the first update of frames that start with the first bulk object."""
+    first = pc.min(frames.scan("updates").to_table(columns=["record_time"])["record_time"]).as_py()
+    return MAX_INTEGER if first is None else extents.microseconds(first)
+
+
+def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
+    """Return the intervals from the end of a migration to the start of the next one, in a listing."""
+    if "bulk_objects" in frames.tables:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    bounds = pd.DataFrame({"start": starts, "end": ends}).groupby(migrations.to_numpy()).agg({"start": "min", "end": "max"})
+    before, after = bounds["end"].to_numpy()[:-1], bounds["start"].to_numpy()[1:]
+    return before[before < after], after[before < after]
+
+
+def _failed_folders(frames: Frames) -> tuple[Integers, Integers]:
+    """Return the times of the bulk objects that could not be read, which the coverage does not show."""
+    folders = [key for key in map(ObjectKey.from_path, frames.failed_objects) if key]
+    starts, ends = (
+        pd.Series(times, dtype="datetime64[us, UTC]")
+        for times in ([key.since for key in folders], [key.until for key in folders])
+    )
+    return microseconds(starts), microseconds(ends)
+
+
+def _uncut(starts: Integers, ends: Integers, cut_starts: Integers, cut_ends: Integers) -> CoveredTime:
+    """Return the union of intervals without the union of others."""
+    edges = distinct(np.concatenate([starts, ends, cut_starts, cut_ends]))
+    is_inside = (_depths(edges, starts, ends) > 0) & (_depths(edges, cut_starts, cut_ends) == 0)
+    changes = np.diff(np.concatenate([[0], is_inside.astype(np.int64)]))
+    return CoveredTime(edges[changes == 1], edges[changes == -1])
+
+
+def _depths(edges: Integers, starts: Integers, ends: Integers) -> Integers:
+    """Return the number of intervals that cover the time after each edge."""
+    steps = np.zeros(len(edges), dtype=np.int64)
+    np.add.at(steps, np.searchsorted(edges, starts), 1)
+    np.add.at(steps, np.searchsorted(edges, ends), -1)
+    depths: Integers = np.cumsum(steps)
+    return depths

@@ -1,0 +1,156 @@
+"""Cost of envelopes with and without views, and the part of totals that no envelope explains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import Flags, Groups, known, ratio
+from ledgerframes.analysis._views import confirmer_sets, has_no_views, request_envelopes
+from ledgerframes.frames import Frames
+
+__all__ = ["overhead"]
+
+KINDS = ("with views", "without views", "unassigned")
+REQUEST_KIND = replace(grouping.KIND, name="request_kind")
+OVERHEAD = declare.Figure(
+    "cost.overhead",
+    by={
+        "participant": grouping.PARTICIPANT,
+        "template": declare.Grouping((REQUEST_KIND, *grouping.TEMPLATE.keys[1:])),
+        "view_count": grouping.VIEWS,
+    },
+    columns=(
+        declare.ResultColumn(
+            "kind", declare.LABEL, "with views; without views (to the mediator, root hashes); unassigned (in no envelope)."
+        ),
+        declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
+        declare.cost("traffic_cost", "Cost of these envelopes. Unassigned is the total of the requests less all envelopes."),
+        declare.share("Share of the total cost of the requests."),
+        declare.ResultColumn(
+            "confirmers_per_view",
+            declare.INTEGER,
+            "Median number of parties that can confirm an envelope. Missing without views.",
+            "parties",
+        ),
+        declare.ResultColumn(
+            "same_confirmers_envelopes",
+            declare.INTEGER,
+            "Envelopes with the confirmers of a larger one of their request. Missing without views.",
+            "envelopes",
+        ),
+        declare.cost("same_confirmers_cost", "Cost of these envelopes. Missing without views."),
+    ),
+    has_periods=True,
+    fact="cost that has envelopes",
+)
+
+
+@OVERHEAD.document
+def overhead(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
+    """Return the cost of envelopes with views, of those without, and of none.
+
+    Envelopes without views are messages to the mediator and root hashes. A total that is not the sum of its envelopes leaves an
+    unassigned rest, which can be negative.
+
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {None, "participant", "template", "view_count"}, optional
+        Submitting participant, kind, template and choice of the first root node, or number of views of the request.
+    every : str, optional
+        Length of a period, such as ``"1h"`` or ``"1d"``.
+
+    Returns
+    -------
+    DataFrame
+        Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.
+
+    Notes
+    -----
+    Source: the envelopes of traffic summaries. An envelope whose views the history service could not match looks as if it
+    carried none, so the overhead is an upper bound (docs/facts.md#envelopes-without-views). The ``same_confirmers`` columns are a
+    bound on what merging views could save. What it would save is not in the data.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> lf.cost.overhead(day)["kind"].tolist()
+    ['with views', 'without views', 'unassigned']
+    """
+    keys = ["kind" if name == REQUEST_KIND.name else name for name in OVERHEAD.check(frames, by).key_names]
+    rows, groups = grouping.requests_by(frames, keys, every)
+    groups = Groups(groups.keys.rename(columns={"kind": REQUEST_KIND.name}), groups.codes)
+    facts = _facts_of_requests(frames, rows)
+    has_envelopes = facts["envelopes_with_views"] + facts["envelopes_without_views"] > 0
+    is_covered = known(rows["total_traffic_cost"]) & has_envelopes.to_numpy(dtype=bool)
+    facts.loc[~is_covered] = pd.NA
+    assigned = facts["with_views"] + facts["without_views"]
+    unassigned = rows["total_traffic_cost"] - assigned.fillna(0)
+    totals = groups.total(rows["total_traffic_cost"])
+    nothing = pd.Series(pd.NA, index=range(len(groups)), dtype="Int64")
+    costs = _by_kind(groups.total(facts["with_views"]), groups.total(facts["without_views"]), groups.total(unassigned))
+    (confirmers,) = groups.percentiles(facts["confirmers"], [50])
+    values = {
+        **_cross_kinds(groups.keys),
+        "envelopes": _by_kind(
+            *(groups.total(facts[f"envelopes_{kind}"]) for kind in ("with_views", "without_views")), nothing
+        ).fillna(0),
+        "traffic_cost": costs,
+        "share": ratio(costs, totals.repeat(len(KINDS)).array),
+        "confirmers_per_view": _by_kind(confirmers, nothing, nothing),
+        "same_confirmers_envelopes": _by_kind(groups.total(facts["same_confirmers_envelopes"]), nothing, nothing),
+        "same_confirmers_cost": _by_kind(groups.total(facts["same_confirmers_cost"]), nothing, nothing),
+        "coverage": groups.coverage(is_covered).repeat(len(KINDS)),
+        "coverage_bytes": ratio(groups.total(assigned).fillna(0).mask(totals.isna()), totals).clip(max=1).repeat(len(KINDS)),
+    }
+    return OVERHEAD.build(frames, values, by, every=every)
+
+
+def _facts_of_requests(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return counts and sums of the envelopes of each request."""
+    envelopes = request_envelopes(frames, rows)
+    envelopes = envelopes.join(confirmer_sets(frames, rows, envelopes))
+    requests = Groups(pd.DataFrame(index=range(len(rows))), envelopes["request"].to_numpy("int64"))
+    costs, is_without = envelopes["traffic_cost"], has_no_views(envelopes)
+    is_repeated = _has_confirmers_of_larger(envelopes)
+    confirmers = envelopes["confirmers"].groupby(requests.codes).max().reindex(range(len(rows)))
+    return pd.DataFrame(
+        {
+            "envelopes_with_views": requests.count(~is_without),
+            "envelopes_without_views": requests.count(is_without),
+            "with_views": requests.total(costs.where(~is_without)).fillna(0),
+            "without_views": requests.total(costs.where(is_without)).fillna(0),
+            "confirmers": confirmers.astype("Int64"),
+            "same_confirmers_envelopes": requests.count(is_repeated),
+            "same_confirmers_cost": requests.total(costs.where(is_repeated)).fillna(0),
+        }
+    ).astype("Int64")
+
+
+def _has_confirmers_of_larger(envelopes: pd.DataFrame) -> Flags:
+    """Return which envelopes are not the largest with their confirmers in their request."""
+    has_confirmers = envelopes["confirmer_set"].notna()
+    largest_first = envelopes[has_confirmers].sort_values("traffic_cost", ascending=False, kind="stable")
+    is_repeated = largest_first.duplicated(["request", "confirmer_set"])
+    result: Flags = is_repeated.reindex(envelopes.index, fill_value=False).to_numpy(dtype=bool)
+    return result
+
+
+def _by_kind(*columns: pd.Series) -> pd.Series:
+    """Return one column with the values of each group next to each other."""
+    row_count = len(columns[0])
+    order = np.arange(len(columns) * row_count).reshape(len(columns), row_count).T.ravel()
+    return pd.concat(columns, ignore_index=True).take(order).reset_index(drop=True)
+
+
+def _cross_kinds(keys: pd.DataFrame) -> pd.DataFrame:
+    kinds = pd.DataFrame({"kind": pd.Categorical(KINDS, categories=KINDS)})
+    return keys.merge(kinds, how="cross") if len(keys.columns) else kinds

@@ -1,0 +1,107 @@
+"""Parties that confirm together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis._requests import (
+    encode_texts,
+    list_items,
+    list_lengths,
+    positions,
+    requests,
+    take_or_missing,
+)
+from ledgerframes.frames import Frames
+
+__all__ = ["quorums"]
+
+QUORUMS = declare.Figure(
+    "verdict.quorums",
+    by={"participant": grouping.PARTICIPANT, "template": grouping.TEMPLATE},
+    columns=(
+        declare.ResultColumn("parties", declare.TEXT, "Parties that can confirm, in alphabetical order, separated by commas."),
+        declare.ResultColumn("threshold", declare.INTEGER, "Confirmations needed.", "confirmations"),
+        declare.ResultColumn("party_count", declare.INTEGER, "Number of parties that can confirm.", "parties"),
+        declare.count("quorums", "Quorums of these parties with this threshold.", "quorums"),
+        declare.count("views", "Views with such a quorum.", "views"),
+        declare.count("requests", "Confirmation requests with such a quorum."),
+        declare.share("Share of all quorums."),
+    ),
+    has_periods=True,
+    fact="verdict",
+    unit="requests of these frames",
+)
+
+
+@QUORUMS.document
+def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
+    """Return the parties that confirm together, and the number of confirmations needed.
+
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {None, "participant", "template"}, optional
+        Submitting participant, or template and choice of the first root node.
+    every : str, optional
+        Length of a period, such as ``"1h"`` or ``"1d"``.
+
+    Returns
+    -------
+    DataFrame
+        One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.
+
+    Notes
+    -----
+    Source: ``confirming_parties`` of the views of verdicts. The order in which a verdict lists the parties does not matter.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> groups = lf.verdict.quorums(day)
+    >>> bool((groups["threshold"] <= groups["party_count"]).all())
+    True
+    """
+    by_keys = QUORUMS.check(frames, by).key_names
+    rows = frames.read("quorums", ["update_id", "record_time", "view_id", "threshold", "parties"])
+    rows["party_count"] = list_lengths(rows["parties"])
+    rows["parties"] = _join_sorted(rows["parties"])
+    all_requests = requests(frames, [name for name in by_keys if name == "submitting_participant_uid"], cost=False)
+    if by == "participant":
+        indexes = positions(rows["update_id"], all_requests["update_id"])
+        rows["submitting_participant_uid"] = take_or_missing(all_requests["submitting_participant_uid"], indexes)
+    keys = [*by_keys, "parties", "threshold", "party_count"]
+    groups = grouping.group_rows(frames, grouping.with_keys(frames, rows, keys), keys, every)
+    numbers = pd.DataFrame({"group": groups.codes, "request": pd.factorize(rows["update_id"])[0], "view": rows["view_id"]})
+    values = {
+        **groups.keys,
+        "quorums": groups.count(),
+        "views": groups.count((~numbers.duplicated()).to_numpy()),
+        "requests": groups.count((~numbers.duplicated(["group", "request"])).to_numpy()),
+        "share": np.where(groups.count() > 0, ratio(groups.count(), np.full(len(groups), len(rows))), np.nan),
+        "coverage": np.full(len(groups), all_requests["has_verdict"].mean() if len(all_requests) else np.nan),
+    }
+    periods = ["period_start"] if every else []
+    order = [*periods, "quorums", *by_keys, "parties", "threshold"]
+    return QUORUMS.build(frames, values, by, every=every).sort_values(
+        order, ascending=[name != "quorums" for name in order], ignore_index=True
+    )
+
+
+def _join_sorted(lists: pd.Series) -> pd.Series:
+    """Return each list as one text, its items in alphabetical order."""
+    owners, texts = list_items(lists)
+    codes, names = encode_texts(texts)
+    ordered = names.take(pa.array(codes[np.lexsort((codes, owners))]))
+    ends = np.concatenate([[0], np.cumsum(list_lengths(lists))])
+    texts_by_list = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), ordered), ", ")
+    return pd.Series(pd.array(texts_by_list, dtype="str"))
