@@ -158,9 +158,13 @@ def time_axis(axis: Axis) -> None:
 
 
 def period_axis(ax: Axes, frame: pd.DataFrame) -> None:
-    """Show the time of all periods."""
+    """Show the time of all periods, and those that are partial in gray."""
     time_axis(ax.xaxis)
     ax.set_xlim(time_numbers(frame["period_start"]).min(), time_numbers(frame["period_end"]).max())
+    partial = frame[frame["is_partial"].fillna(value=False).astype(bool)].drop_duplicates("period_start")
+    starts = time_numbers(partial["period_start"])
+    intervals = list(zip(starts, time_numbers(partial["period_end"]) - starts, strict=True))
+    ax.broken_barh(intervals, (0, 1), transform=ax.get_xaxis_transform(), color="0.5", alpha=0.15, linewidth=0, zorder=0)
 
 
 def hour_axis(ax: Axes) -> None:

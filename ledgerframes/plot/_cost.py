@@ -13,7 +13,7 @@ from ledgerframes.plot import _results as r
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["cost_anatomy", "cost_overhead", "cost_spend", "cost_waste"]
+__all__ = ["cost_anatomy", "cost_overhead", "cost_spend", "cost_wasted"]
 
 MAX_ENVELOPES = 25
 NO_COST = "No request with a known cost in this window."
@@ -71,7 +71,7 @@ def cost_spend(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.legend(loc="upper left", ncols=4 if shape.by is None else 3)
         c.bytes_axis(ax.yaxis, largest, shape.title(column))
         c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", r.known_share_note(frame))
+        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", r.coverage_note(frame))
         return ax
 
 
@@ -88,8 +88,8 @@ def cost_overhead(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Two bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the cost of both kinds over record
-        time [UTC]. Groups over time: the share [%] of envelopes without views.
+        Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the cost of both kinds of envelopes over
+        record time [UTC]. Groups over time: the share [%] of envelopes without views.
 
     Raises
     ------
@@ -108,8 +108,10 @@ def cost_overhead(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     shape = r.check_result(frame, "cost.overhead")
     title = "Traffic cost of envelopes with and without views"
     if not shape.has_periods and shape.by is None:
-        labels = [f"{kind}\n{count:,} envelopes" for kind, count in zip(frame["kind"], frame["envelopes"], strict=True)]
-        return _ranked(frame, labels, "traffic_cost", title, ax)
+        visible = frame[(frame["kind"] != "unassigned") | (frame["traffic_cost"] > 0).fillna(value=False)]
+        pairs = zip(visible["kind"], visible["envelopes"], strict=True)
+        labels = [kind if kind == "unassigned" else f"{kind}\n{count:,} envelopes" for kind, count in pairs]
+        return _ranked(visible, labels, "traffic_cost", title, ax)
     if not shape.has_periods:
         return _stacked_rows(frame, shape, title, ax)
     with c.canvas(ax) as ax:
@@ -125,52 +127,52 @@ def cost_overhead(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             note = c.lines_over_time(ax, table, without)
             c.percent_axis(ax.yaxis, "Share of the traffic cost")
         c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.known_share_note(frame))
+        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.coverage_note(frame))
         return ax
 
 
-def cost_waste(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def cost_wasted(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the share of the cost that rejected requests caused, as a control chart.
 
     Parameters
     ----------
     frame : DataFrame
-        From :func:`ledgerframes.cost.waste`, in any grouping.
+        From :func:`ledgerframes.cost.wasted`, in any grouping.
     ax : Axes, optional
         Axes to draw on (default: a new figure).
 
     Returns
     -------
     Axes
-        Share [%] over record time [UTC] with the median and ± 3 median absolute deviations; diamonds are outside. Groups
-        over time: a line for each of the largest. Otherwise: one bar of share [%] per group.
+        Share [%] over record time [UTC] with the median and ± 3 median absolute deviations; diamonds are outside, partial
+        periods are open. Groups over time: a line for each of the largest. Otherwise: one bar of share [%] per group.
 
     Raises
     ------
     UsageError
-        If `frame` is not a result of ``cost.waste``.
+        If `frame` is not a result of ``cost.wasted``.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_waste(lf.cost.waste(day, every="1h"))
+    >>> ax = lf.plot.cost_wasted(lf.cost.wasted(day, every="1h"))
     >>> ax.get_ylabel()
     'Share of the cost that was wasted (%)'
     """
-    shape = r.check_result(frame, "cost.waste")
+    shape = r.check_result(frame, "cost.wasted")
     title = "Traffic cost of rejected requests"
     visible, note = (frame, "") if shape.has_periods else r.largest_groups(frame[frame["share"].notna()])
     with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(visible))) as ax:
         if frame["share"].notna().sum() == 0:
             return c.draw_message(ax, NO_COST)
         if not shape.has_periods:
-            texts = [f"{share:.1%}" for share in visible["share"]]
+            texts = [r.percent(share, 1) for share in visible["share"]]
             c.bars(ax, r.rows_with_counts(visible, shape), list(visible["share"]), texts)
             ax.set_xlim(0, max(visible["share"].max(), 0.01) * 1.22)
             c.percent_axis(ax.xaxis, shape.title("share"))
-            c.set_titles(ax, title, note, r.known_share_note(frame))
+            c.set_titles(ax, title, note, r.coverage_note(frame))
             return ax
         if shape.by is None:
             _draw_control_chart(ax, frame)
@@ -180,7 +182,7 @@ def cost_waste(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             note = c.lines_over_time(ax, table, frame)
         c.percent_axis(ax.yaxis, shape.title("share"))
         c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.known_share_note(frame))
+        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.coverage_note(frame))
         return ax
 
 
@@ -250,14 +252,14 @@ def _ranked(frame: pd.DataFrame, labels: list[str], column: str, title: str, ax:
         total = values.sum() or 1
         c.bars(ax, labels, list(values), [f"{c.size(value)}  ({r.percent(value / total)})" for value in values])
         c.bytes_axis(ax.xaxis, values.max(), "Traffic cost")
-        c.set_titles(ax, title, r.known_share_note(frame))
+        c.set_titles(ax, title, r.coverage_note(frame))
         return ax
 
 
 def _stacked_rows(frame: pd.DataFrame, shape: r.ResultShape, title: str, ax: Axes | None) -> Axes:
     """Draw the cost of both kinds of envelopes as a bar per group, highest cost first."""
     is_without = _is_without_views(frame)
-    with_views, without = (np.nan_to_num(_bytes(frame[mask], "traffic_cost")) for mask in (~is_without, is_without))
+    with_views, without = (np.nan_to_num(_bytes(frame[mask], "traffic_cost")) for mask in (_is_with_views(frame), is_without))
     order = np.argsort(-(with_views + without), kind="stable")
     order = order[(with_views + without)[order] > 0]
     all_labels = r.group_labels(frame[is_without], shape)
@@ -274,7 +276,7 @@ def _stacked_rows(frame: pd.DataFrame, shape: r.ResultShape, title: str, ax: Axe
         ax.set_xlim(0, both.max() * 1.22)
         ax.legend(loc="lower right")
         c.bytes_axis(ax.xaxis, both.max(), shape.title("traffic_cost"))
-        c.set_titles(ax, title, r.known_share_note(frame))
+        c.set_titles(ax, title, r.coverage_note(frame))
         return ax
 
 
@@ -305,7 +307,7 @@ def _stack_groups(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> float:
 def _stack_kinds(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
     is_without = _is_without_views(frame)
     periods = frame[is_without].reset_index(drop=True)
-    without, with_views = (np.nan_to_num(_bytes(frame[mask], "traffic_cost")) for mask in (is_without, ~is_without))
+    without, with_views = (np.nan_to_num(_bytes(frame[mask], "traffic_cost")) for mask in (is_without, _is_with_views(frame)))
     ax.stairs(with_views, _edges(periods), fill=True, color=c.color(0), label="with views")
     both = with_views + without
     ax.stairs(both, _edges(periods), baseline=with_views, fill=True, label="without views", facecolor=c.color(2), **HATCHED)
@@ -318,6 +320,8 @@ def _draw_control_chart(ax: Axes, frame: pd.DataFrame) -> None:
     times = (c.time_numbers(frame["period_start"]) + c.time_numbers(frame["period_end"])) / 2
     shares, first = frame["share"].to_numpy(), frame.iloc[0]
     ax.plot(times, shares, color=c.color(0), marker="o", markersize=3.5, label="wasted share")
+    is_partial = frame["is_partial"].fillna(value=False).to_numpy(dtype=bool)
+    ax.plot(times[is_partial], shares[is_partial], "o", markersize=3.5, color=c.color(0), markerfacecolor="white")
     if pd.notna(first["center"]):
         ax.axhspan(first["lower"], first["upper"], color=c.color(2), alpha=0.2, linewidth=0, label="median ± 3 MAD")
         ax.axhline(first["center"], color=c.color(2), linestyle="--", linewidth=1.2)
@@ -327,6 +331,11 @@ def _draw_control_chart(ax: Axes, frame: pd.DataFrame) -> None:
         ax.plot(times[is_outside], shares[is_outside], label="outside the limits", **marks)
     ax.legend(loc="upper left", ncols=4)
     ax.set_ylim(0, max(np.nanmax(shares), frame["upper"].fillna(0).iloc[0], 0.01) * 1.3)
+
+
+def _is_with_views(frame: pd.DataFrame) -> r.Flags:
+    is_with: r.Flags = (frame["kind"] == "with views").to_numpy(dtype=bool)
+    return is_with
 
 
 def _is_without_views(frame: pd.DataFrame) -> r.Flags:
@@ -345,7 +354,7 @@ def _edges(frame: pd.DataFrame) -> r.Numbers:
 
 def _mark_partly_known(ax: Axes, frame: pd.DataFrame) -> None:
     """Draw a strip at the bottom under the periods whose cost is a lower bound."""
-    partly = frame[frame["known_share"] < 1].drop_duplicates("period_start")
+    partly = frame[frame["coverage"] < 1].drop_duplicates("period_start")
     if partly.empty:
         return
     starts = c.time_numbers(partly["period_start"])

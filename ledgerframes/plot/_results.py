@@ -62,12 +62,15 @@ def check_result(frame: object, name: str) -> ResultShape:
     figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot.{name.replace('.', '_')}"
     if not isinstance(frame, pd.DataFrame):
         raise UsageError(f"{advice}, got {type(frame).__name__}.")
-    missing = [column.name for column in figure.columns if column.name not in frame]
+    missing = [column.name for column in (*figure.columns, *figure.tail) if column.name not in frame]
     if missing:
         raise UsageError(f"{advice}, got a DataFrame without column {missing[0]!r}.")
+    networks = sorted(map(str, frame["network"].dropna().unique()))
+    if len(networks) > 1:
+        raise UsageError(f"{advice} for one network, got rows of {' and '.join(networks)}.")
     leading = list(frame.columns[: frame.columns.get_loc(figure.columns[0].name)])
     has_periods = leading[:1] == ["period_start"]
-    keys = leading[2:] if has_periods else leading
+    keys = leading[3:] if has_periods else leading
     for by in (None, *figure.by):
         if figure.grouping(by).key_names == keys:
             return ResultShape(figure, by, has_periods)
@@ -98,18 +101,23 @@ def join_parties(texts: object) -> str:
     return ", ".join(label(name, 30) for name in names[:2]) + more
 
 
-def template_label(template_name: object, choice: object, fallback: str = "no visible update") -> str:
-    """Return template and choice as one label."""
+WITHOUT_TEMPLATE = {"reassignment": "reassignment", "transaction": "transaction without a tree"}
+NOT_VISIBLE = "not visible (rejected or private)"
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def template_label(kind: object, template_name: object, choice: object) -> str:
+    """Return template and choice as one label, or the kind of a request without a visible tree."""
     if not isinstance(template_name, str):
-        return fallback
+        return WITHOUT_TEMPLATE.get(str(kind), NOT_VISIBLE)
     return label(template_name + ("." + choice if isinstance(choice, str) else " (create)"), 44)
 
 
-WITHOUT_TEMPLATE = {"reassignment": "reassignments", "transaction": "transaction without a tree"}
 LABELS: dict[str | None, Callable[..., str]] = {
-    "template": lambda *keys: template_label(keys[-2], keys[-1], WITHOUT_TEMPLATE.get(str(keys[0]), "no visible update")),
-    "view": lambda template_name, choice, view_id: f"{template_label(template_name, choice)}, view {view_id}",
+    "template": lambda kind, package_name, *names: template_label(kind, *names),
+    "view": lambda kind, package_name, *names: f"{template_label(kind, *names[:2])}, view {names[2]}",
     "hour": lambda hour: f"{hour:02d}:00",
+    "weekday_hour": lambda weekday, hour: f"{WEEKDAYS[weekday]} {hour:02d}:00",
     "day": lambda day: f"{day:%Y-%m-%d}",
     "result": lambda result: RESULTS[result][0] if result in RESULTS else label(result),
     "confirmers": lambda number: "unknown" if pd.isna(number) else f"{number} confirming",
@@ -123,9 +131,12 @@ def _view_count_label(number: Any) -> str:
     return "unknown" if pd.isna(number) else "1 view" if number == 1 else f"{number} views"
 
 
-def percent(share: float) -> str:
-    """Return a share as percent, never 0% for more than nothing."""
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+def percent(share: float, places: int = 0) -> str:
+    """Return a share as percent, never 0% for more than nothing and never 100% for less than all."""
+    step = 10.0 ** -(places + 2)
+    if 0 < share < step:
+        return f"<{step:.{places}%}"
+    return f">{1 - step:.{places}%}" if 1 - step < share < 1 else f"{share:.{places}%}"
 
 
 def group_labels(frame: pd.DataFrame, shape: ResultShape) -> list[str]:
@@ -148,16 +159,21 @@ def period_length(frame: pd.DataFrame) -> str:
     return unit if number == 1 else f"{number} {unit}s"
 
 
-def known_share_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
-    """Return a note on the known share, or an empty text if all values are known."""
-    shares = frame["known_share"].dropna()
+def coverage_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
+    """Return a note on unknown values and on partial periods, or an empty text without any."""
+    is_partial = "is_partial" in frame and bool(frame["is_partial"].any())
+    return ". ".join(part for part in (_known_note(frame, fact), "Gray: partial periods" if is_partial else "") if part)
+
+
+def _known_note(frame: pd.DataFrame, fact: str) -> str:
+    shares = frame["coverage"].dropna()
     if shares.empty or shares.min() == 1:
         return ""
     if "requests" not in frame:  # the share of all cannot be computed from those of groups of unknown size
-        text = f"{min(shares.min() * 100, 99.9):.3g}% of requests"
+        text = f"{percent(shares.min(), 1)} of requests"
         return f"{fact} known for {text}" if shares.nunique() == 1 else f"{fact} known for at least {text} in each row"
     requests = frame["requests"].loc[shares.index]
-    return f"{fact} known for {min((shares * requests).sum() / requests.sum() * 100, 99.9):.3g}% of requests"
+    return f"{fact} known for {percent((shares * requests).sum() / requests.sum(), 1)} of requests"
 
 
 def omitted_note(omitted: int, visible: int = MAX_ROWS) -> str:

@@ -1,4 +1,4 @@
-"""Plots of the outcomes, latency, rejections and quorums of verdicts."""
+"""Plots of the outcomes and latency of verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ledgerframes.plot import _results as r
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["verdict_latency", "verdict_latency_distribution", "verdict_outcomes", "verdict_quorums", "verdict_rejections"]
+__all__ = ["verdict_latency", "verdict_latency_distribution", "verdict_outcomes"]
 
 MAX_CURVE_POINTS = 2_000
 TIMEOUT_SECONDS = 30.0
@@ -22,10 +22,6 @@ MIN_SECONDS = 0.001
 NO_VERDICT = "No verdict in this window."
 LATENCY_TITLE = "Latency until finalization"
 PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
-REJECTIONS_BY = {
-    "kind": ("reject_kind_heuristic", "kind (guessed from latency)"),
-    "participant": ("submitting_participant_uid", "submitting participant"),
-}
 
 
 def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -78,7 +74,7 @@ def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             _finish_time_axis(ax, frame, shape)
         c.percent_axis(ax.yaxis if is_over_time else ax.xaxis, shape.title("rejection_rate"))
         period = f", per {r.period_length(frame)}" if shape.has_periods else ""
-        c.set_titles(ax, title + period, note, r.known_share_note(frame, "Verdict"))
+        c.set_titles(ax, title + period, note, r.coverage_note(frame, "Verdict"))
         return ax
 
 
@@ -129,7 +125,7 @@ def verdict_latency(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         c.latency_axis(ax.xaxis, shape.title("p50"))
         ax.set_xlim(seconds["p50"].min() / 1.6, max(seconds["p99"].max(), TIMEOUT_SECONDS) * 1.6)
         _timeout_line(ax)
-        notes = (note, r.known_share_note(frame, "Verdict"))
+        notes = (note, r.coverage_note(frame, "Verdict"))
         # Next to the title, because anywhere inside the axes there can be points.
         above: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 2.1 if any(notes) else 0.6}
         ax.legend(ncols=3, frameon=False, labelcolor=c.text_color(ax), **above)
@@ -189,112 +185,6 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         return ax
 
 
-def verdict_rejections(frame: pd.DataFrame, by: str = "kind", ax: Axes | None = None) -> Axes:
-    """Draw rejected requests per hour of the day as a heat map.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.rejections`.
-    by : {"kind", "participant"}, optional
-        Rows: the kind of rejection, which is a heuristic, or the 25 participants with the most rejections.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Number of rejected requests by hour of the day [UTC].
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.rejections``, or `by` is neither.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_rejections(lf.verdict.rejections(day))
-    >>> ax.get_xlabel()
-    'Hour of day (UTC)'
-    """
-    r.check_result(frame, "verdict.rejections")
-    if by not in REJECTIONS_BY:
-        raise UsageError(f"Unknown by={by!r}. Choose from {', '.join(map(repr, REJECTIONS_BY))}.")
-    column, quantity = REJECTIONS_BY[by]
-    hours = frame["record_time"].dt.hour
-    counts = pd.crosstab(frame[column].astype("str"), hours).reindex(columns=range(24), fill_value=0)
-    busiest = counts.sum(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]
-    visible = counts.loc[busiest]
-    with c.canvas(ax, c.height_for_rows(len(visible)) + 0.3) as ax:
-        if frame.empty:
-            return c.draw_message(ax, "No rejected request in this window.")
-        _heat_map(ax, visible.to_numpy())
-        c.row_labels(ax, [f"{r.label(name)}  ({n:,})" for name, n in zip(visible.index, visible.sum(axis=1), strict=True)])
-        ax.set_ylim(len(visible) - 0.5, -0.5)
-        ax.grid(visible=False)
-        c.hour_axis(ax)
-        ax.set_xlim(-0.5, 23.5)
-        c.set_titles(ax, f"Rejected requests by {quantity}", r.omitted_note(len(counts) - len(visible)))
-        return ax
-
-
-def verdict_quorums(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the parties that confirm together most often.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.quorums`, in any grouping.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One bar per quorum, the 15 most frequent, and one for all others. Over time: a line for each of the most frequent.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.quorums``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.verdict_quorums(lf.verdict.quorums(day))
-    >>> ax.get_xlabel()
-    'Quorums'
-    """
-    shape = r.check_result(frame, "verdict.quorums")
-    labels = [
-        f"{threshold} of {count}:  {r.join_parties(parties)}"
-        for threshold, count, parties in zip(frame["threshold"], frame["party_count"], frame["parties"], strict=True)
-    ]
-    if shape.by:
-        labels = [f"{group}, {label}" for group, label in zip(r.group_labels(frame, shape), labels, strict=True)]
-    title, note = "Quorums: confirmations needed and parties", r.known_share_note(frame, "Verdict")
-    rows, values = r.group_remaining(labels, frame["quorums"].to_numpy("float64"))
-    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(rows))) as ax:
-        if values.sum() == 0:
-            return c.draw_message(ax, "No quorum in this window.")
-        if shape.has_periods:
-            keys = [*shape.keys, "parties", "threshold", "party_count"]
-            table = r.by_group_over_time(frame, keys, labels, frame["quorums"], frame["quorums"])
-            omitted = c.lines_over_time(ax, table, frame)
-            c.count_axis(ax.yaxis, shape.title("quorums"))
-            c.set_titles(ax, f"{title}, per {r.period_length(frame)}", omitted, note)
-            return ax
-        c.bars(ax, rows, list(values), [f"{value:,.0f}  ({r.percent(value / values.sum())})" for value in values])
-        c.count_axis(ax.xaxis, shape.title("quorums"))
-        c.set_titles(ax, title, note)
-        return ax
-
-
 # -- helpers ------------------------------------------------------------------------------------------------------------
 
 
@@ -340,7 +230,7 @@ def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> A
     seconds = table.to_numpy()
     ax.set_ylim(float(np.nanmin(seconds)) / 1.6, max(float(np.nanmax(seconds)), TIMEOUT_SECONDS) * 5)
     ax.axhline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
-    c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.known_share_note(frame, "Verdict"))
+    c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.coverage_note(frame, "Verdict"))
     return ax
 
 
@@ -367,12 +257,3 @@ def _timeout_line(ax: Axes) -> None:
         "30 s", (TIMEOUT_SECONDS, 1), xycoords=("data", "axes fraction"), xytext=(-3, -9), textcoords="offset points",
         ha="right", fontsize=8, color=c.text_color(ax),
     )  # fmt: skip
-
-
-def _heat_map(ax: Axes, counts: Any) -> None:
-    """Shade cells by count, and write the count into those that have any."""
-    ax.imshow(counts, aspect="auto", cmap="Blues", vmin=0, vmax=max(counts.max() * 1.3, 1))
-    for row, column in np.argwhere(counts > 0):
-        is_dark = counts[row, column] > counts.max() * 0.75
-        text = f"{counts[row, column]:,}" if counts[row, column] < 10_000 else f"{counts[row, column] / 1000:.0f}k"
-        ax.text(column, row, text, ha="center", va="center", fontsize=7, color="#ffffff" if is_dark else "#23272d")
