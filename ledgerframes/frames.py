@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,58 +16,15 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.population import Population
+from ledgerframes.filters import Condition, Filter, Offsets, Predicate, require_list
+from ledgerframes.population import POPULATION_DESCRIPTIONS, Population, narrow_population
 from ledgerframes.store.scan import damage_as_store_error, iter_batches
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource
 from ledgerframes.windows import Time, Window, instant
 
 __all__ = ["FrameSource", "Frames", "MemoryFrameSource"]
 
-Offsets = tuple[int, int]
-Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
-
-
-@dataclass(frozen=True)
-class _Filter:
-    """The rows that a Frames object is limited to."""
-
-    window: Window | None = None
-    update_ids: pa.Array | None = None
-    offsets: Offsets | None = None
-
-    def expression(self, table: Table) -> pc.Expression | None:
-        """Return the filter of one table as an Arrow expression, or None if every row passes."""
-        parts: list[pc.Expression] = []
-        if self.window and (in_window := table.filter_window(self.window)) is not None:
-            parts.append(in_window)
-        if self.update_ids is not None and "update_id" in table.column_names:
-            parts.append(pc.field("update_id").isin(self.update_ids))
-        if self.offsets:
-            after, through = self.offsets
-            parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
-        return functools.reduce(operator.and_, parts) if parts else None
-
-
-def _require_categories(column: pd.Series, values: list[Any]) -> None:
-    """Raise UsageError for a value outside a closed set."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        known = column.dtype.categories
-        invalid = [value for value in values if value not in known]
-        if invalid:
-            raise UsageError(f"{invalid[0]!r} is not a value of column {column.name}. Choose from {', '.join(known)}.")
-
-
-def _require_list(columns: Sequence[str] | None) -> None:
-    if isinstance(columns, str) or not isinstance(columns, Sequence | pd.Index | None):
-        raise UsageError(f"columns= must be a list of column names, got {columns!r}.")
-
-
-def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:
-    """Return the matches of a predicate, where a missing value is no match."""
-    matches = predicate(rows) if callable(predicate) else None
-    if not isinstance(matches, pd.Series) or not matches.index.equals(rows.index):
-        raise UsageError(f"predicate must be a function that returns a boolean Series of the rows, got {predicate!r}.")
-    return matches.fillna(False).astype(bool)
+CommittedIds = Callable[[pa.Array], Collection[str]]
 
 
 class Frames:
@@ -116,13 +71,15 @@ class Frames:
         unknown_ids: Sequence[str] = (),
         failed: Mapping[str, str] = MappingProxyType({}),
         population: Population = "chosen",
+        committed_ids: CommittedIds | None = None,
     ) -> None:
         self._source = source
         self._tables = tuple(tables)
         self._unknown_ids = tuple(unknown_ids)
         self._failed = dict(failed)
         self._population = population
-        self._filter = _Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
+        self._committed_ids = committed_ids
+        self._filter = Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
         self._read: dict[str, pd.DataFrame] = {}
 
     # -- properties -------------------------------------------------------------------------------------------------
@@ -224,7 +181,7 @@ class Frames:
             If there is no such table or column, or a column is repeated.
         """
         spec = self._required(table)
-        _require_list(columns)
+        require_list(columns)
         selection = spec.select(columns)
         if columns is None and table in self._read:
             return self._read[table].copy(deep=False)
@@ -253,7 +210,7 @@ class Frames:
             If a file of the table is damaged.
         """
         spec = self._required(table)
-        _require_list(columns)
+        require_list(columns)
         with damage_as_store_error(table, self._source.location):
             for rows, expression in self._parts(spec):
                 yield from iter_batches(rows, spec.select(columns), expression)
@@ -330,7 +287,9 @@ class Frames:
             raise UsageError(f"since= and until= must overlap {self.window}, the window of these frames, got {window}.")
         return self._filtered(replace(self._filter, window=overlap))
 
-    def where(self, table: str, predicate: Predicate | None = None, **equal: Any) -> Frames:
+    def where(
+        self, table: str, predicate: Predicate | None = None, *, columns: Sequence[str] | None = None, **equal: Any
+    ) -> Frames:
         """Limit every table to the updates that have a matching row in one table.
 
         Parameters
@@ -339,36 +298,60 @@ class Frames:
             Name of the table with the matching rows.
         predicate : callable, optional
             Function from the table's DataFrame to a boolean Series.
+        columns : sequence of str, optional
+            The only columns that the predicate gets, all by default.
         **equal
-            Column = value, or column = list of values. A matching row fulfills all of them.
+            Column = value, or column = list of values. A matching row fulfills all of them. A list column matches if it contains
+            one of the values. On ``verdicts``, ``participant`` and ``party`` are the submitting ones, as in the analyses.
 
         Raises
         ------
         UsageError
-            If there is no such table or column, or the predicate is not a function that returns a boolean Series.
+            If there is no such table or column, no such party or participant in the rows that were loaded, or the predicate is
+            not a function that returns a boolean Series.
+
+        Notes
+        -----
+        All requests remain all requests if columns decide that every request has, such as party, time and cost. Otherwise
+        :attr:`population` changes (docs/facts.md#survivorship), also with a predicate that gets all columns.
 
         Examples
         --------
         >>> import ledgerframes as lf
         >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
-        >>> large = frames.where("traffic", lambda traffic: traffic["total_traffic_cost"] > 10_000)
-        >>> bool((large.traffic["total_traffic_cost"] > 10_000).all())
-        True
+        >>> cost = "total_traffic_cost"
+        >>> large = frames.where("traffic", lambda traffic: traffic[cost] > 10_000, columns=[cost])
+        >>> bool((large.traffic["total_traffic_cost"] > 10_000).all()), large.population
+        (True, 'all')
+        >>> frames.where("tree_events", event_type="created_event").population
+        'committed'
         """
-        columns = None if predicate else list(dict.fromkeys(["update_id", *equal]))
-        rows = self.read(table, columns)
-        matches = pd.Series(True, index=rows.index) if predicate is None else _evaluate(predicate, rows)
-        for name, value in equal.items():
-            if name not in rows:
-                raise UsageError(f"Table {table} has no column {name!r}. Choose from {', '.join(rows.columns)}.")
-            values = list(value) if isinstance(value, list | tuple | set) else [value]
-            _require_categories(rows[name], values)
-            matches &= rows[name].isin(values)
-        update_ids = pa.array(rows.loc[matches, "update_id"].unique(), pa.string())
-        return self._filtered(replace(self._filter, update_ids=update_ids))
+        condition = Condition.of(self._required(table), predicate, columns, equal)
+        rows = self.read(table, condition.columns_to_read)
+        update_ids = condition.matching_ids(rows)
+        condition.require_known(rows, lambda column: self._source.scan(table).to_table(columns=[column])[column])
+        frames = self._filtered(replace(self._filter, update_ids=update_ids))
+        frames._population = self._narrowed_population(condition, update_ids)
+        return frames
 
-    def _filtered(self, row_filter: _Filter) -> Frames:
-        frames = Frames(self._source, self._tables, unknown_ids=self._unknown_ids, failed=self._failed)
+    def _narrowed_population(self, condition: Condition, update_ids: pa.Array) -> Population:
+        columns = condition.deciding_columns
+        population = narrow_population(self._population, condition.table.name, columns)
+        has_chosen_ids = columns is None or "update_id" in columns
+        if population != "chosen" or not has_chosen_ids or self._committed_ids is None:
+            return population
+        needed = len(update_ids) if columns is None else 1  # one id of a ledger is enough, but a predicate may not have read ids
+        return "committed" if 0 < needed <= len(self._committed_ids(update_ids)) else "chosen"
+
+    def _filtered(self, row_filter: Filter) -> Frames:
+        frames = Frames(
+            self._source,
+            self._tables,
+            unknown_ids=self._unknown_ids,
+            failed=self._failed,
+            population=self._population,
+            committed_ids=self._committed_ids,
+        )
         frames._filter = row_filter
         return frames
 
@@ -383,7 +366,7 @@ class Frames:
         covered = self.coverage
         provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
         rows = {table: self.count_rows(table) for table in self._tables}
-        facts = [("network", self.network), ("range", self._extent())]
+        facts = [("network", self.network), ("range", self._extent()), ("population", POPULATION_DESCRIPTIONS[self.population])]
         facts += [(table, f"{count:,} rows") for table, count in rows.items()]
         if provisional:
             facts.append(("provisional", f"{provisional:,} rows (the next load fetches them again)"))

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -17,6 +17,7 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.errors import IntegrityError, StoreError
 from ledgerframes.frames import Frames
+from ledgerframes.population import Population
 from ledgerframes.version import installed_version
 from ledgerframes.windows import Window, instant, iso
 
@@ -63,6 +64,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
         window = frames.window
         manifest: dict[str, Any] = {
             "network": frames.network,
+            "population": frames.population,
             "window": {"since": iso(window.since), "until": iso(window.until)} if window else None,
             "failed": frames.failed_objects,
             "written_by": f"ledgerframes {installed_version()}",
@@ -104,7 +106,13 @@ def open_frames(directory: str | Path) -> Frames:
             _check(source / f"{name}.parquet", record)
         window = Window(instant(since_until["since"]), instant(since_until["until"])) if since_until else None
         frame_source = DirectoryFrameSource(source, manifest["network"], tuple(names))
-        return Frames(frame_source, names, window=window, failed=manifest.get("failed", {}))  # absent in files of 0.1.0
+        return Frames(
+            frame_source,
+            names,
+            window=window,
+            failed=manifest.get("failed", {}),  # absent in files of 0.1.0
+            population=_population(manifest),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
             f"Cannot open frames in {source}: {error}. Choose a directory that save_frames wrote.", path=str(source)
@@ -144,6 +152,14 @@ def _rows(frames: Frames, name: str) -> pa.Table:
 def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
     pq.write_table(rows, path, compression="zstd")
     return {"rows": rows.num_rows, "bytes": path.stat().st_size, "sha256": _digest(path)}
+
+
+def _population(manifest: dict[str, Any]) -> Population:
+    """Return the population in a manifest, where files of 0.1.0 have none."""
+    population = manifest.get("population", "chosen")
+    if population not in get_args(Population):
+        raise ValueError(f"unknown population {population!r}")
+    return cast(Population, population)
 
 
 def _check(path: Path, record: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Which requests frames hold: all of a window, committed updates, or chosen ones.
 
-Rejected requests leave no update (docs/facts.md#survivorship). A figure of rejections is therefore right for all requests of a window,
+Rejected requests leave no update (docs/facts.md#survivorship). A rejection rate is therefore right for all requests of a window,
 meaningless for committed updates, and for chosen requests a statement about these requests only.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-__all__ = ["POPULATION_DESCRIPTIONS", "Population", "narrow_population"]
+__all__ = ["Population"]
 
 Population = Literal["all", "chosen", "committed"]
 

@@ -30,6 +30,7 @@ from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.network import Network, connect
+from ledgerframes.population import Population
 from ledgerframes.windows import Window
 
 __all__ = ["START", "SampleTable", "frames_of", "small_network", "table"]
@@ -172,7 +173,12 @@ def table(name: str) -> SampleTable:
 
 
 def frames_of(
-    *, window: Window | None = None, coverage: Iterable[Mapping[str, object]] | None = None, network: str = "test", **tables: Rows
+    *,
+    window: Window | None = None,
+    coverage: Iterable[Mapping[str, object]] | None = None,
+    network: str = "test",
+    population: Population = "all",
+    **tables: Rows,
 ) -> Frames:
     """Return frames over tables in memory.
 
@@ -184,6 +190,8 @@ def frames_of(
         Rows of ``frames.coverage``. One final row over `window` by default, none without a window.
     network : str, default "test"
         Name of the network.
+    population : {"all", "chosen", "committed"}
+        Which requests the rows are.
     **tables
         Rows of each table: a DataFrame, an Arrow table, or mappings as for :meth:`SampleTable.fill`. The frames have every
         table of this package, and the other tables are empty.
@@ -202,7 +210,7 @@ def frames_of(
         facts = {"status": "final", "rows": sum(rows.num_rows for rows in arrow.values()), "source": "file"}
         coverage = [{"migration_id": None, "since": window.since, "until": window.until, **facts}]
     covered = COVERAGE.to_pandas(SampleTable(COVERAGE).fill(coverage)) if coverage is not None else None
-    return Frames(MemoryFrameSource(arrow, network, covered), list(TABLES), window=window)
+    return Frames(MemoryFrameSource(arrow, network, covered), list(TABLES), window=window, population=population)
 
 
 def small_network(store: str | os.PathLike[str], *, events: int = 400, days: int = 1, **settings: Any) -> Network:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from ledgerframes.datasets._schema import Table
 from ledgerframes.extents import Extent
+from ledgerframes.population import Population
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,15 @@ class Dataset:
     mergeable : bool
         Whether compaction may merge its segments. False if they are requested one by one, or if their rows would have to be
         sorted together.
+    population : Population
+        Which confirmation requests it can have.
     """
 
     name: str
     tables: tuple[Table, ...]
     extent_type: type[Extent]
     mergeable: bool = True
+    population: Population = "chosen"
 
     @cached_property
     def schema_fingerprint(self) -> str:

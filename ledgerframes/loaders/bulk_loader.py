@@ -107,7 +107,13 @@ class BulkLoader(Loader[BulkTask]):
                 failures=self.failures,
             )
         tables = [table.name for table in self.dataset.tables]
-        return Frames(self.net.store.snapshot_of(segments), tables, window=window, failed=self.failures)
+        return Frames(
+            self.net.store.snapshot_of(segments),
+            tables,
+            window=window,
+            failed=self.failures,
+            population=self.dataset.population,
+        )
 
     def frames_of_keys(self, object_keys: Iterable[str]) -> Frames:
         """Return frames of objects that have their own segments."""

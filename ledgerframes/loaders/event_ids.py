@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import timedelta
 
+import pyarrow as pa
+
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
@@ -16,6 +18,7 @@ from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import IdSet, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.buffering import NO_TIMEOUT
+from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import position_of
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
 from ledgerframes.network import Network
@@ -114,7 +117,16 @@ class EventIdLoader(Loader[Ids]):
         known = [update_id for update_id in self.update_ids if update_id not in self.unknown_ids]
         unknown = [update_id for update_id in self.update_ids if update_id in self.unknown_ids]
         snapshot = self.net.store.snapshot(EVENTS_BY_ID, IdSet(frozenset(known)))
-        return Frames(snapshot, [table.name for table in EVENTS_BY_ID.tables], update_ids=known, unknown_ids=unknown)
+        known_to_updates = functools.partial(committed_ids, self.net.store)
+        is_committed = self.id_source != "user" or known_to_updates(pa.array(known, pa.string()))
+        return Frames(
+            snapshot,
+            [table.name for table in EVENTS_BY_ID.tables],
+            update_ids=known,
+            unknown_ids=unknown,
+            population="committed" if is_committed else EVENTS_BY_ID.population,
+            committed_ids=known_to_updates,
+        )
 
 
 def _fetch_ids(net: Network, id_source: str, cutoff: int, chunk: Ids, context: ChunkContext) -> Iterator[ChunkResult]:

@@ -13,6 +13,7 @@ from ledgerframes.errors import ServiceError, TransportError
 from ledgerframes.extents import Migration, MigrationWindow, microseconds, plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import buffering
+from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
 from ledgerframes.network import Network
@@ -101,7 +102,13 @@ class EventLoader(Loader[MigrationWindow]):
     def frames(self) -> Frames:
         """Return frames of the window."""
         tables = [table.name for table in EVENTS.tables]
-        return Frames(self.net.store.snapshot(EVENTS, self.window), tables, window=self.window)
+        return Frames(
+            self.net.store.snapshot(EVENTS, self.window),
+            tables,
+            window=self.window,
+            population=EVENTS.population,
+            committed_ids=functools.partial(committed_ids, self.net.store),
+        )
 
 
 def _read_window(net: Network, cutoff: int, chunk: MigrationWindow, context: ChunkContext) -> Iterator[ChunkResult]:

@@ -106,7 +106,12 @@ class LedgerLoader(Loader[OffsetRange]):
     def frames(self) -> Frames:
         """Return frames of the offsets."""
         tables = [table.name for table in LEDGER.tables]
-        return Frames(self.net.store.snapshot(LEDGER, self.offsets), tables, offsets=(self.offsets.start, self.offsets.stop))
+        return Frames(
+            self.net.store.snapshot(LEDGER, self.offsets),
+            tables,
+            offsets=(self.offsets.start, self.offsets.stop),
+            population=LEDGER.population,
+        )
 
 
 class UpdateOptions(TypedDict, total=False):

@@ -1,0 +1,219 @@
+"""What frames are limited to: windows, offsets, update ids, and conditions on the rows of a table."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ledgerframes.datasets import Column, Table
+from ledgerframes.errors import UsageError
+from ledgerframes.windows import Window
+
+Offsets = tuple[int, int]
+Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
+ReadValues = Callable[[str], pa.ChunkedArray]
+
+# The groupings of the analyses, as names of the columns that they group by.
+GROUPING_COLUMNS = {"verdicts": {"participant": "submitting_participant_uid", "party": "submitting_parties"}}
+PARTICIPANT_COLUMNS = frozenset({"submitting_participant_uid", "participant_id", "hosting_participant_id"})
+PARTY_COLUMNS = frozenset(
+    {
+        "submitting_parties",
+        "informees",
+        "parties",
+        "party",
+        "acting_parties",
+        "signatories",
+        "observers",
+        "witness_parties",
+        "submitter",
+    }
+)
+MAX_NEAR_MATCHES = 3
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The rows that a Frames object is limited to."""
+
+    window: Window | None = None
+    update_ids: pa.Array | None = None
+    offsets: Offsets | None = None
+
+    def expression(self, table: Table) -> pc.Expression | None:
+        """Return the filter of one table as an Arrow expression, or None if every row passes."""
+        parts: list[pc.Expression] = []
+        if self.window and (in_window := table.filter_window(self.window)) is not None:
+            parts.append(in_window)
+        if self.update_ids is not None and "update_id" in table.column_names:
+            parts.append(pc.field("update_id").isin(self.update_ids))
+        if self.offsets:
+            after, through = self.offsets
+            parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
+        return functools.reduce(operator.and_, parts) if parts else None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on the rows of one table.
+
+    Attributes
+    ----------
+    table : Table
+    predicate : callable, optional
+        Function from a DataFrame to a boolean Series.
+    columns : tuple of str, optional
+        The columns that the predicate gets, all by default.
+    equal : mapping of str to list
+        Accepted values by column. A list column matches if it contains one of them.
+    """
+
+    table: Table
+    predicate: Predicate | None
+    columns: tuple[str, ...] | None
+    equal: Mapping[str, list[Any]]
+
+    @classmethod
+    def of(cls, table: Table, predicate: Predicate | None, columns: Sequence[str] | None, equal: Mapping[str, Any]) -> Condition:
+        """Return the condition of a call of :meth:`ledgerframes.Frames.where`.
+
+        Raises
+        ------
+        UsageError
+            If there is no such column, or there are columns without a predicate.
+        """
+        require_list(columns)
+        if columns is not None and predicate is None:
+            raise UsageError("columns= names what the predicate gets. Pass a predicate, or column=value.")
+        names = GROUPING_COLUMNS.get(table.name, {})
+        values = {names.get(name, name): _as_list(value) for name, value in equal.items()}
+        table.select([*values, *(name for name in columns or () if name not in values)])
+        if len(values) < len(equal):
+            raise UsageError(f"Pass each column of {table.name} once, got {', '.join(equal)}.")
+        return cls(table, predicate, None if columns is None else tuple(columns), values)
+
+    @property
+    def deciding_columns(self) -> tuple[str, ...] | None:
+        """The columns that decide which rows match, or None if they are unknown."""
+        if self.predicate is not None and self.columns is None:
+            return None
+        return (*(self.columns or ()), *self.equal)
+
+    @property
+    def columns_to_read(self) -> list[str] | None:
+        """The columns to read, or None for all."""
+        columns = self.deciding_columns
+        return None if columns is None else list(dict.fromkeys(["update_id", *columns]))
+
+    def matching_ids(self, rows: pd.DataFrame) -> pa.Array:
+        """Return the update ids of the rows that match.
+
+        Raises
+        ------
+        UsageError
+            If a value cannot be in its column, or the predicate is not a function that returns a boolean Series.
+        """
+        matches = pd.Series(True, index=rows.index)
+        if self.predicate is not None:
+            matches = _evaluate(self.predicate, rows if self.columns is None else rows[list(self.columns)])
+        for name, values in self.equal.items():
+            matches &= _is_equal(rows[name], self.table[name], values)
+        return pa.array(rows.loc[matches, "update_id"].unique(), pa.string())
+
+    def require_known(self, rows: pd.DataFrame, read_values: ReadValues) -> None:
+        """Raise a UsageError for a party or participant that does not occur.
+
+        Parameters
+        ----------
+        rows : DataFrame
+            The rows that were read. A value in them is known.
+        read_values : callable
+            Function that reads a column of all rows, also of those outside the frames.
+        """
+        for name, values in self.equal.items():
+            if name not in PARTY_COLUMNS | PARTICIPANT_COLUMNS:
+                continue
+            if invalid := [value for value in values if not isinstance(value, str | None)]:
+                raise UsageError(f"{name}= must be text, got {invalid[0]!r}.")
+            missing = set(values) - {None} - _texts(pa.array(rows[name]))
+            if missing and (unknown := missing - (known := _texts(read_values(name)))):
+                raise _unknown_value_error(min(unknown), name, known)
+
+
+def require_list(columns: Sequence[str] | None) -> None:
+    """Raise a UsageError for columns that are no list of names."""
+    if isinstance(columns, str) or not isinstance(columns, Sequence | pd.Index | None):
+        raise UsageError(f"columns= must be a list of column names, got {columns!r}.")
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple | set | frozenset | pd.Series | pd.Index) else [value]
+
+
+def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return the matches of a predicate, where a missing value is no match."""
+    matches = predicate(rows) if callable(predicate) else None
+    if not isinstance(matches, pd.Series) or not matches.index.equals(rows.index):
+        raise UsageError(f"predicate must be a function that returns a boolean Series of the rows, got {predicate!r}.")
+    return matches.fillna(False).astype(bool)
+
+
+def _is_equal(column: pd.Series, declared: Column, values: list[Any]) -> pd.Series[bool]:
+    """Return which rows have one of the values, or a list that contains one of them."""
+    if not pa.types.is_list(declared.type):
+        _require_categories(column, values)
+        return column.isin(values)
+    lists = pa.array(column)
+    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    contains = pc.is_in(pc.list_flatten(lists), value_set=_items(declared, [each for each in values if each is not None]))
+    matches = pd.Series(False, index=column.index)
+    matches.iloc[pc.list_parent_indices(lists).filter(contains).to_numpy()] = True
+    return matches | column.isna() if None in values else matches
+
+
+def _items(declared: Column, values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values, declared.type.value_type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        raise UsageError(f"{declared.name}= must be values of type {declared.type.value_type}, got {values!r}.") from error
+
+
+def _require_categories(column: pd.Series, values: list[Any]) -> None:
+    """Raise UsageError for a value outside a closed set."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        known = column.dtype.categories
+        invalid = [value for value in values if value not in known]
+        if invalid:
+            raise UsageError(f"{invalid[0]!r} is not a value of column {column.name}. Choose from {', '.join(known)}.")
+
+
+def _texts(values: pa.Array | pa.ChunkedArray) -> set[str]:
+    items = pc.list_flatten(values) if pa.types.is_list(values.type) else values
+    return {text for text in pc.unique(items).to_pylist() if text is not None}
+
+
+def _unknown_value_error(value: str, column: str, known: Iterable[str]) -> UsageError:
+    noun = "participant" if column in PARTICIPANT_COLUMNS else "party"
+    matches = near_matches(value, known)
+    step = f"Choose from {', '.join(map(repr, matches))}." if matches else f"Choose a value of column {column}."
+    return UsageError(f"Unknown {noun} {value!r}. {step}")
+
+
+def near_matches(value: str, known: Iterable[str]) -> list[str]:
+    """Return the known ids that look most like a value, which may be the name before ``::`` alone."""
+    ids = sorted(known)
+    if whole := difflib.get_close_matches(value, ids, MAX_NEAR_MATCHES):
+        return whole
+    by_name: dict[str, list[str]] = {}
+    for each in ids:
+        by_name.setdefault(each.partition("::")[0], []).append(each)
+    names = difflib.get_close_matches(value.partition("::")[0], by_name, MAX_NEAR_MATCHES)
+    return [each for name in names for each in by_name[name]][:MAX_NEAR_MATCHES]
