@@ -18,15 +18,28 @@ from matplotlib import pyplot as plt
 from ledgerframes import plot
 from ledgerframes.analysis import FIGURES
 from ledgerframes.errors import UsageError
+from ledgerframes.plot._results import percent
 
 START = pd.Timestamp("2026-11-08", tz="UTC")
 NAMESPACE = "1220" + "ab34" * 16
 SIZES = [0, 1, 200]
 GROUPS = 8
 LATENCIES = {"p50": 400_000, "p90": 900_000, "p95": 1_200_000, "p99": 30_000_001, "max": 30_000_001, "latency": 300_000}
-SHARES = {"low": 0.08, "high": 0.22, "lower": 0.1, "upper": 0.3, "center": 0.2, "known_share": 0.9}
+SHARES = {
+    "low": 0.08,
+    "high": 0.22,
+    "lower": 0.1,
+    "upper": 0.3,
+    "center": 0.2,
+    "coverage": 0.9,
+    "coverage_bytes": 0.9,
+    "coverage_time": 1.0,
+}
 CATEGORIES = {
     "kind": ["with views", "without views"],
+    "request_kind": ["transaction", "not visible"],
+    "population": ["all", "all"],
+    "network": ["devnet", "devnet"],
     "reject_kind_heuristic": ["contention", "timeout"],
     "verdict_result": ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"],
     "size": ["under 2 kB", "50 kB and more"],
@@ -37,8 +50,9 @@ BY_NAME = {
     "template_name": lambda group: [f"Some.Long.Module.Name:Template{each}" for each in group],
     "choice": lambda group: "Template_Choose$one$",
     "parties": lambda group: [f"a::{NAMESPACE}, b::{NAMESPACE}, c-{each}" for each in group],
-    "label": lambda group: ["no views (mediator or root hash)" if each == 0 else f"views: {each}" for each in group],
+    "label": lambda group: ["no views (mediator or root hash)" if each == 0 else f"view {each}" for each in group],
     "hour": lambda group: group % 24,
+    "weekday": lambda group: group // 24 % 7,
     "day": lambda group: START + pd.to_timedelta(group, unit="D"),
     "threshold": lambda group: 2,
     "party_count": lambda group: 3,
@@ -73,10 +87,9 @@ def result(name, by=None, *, over_time=False):
         if over_time:
             starts = START + pd.to_timedelta(np.arange(rows) // (GROUPS if by else 1), unit="h")
             rows_of_result = rows_of_result.assign(period_start=starts, period_end=starts + pd.Timedelta(hours=1))
-        if name == "cost.overhead":  # two rows of each
-            rows_of_result = (
-                rows_of_result.loc[rows_of_result.index.repeat(2)].reset_index(drop=True).assign(kind=CATEGORIES["kind"] * rows)
-            )
+        if name == "cost.overhead":  # three rows of each
+            kinds = [*CATEGORIES["kind"], "unassigned"] * rows
+            rows_of_result = rows_of_result.loc[rows_of_result.index.repeat(3)].reset_index(drop=True).assign(kind=kinds)
         return rows_of_result.astype({column.name: column.dtype for column in columns})
 
     return frame
@@ -108,9 +121,9 @@ PICTURES = {
         TIME,
         SHARE,
     ),
-    "waste over time": (plot.cost_waste, result("cost.waste", over_time=True), TIME, SHARE),
-    "waste by participant": (plot.cost_waste, result("cost.waste", "participant"), SHARE, ""),
-    "waste by participant over time": (plot.cost_waste, result("cost.waste", "participant", over_time=True), TIME, SHARE),
+    "waste over time": (plot.cost_wasted, result("cost.wasted", over_time=True), TIME, SHARE),
+    "waste by participant": (plot.cost_wasted, result("cost.wasted", "participant"), SHARE, ""),
+    "waste by participant over time": (plot.cost_wasted, result("cost.wasted", "participant", over_time=True), TIME, SHARE),
     "anatomy": (plot.cost_anatomy, result("cost.anatomy"), COST, "Envelope"),
     "outcomes by party": (plot.verdict_outcomes, result("verdict.outcomes", "party"), SHARE, ""),
     "outcomes by hour": (plot.verdict_outcomes, limited(result("verdict.outcomes", "hour"), 24), "Hour of day (UTC)", SHARE),
@@ -122,9 +135,9 @@ PICTURES = {
     "latency by party over time": (plot.verdict_latency, result("verdict.latency", "party", over_time=True), TIME, LATENCY),
     "latency distribution": (plot.verdict_latency_distribution, verdicts, LATENCY, SHARE),
     "rejections": (plot.verdict_rejections, result("verdict.rejections"), "Hour of day (UTC)", ""),
-    "rejections by participant": (
-        lambda frame, ax=None: plot.verdict_rejections(frame, "participant", ax),
-        result("verdict.rejections"),
+    "rejection rates": (
+        plot.verdict_rejection_rates,
+        result("verdict.outcomes", "participant", over_time=True),
         "Hour of day (UTC)",
         "",
     ),
@@ -233,9 +246,9 @@ def test_unknown_costs_are_not_drawn_as_zero():
     assert "known cost" in plot.cost_spend(frame).texts[0].get_text()
 
 
-def test_the_known_share_is_a_note():
-    ax = plot.cost_spend(result("cost.spend", over_time=True)(24))
-    assert "Cost known for 90% of requests" in [text.get_text() for text in ax.texts]
+def test_the_coverage_is_a_note():
+    ax = plot.cost_spend(result("cost.spend", over_time=True)(24).assign(is_partial=False))
+    assert "Cost known for 90.0% of requests" in [text.get_text() for text in ax.texts]
 
 
 def test_long_tails_are_summed_as_other():
@@ -269,9 +282,52 @@ def test_text_of_the_network_is_never_mathematics():
     assert labels[2].get_text() == "bad???text"
 
 
-def test_rejections_by_something_else_are_refused():
-    with pytest.raises(UsageError, match="'kind', 'participant'"):
-        plot.verdict_rejections(result("verdict.rejections")(3), by="party")
+@pytest.mark.parametrize("frame", [result("verdict.outcomes", "party"), result("verdict.outcomes", over_time=True)])
+def test_rates_by_hour_need_groups_and_periods(frame):
+    with pytest.raises(UsageError, match=r'outcomes\(frames, by="participant", every="1h"\)'):
+        plot.verdict_rejection_rates(frame(3))
+
+
+def test_a_heat_map_shows_rates_of_enough_requests():
+    """Two days of one hour: 12 of 40 rejected by a, 5 of 10 by b."""
+    frame = result("verdict.outcomes", "participant", over_time=True)(10).iloc[[0, 1, 8, 9]].reset_index(drop=True)
+    starts = START + pd.to_timedelta([0, 0, 24, 24], unit="h")
+    frame = frame.assign(
+        period_start=starts, period_end=starts + pd.Timedelta(hours=1), accepted=[18, 5, 10, 0], rejected=[2, 5, 10, 0]
+    )
+    ax = plot.verdict_rejection_rates(frame)
+    assert [text.get_text() for text in ax.texts if text.get_text()][:1] != []
+    assert "30" in [text.get_text() for text in ax.texts]
+    assert "50" not in [text.get_text() for text in ax.texts]
+    assert len(ax.collections) == 1
+    assert [text.get_text()[-5:] for text in ax.get_yticklabels()] == [" (40)", " (10)"]
+
+
+def test_results_of_two_networks_are_refused():
+    frame = result("cost.spend", "participant")(2).assign(network=["one", "two"])
+    with pytest.raises(UsageError, match="for one network, got rows of one and two"):
+        plot.cost_spend(frame)
+
+
+@pytest.mark.parametrize(
+    ("share", "places", "text"),
+    [(0.9996, 1, ">99.9%"), (0.0004, 1, "<0.1%"), (0, 1, "0.0%"), (1, 1, "100.0%"), (0.004, 0, "<1%"), (0.996, 0, ">99%")],
+)
+def test_shares_are_never_rounded_to_none_or_all(share, places, text):
+    assert percent(share, places) == text
+
+
+def test_partial_periods_are_open_and_gray():
+    frame = result("cost.wasted", over_time=True)(24)
+    ax = plot.cost_wasted(frame.assign(is_partial=[*[False] * 23, True]))
+    assert [len(line.get_xdata()) for line in ax.lines if line.get_markerfacecolor() == "white"] == [1]
+    assert any("Gray: partial periods" in text.get_text() for text in ax.texts)
+
+
+def test_the_rest_of_the_quorums_says_of_how_many():
+    ax = plot.verdict_quorums(result("verdict.quorums")(200))
+    total = 9_000 * sum(range(1, 201))
+    assert any(f"Percent of {total:,} quorums, 200 of them different" in text.get_text() for text in ax.texts)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ OVERHEAD = declare.Figure(
     },
     columns=(
         declare.ResultColumn(
-            "kind", declare.LABEL, "with views; without views (to the mediator, root hashes); unassigned (in no envelope)."
+            "kind", declare.LABEL, "with views, without views (to the mediator, root hashes), or unassigned (in no envelope)."
         ),
         declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
         declare.cost("traffic_cost", "Cost of these envelopes. Unassigned is the total of the requests less all envelopes."),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._groupings import group_rows
+from ledgerframes.analysis._groupings import group_rows, with_keys
 from ledgerframes.analysis._groups import Flags, Groups, Integers, distinct, known
 from ledgerframes.analysis._requests import (
     distinct_per_owner,
@@ -18,7 +18,6 @@ from ledgerframes.analysis._requests import (
     positions,
     read_envelopes,
     requests,
-    root_templates,
     take_or_missing,
 )
 from ledgerframes.frames import Frames
@@ -63,7 +62,7 @@ def views_by(
     names = distinct(np.concatenate([informees.index.to_numpy("int64"), envelope_names]))
     owners = names // VIEWS_PER_REQUEST
     per_view = Groups(pd.DataFrame(index=range(len(names))), np.searchsorted(names, envelope_names))
-    views = pd.concat([request_rows, root_templates(frames, request_rows["update_id"])], axis=1)
+    views = with_keys(frames, request_rows, keys)
     has_envelopes = np.isin(np.arange(len(request_rows)), request_envelopes(frames, request_rows)["request"])
     views["is_known"] = known(views["total_traffic_cost"]) & has_envelopes
     views = views.iloc[owners].reset_index(drop=True)

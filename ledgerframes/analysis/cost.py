@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from ledgerframes.analysis._control import control
 from ledgerframes.analysis._overhead import overhead
+from ledgerframes.analysis._problems import problems
 from ledgerframes.analysis._spend import spend
 from ledgerframes.analysis._wasted import wasted
 from ledgerframes.analysis.anatomy import anatomy
 
-__all__ = ["anatomy", "control", "overhead", "spend", "wasted"]
+__all__ = ["anatomy", "control", "overhead", "problems", "spend", "wasted"]

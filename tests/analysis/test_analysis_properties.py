@@ -31,12 +31,17 @@ FACTS = st.fixed_dictionaries(
 )
 MANY = st.lists(FACTS, max_size=12)
 SPEND = {by: partial(cost.spend, by=by) for by in (None, *FIGURES["cost.spend"].by)}
-OTHERS = (cost.overhead, cost.waste, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)
+OTHERS = (cost.overhead, cost.wasted, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)
 
 
 @pytest.fixture(scope="session")
 def frames_from(build, event):
-    return lambda facts: build([event(f"u{number}", **fact) for number, fact in enumerate(facts)])
+    return lambda facts: build([event(f"u{number}", **with_envelopes(fact)) for number, fact in enumerate(facts)])
+
+
+def with_envelopes(fact):
+    """A request without a traffic summary has no envelopes."""
+    return fact if fact["cost"] is not None else fact | {"envelopes": []}
 
 
 def known_total(facts):
@@ -53,7 +58,7 @@ def sum_of(values):
 @given(facts=MANY)
 def test_groups_add_up_to_the_whole(frames_from, facts):
     frames = frames_from(facts)
-    hours = (cost.spend(frames, every="1h"), cost.spend(frames, by="result", every="6h"), cost.waste(frames, every="6h"))
+    hours = (cost.spend(frames, every="1h"), cost.spend(frames, by="result", every="6h"))
     for grouped in (SPEND[None](frames), SPEND["participant"](frames), SPEND["template"](frames), *hours):
         assert sum_of(grouped["total_traffic_cost"]) == known_total(facts)
         assert grouped["requests"].sum() == len(facts)
@@ -67,7 +72,18 @@ def test_groups_add_up_to_the_whole(frames_from, facts):
 def test_views_and_overhead_hold_every_envelope(frames_from, facts):
     frames = frames_from(facts)
     counted = SPEND["view"](frames)["envelopes"].sum() + cost.overhead(frames)["envelopes"].iloc[1]
-    assert counted == sum(len(fact["envelopes"]) for fact in facts)
+    assert counted == sum(len(with_envelopes(fact)["envelopes"]) for fact in facts)
+
+
+@settings(deadline=None, max_examples=60)
+@given(facts=MANY)
+def test_control_totals_add_up(frames_from, facts):
+    """Also where totals are not the sum of their envelopes, which is the only difference, with a reason."""
+    totals = cost.control(frames_from(facts)).set_index("control")
+    differences = totals["difference"].drop("envelopes")
+    assert (differences.dropna() == 0).all()
+    assert differences.isna().all() == (known_total(facts) is None)
+    assert totals["reason"].notna().sum() == totals["reason"].notna()["envelopes"]
 
 
 @settings(deadline=None, max_examples=60)

@@ -9,12 +9,14 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes import testing
 from ledgerframes.analysis import CALLS, FIGURES
 from ledgerframes.errors import UsageError
 
 # One input for every figure; a figure of another kind of input is tested where its input is.
 FROM_FRAMES = [name for name, call in CALLS.items() if call.endswith("(frames)")]
 GROUPINGS = [(name, by) for name in FROM_FRAMES for by in (None, *FIGURES[name].by)]
+WHOLE_COVERAGE = ["verdict.quorums"]  # a period without quorums is known as well as the others
 PERIODS = [(name, by) for name, by in GROUPINGS if FIGURES[name].has_periods]
 
 
@@ -50,9 +52,63 @@ def test_columns_over_periods(frames, name, by):
     assert_declared(compute(name, frames, by, every="6h"), FIGURES[name].result_columns(by, has_periods=True))
 
 
+TAIL = {
+    "coverage": "float64",
+    "coverage_bytes": "float64",
+    "coverage_time": "float64",
+    "population": "category",
+    "network": "category",
+}
+WINDOWS = {
+    "full": ("2026-11-08", "2026-11-09"),
+    "empty": ("2026-11-08T00:00:00Z", "2026-11-08T00:00:00.000001Z"),
+    "before the history": ("2026-10-08", "2026-10-10"),
+    "future": ("2027-01-01", "2027-01-03"),
+}
+
+
+@pytest.fixture(scope="module", params=WINDOWS)
+def loaded(request, tmp_path_factory):
+    since, until = WINDOWS[request.param]
+    with testing.small_network(tmp_path_factory.mktemp("store"), events=400) as net:
+        yield request.param, lf.load_events(net, since=since, until=until)
+
+
+@pytest.mark.parametrize("name", FROM_FRAMES)
+def test_every_result_ends_with_its_coverage(loaded, name):
+    window, frames = loaded
+    results = [compute(name, frames)]
+    if FIGURES[name].has_periods:
+        results += [compute(name, frames, every=every) for every in (None, "1d")]
+    for result in results:
+        assert {str(column): str(result[column].dtype) for column in result.columns[-5:]} == TAIL
+        assert list(result.columns[-5:]) == list(TAIL)
+        assert set(result["population"]) <= {"all"}
+        assert set(result["network"]) <= {frames.network}
+        is_full = window == "full"
+        assert ((result["coverage_time"] > 0.99) == is_full).all()
+        assert ((result["coverage_time"] == 0) != is_full).all()
+
+
+@pytest.mark.parametrize("name", [name for name in FROM_FRAMES if FIGURES[name].has_periods])
+def test_periods_without_final_data_are_partial(loaded, name):
+    window, frames = loaded
+    result = compute(name, frames, every="6h")
+    assert result["is_partial"].tolist() == (result["coverage_time"] < 1).tolist()
+    if window == "full" and not result.empty:
+        assert result.drop_duplicates("period_start")["is_partial"].tolist() == [True, False, False, False]  # history begins
+    elif not result.empty:
+        assert result["is_partial"].all()
+
+
+def test_every_figure_declares_the_same_tail():
+    assert all([column.name for column in figure.tail] == list(TAIL) for figure in FIGURES.values())
+    assert all([column.dtype for column in figure.tail] == list(TAIL.values()) for figure in FIGURES.values())
+
+
 @pytest.mark.parametrize("update_id", ["a", "c", "d", "f"])
 def test_anatomy(sample, update_id):
-    assert_declared(lf.anatomy(sample, update_id), FIGURES["cost.anatomy"].columns)
+    assert_declared(lf.anatomy(sample, update_id), FIGURES["cost.anatomy"].result_columns())
 
 
 @pytest.mark.parametrize("every", ["1h", "1d"])
@@ -68,8 +124,11 @@ def test_every_period_has_rows(frames, name, by, every):
     figure = FIGURES[name]
     counts = [column.name for column in figure.columns if column.dtype == "int64"]
     empty = result[(result[counts] == 0).all(axis=1)]
-    others = [column.name for column in figure.columns[:-1] if column.dtype not in ("int64", "category", "str")]
-    limits = ["center", "lower", "upper"] if name == "cost.waste" else []  # the same in every row of a group
+    if name == "cost.overhead":  # the unassigned cost is in no envelope
+        empty = empty[empty["coverage"].isna()]
+    others = [column.name for column in figure.columns if column.dtype not in ("int64", "category", "str")]
+    others += ["coverage", "coverage_bytes"] if name not in WHOLE_COVERAGE else []
+    limits = ["center", "lower", "upper"] if name == "cost.wasted" else []  # the same in every row of a group
     keys = ["threshold", "party_count"] if name == "verdict.quorums" else []
     others = [column for column in others if column not in (*limits, *keys)]
     assert len(empty) or every == "1d"
@@ -81,7 +140,7 @@ def test_docstrings_list_every_column(name):
     doc = inspect.getdoc(analysis(name))
     figure = FIGURES[name]
     groupings = [column for by in figure.by for column in (*figure.grouping(by).keys, *figure.grouping(by).extra)]
-    for column in (*groupings, *figure.columns):
+    for column in (*groupings, *figure.columns, *figure.tail):
         assert f"- ``{column.name}`` ({column.dtype}" in doc
 
 
@@ -91,7 +150,6 @@ def test_columns_are_described(name):
     columns = [column for by in (None, *figure.by) for column in figure.result_columns(by, has_periods=figure.has_periods)]
     assert all(column.description.endswith(".") and ";" not in column.description for column in columns)
     assert all(len(column.description) <= 120 for column in columns)
-    assert figure.columns[-1].name == "known_share"
 
 
 @pytest.mark.parametrize("name", FROM_FRAMES)

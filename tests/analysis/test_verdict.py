@@ -22,12 +22,12 @@ def test_outcomes_of_all(sample):
     assert (row.requests, row.accepted, row.rejected, row.unspecified) == (6, 3, 2, 0)
     assert row.rejection_rate == 0.4
     assert (row.low, row.high) == (pytest.approx(0.1176, abs=1e-4), pytest.approx(0.7693, abs=1e-4))
-    assert row.known_share == pytest.approx(5 / 6)
+    assert row.coverage == pytest.approx(5 / 6)
 
 
 def test_a_request_without_verdict_is_not_accepted(build, event):
     (row,) = verdict.outcomes(build([event("old", result=None), event("a")])).itertuples()
-    assert (row.requests, row.accepted, row.known_share) == (2, 1, 0.5)
+    assert (row.requests, row.accepted, row.coverage) == (2, 1, 0.5)
 
 
 def test_unspecified_counts_in_no_rate(build, event):
@@ -40,7 +40,7 @@ def test_outcomes_by_participant(sample):
     rates = verdict.outcomes(sample, by="participant")
     assert column(rates, "submitting_participant_uid") == ["val-a", "val-b", None]
     assert column(rates, "rejection_rate") == [pytest.approx(1 / 3), 0.5, None]
-    assert column(rates, "known_share") == [1, 1, 0]
+    assert column(rates, "coverage") == [1, 1, 0]
 
 
 def test_outcomes_by_party_count_for_each_party(sample):
@@ -103,7 +103,7 @@ def test_latency_by_result(sample):
     rows = verdict.latency(sample, by="result")
     assert column(rows, "verdict_result") == ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", None]
     assert seconds(rows, "p50") == [0.5, 0.2, None]
-    assert column(rows, "known_share") == [1, 1, 0]
+    assert column(rows, "coverage") == [1, 1, 0]
 
 
 def test_latency_by_size(sample):
@@ -140,7 +140,7 @@ def test_rejections(sample):  # T3
     assert column(rows, "reject_kind_heuristic") == ["contention", "timeout"]
     assert column(rows, "traffic_cost") == [845, None]
     assert seconds(rows, "latency") == [0.2, 30.000001]
-    assert column(rows, "known_share") == [0.5, 0.5]
+    assert column(rows, "coverage") == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(("latency", "kind"), [(29.899999, "contention"), (29.9, "timeout"), (31, "timeout")])

@@ -1,0 +1,85 @@
+"""Values that figures leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._groups import Flags, ratio
+from ledgerframes.frames import Frames
+
+__all__ = ["problems"]
+
+PROBLEMS = declare.Figure(
+    "cost.problems",
+    columns=(
+        declare.ResultColumn("table", declare.TEXT, "Table with the values."),
+        declare.ResultColumn("column", declare.TEXT, "Column with the values."),
+        declare.ResultColumn("problem", declare.LABEL, "negative, or before the record time."),
+        declare.count("rows", "Rows with such a value.", "rows"),
+        declare.ResultColumn("first_update_id", declare.TEXT, "Update of the first of them. Missing without any."),
+    ),
+    fact="value that figures can use",
+    unit="rows of the table",
+)
+NEGATIVE, BEFORE_RECORD_TIME = "negative", "before the record time"
+COLUMNS = {
+    ("traffic", "total_traffic_cost"): NEGATIVE,
+    ("envelopes", "traffic_cost"): NEGATIVE,
+    ("activity_records", "weight"): NEGATIVE,
+    ("verdicts", "finalization_time"): BEFORE_RECORD_TIME,
+}
+
+
+@PROBLEMS.document
+def problems(frames: Frames) -> pd.DataFrame:
+    """Return the values that sums, averages and percentiles leave out, and their number.
+
+    A negative cost counts as unknown, so the coverage falls. A verdict from before its request has no latency.
+
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+
+    Returns
+    -------
+    DataFrame
+        One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.
+
+    Notes
+    -----
+    Source: costs, weights and finalization times of history events (docs/facts.md#traffic-fields).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> int(lf.cost.problems(day)["rows"].sum())
+    0
+    """
+    PROBLEMS.check(frames)
+    rows = pd.DataFrame(list(_problems(frames)), columns=["table", "column", "problem", "rows", "first_update_id", "total"])
+    kinds = pd.Categorical(rows["problem"], categories=[NEGATIVE, BEFORE_RECORD_TIME])
+    counts = rows["total"].to_numpy("int64")
+    coverage = ratio(counts - rows["rows"].to_numpy("int64"), counts)
+    return PROBLEMS.build(frames, {**{str(name): rows[name] for name in rows}, "problem": kinds, "coverage": coverage})
+
+
+def _problems(frames: Frames) -> Iterator[tuple[str, str, str, int, str | None, int]]:
+    for (table, column), problem in COLUMNS.items():
+        if table in frames.tables:
+            rows = frames.read(table, ["update_id", "record_time", column])
+            is_wrong = _is_wrong(rows, column, problem)
+            first = rows["update_id"].to_numpy()[np.argmax(is_wrong)] if is_wrong.any() else None
+            yield table, column, problem, int(is_wrong.sum()), first, len(rows)
+
+
+def _is_wrong(rows: pd.DataFrame, column: str, problem: str) -> Flags:
+    limit = rows["record_time"] if problem == BEFORE_RECORD_TIME else 0
+    is_wrong: Flags = (rows[column] < limit).to_numpy(dtype=bool, na_value=False)
+    return is_wrong
