@@ -19,7 +19,8 @@ FAILURE = 1
 USAGE = 2
 INSUFFICIENT_DATA = 3
 SERVICE = 4
-NOTEBOOK = 5
+REPORT = 5
+RULE = 6
 INTERRUPTED = 130
 
 # The meaning of each exit code, as the help and the docs show it.
@@ -27,9 +28,10 @@ EXIT_CODES = {
     SUCCESS: "Success.",
     FAILURE: "The store cannot be used, or an unexpected error occurred.",
     USAGE: "Usage error, such as an unknown name or an invalid time.",
-    INSUFFICIENT_DATA: "Insufficient data: --offline, unknown ids, --min-coverage or --max-age.",
+    INSUFFICIENT_DATA: "Insufficient data: empty window, --offline, --min-coverage or --max-age.",
     SERVICE: "A service is unreachable, or its response is an error or unexpected.",
-    NOTEBOOK: "The notebook of a report failed.",
+    REPORT: "A notebook failed, a run timed out, or another run is active.",
+    RULE: "The report is published, but breaks a rule of --fail-if.",
     INTERRUPTED: "Interrupted from the keyboard. Committed segments stay in the store.",
 }
 
@@ -39,7 +41,7 @@ ERROR_CODES: tuple[tuple[type[LedgerframesError], int], ...] = (
     (ServiceError, SERVICE),
     (TransportError, SERVICE),
     (DecodeError, SERVICE),
-    (ReportError, NOTEBOOK),
+    (ReportError, REPORT),
     (LedgerframesError, FAILURE),
 )
 

@@ -1,25 +1,30 @@
-"""``ledgerframes report`` lists and runs reports."""
+"""``ledgerframes report`` lists, runs and compares reports."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ledgerframes.cli import output
+from ledgerframes.cli.exit_codes import RULE
 from ledgerframes.cli.options import CommandContext, During, Since, Until, command, parse_duration
+from ledgerframes.cli.report_hooks import parse_command, run_hook
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.report import Report
+
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Directory of all reports (default: reports).", show_default=False)]
 
 app = typer.Typer(rich_markup_mode=None)
 
 
 @app.callback()
 def group() -> None:
-    """List and run reports."""
+    """List, run and compare reports."""
 
 
 @app.command("list")
@@ -35,13 +40,13 @@ def list_reports(context: CommandContext) -> None:
 @command
 def run(
     context: CommandContext,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Report name, from `ledgerframes report list`.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Report name, from `ledgerframes report list`, or path of a notebook.")
+    ],
     since: Since = None,
     until: Until = None,
     during: During = None,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Directory to publish in (default: reports).", show_default=False)
-    ] = Path("reports"),
+    out: Out = Path("reports"),
     min_coverage: Annotated[
         float | None,
         typer.Option("--min-coverage", min=0, max=1, metavar="SHARE", help="Minimum coverage of the window, such as 0.95."),
@@ -52,39 +57,125 @@ def run(
     param: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a parameter of the report. Repeatable.")
     ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option("--fail-if", metavar="RULE", help="Exit with 6 if a figure breaks a rule. Repeatable."),
+    ] = None,
+    keep: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of published runs to keep (default: all).")] = None,
+    timeout: Annotated[str | None, typer.Option(metavar="DURATION", help="Maximum time for the run, such as 2h.")] = None,
+    on_success: Annotated[
+        str | None, typer.Option("--on-success", metavar="COMMAND", help="Command to run after a success.")
+    ] = None,
+    on_failure: Annotated[
+        str | None, typer.Option("--on-failure", metavar="COMMAND", help="Command to run after a failure.")
+    ] = None,
 ) -> None:
     """Run a report over a window and publish it.
 
     A report is a web page with its tables and a run.json. A run over the same data, parameters and versions is reused. If a run
-    fails, the report that was published before stays in place.
+    fails, the report that was published before stays in place. index.html in the directory lists all runs.
+
+    A rule is a figure, a comparison and a number, such as "wasted_share > 0.2". `ledgerframes report status --json` has the
+    figures. A command of --on-success or --on-failure gets LEDGERFRAMES_REPORT, LEDGERFRAMES_REPORT_PAGE and
+    LEDGERFRAMES_REPORT_ERROR in its environment, and no shell interprets it.
     """
     parameters = _parse_parameters(param or [])
-    age = parse_duration("--max-age", max_age) if max_age else None
+    age, limit = (
+        parse_duration(option, text) if text else None for option, text in (("--max-age", max_age), ("--timeout", timeout))
+    )
+    after_success, after_failure = parse_command("--on-success", on_success), parse_command("--on-failure", on_failure)
     net = context.connect()
     from ledgerframes.report import run_report
 
-    result = run_report(
-        name,
-        net=net,
-        out=out,
-        since=since,
-        until=until,
-        during=during,
-        parameters=parameters,
-        min_coverage=min_coverage,
-        max_age=age,
-        progress=context.progress,
-    )
+    try:
+        result = run_report(
+            name,
+            net=net,
+            out=out,
+            since=since,
+            until=until,
+            during=during,
+            parameters=parameters,
+            min_coverage=min_coverage,
+            max_age=age,
+            fail_if=fail_if or [],
+            keep=keep,
+            timeout=limit,
+            progress=context.progress,
+        )
+    except Exception as error:
+        run_hook(after_failure, name, error=str(error))
+        raise
+    reasons = ". ".join(result.broken_rules)
+    run_hook(after_failure if reasons else after_success, name, page=result.page_path, error=reasons)
     document = {
         "report": result.report,
         "key": result.key,
         "directory": result.directory,
         "page_path": result.page_path,
         "latest": result.latest,
+        "is_latest": result.is_latest,
         "reused": result.reused,
+        "broken_rules": list(result.broken_rules),
         "run": result.run,
     }
     context.print_result(document, _format_page_path if context.quiet else _format_run)
+    if result.broken_rules:
+        raise typer.Exit(RULE)
+
+
+@app.command("status")
+@command
+def status(context: CommandContext, out: Out = Path("reports")) -> None:
+    """List the published runs, and the failures since."""
+    from ledgerframes.report.runs import failure_notes, list_runs
+
+    runs, notes = list_runs(out), failure_notes(out)
+    rows = json.loads(runs.to_json(orient="records", date_format="iso", date_unit="s"))
+    context.print_result({"runs": rows, "failures": notes}, _format_status)
+
+
+@app.command("diff")
+@command
+def diff(
+    context: CommandContext,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Report name.")],
+    before: Annotated[str | None, typer.Argument(metavar="[BEFORE", help="Key of the earlier run, or its beginning.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="AFTER]", help="Key of the later run, or its beginning.")] = None,
+    out: Out = Path("reports"),
+) -> None:
+    """Show what changed between two runs of a report.
+
+    Without keys, the runs over the two newest windows are compared.
+    """
+    if before and not after:
+        raise UsageError("Pass the keys of two runs, or none. `ledgerframes report status` lists them.")
+    from ledgerframes.report import compare_runs
+
+    changes = compare_runs(out, name, before, after)
+    context.print_result([dict(change) for _, change in changes.iterrows()], _format_changes)
+
+
+def _format_status(document: dict[str, Any]) -> str:
+    columns = ("report", "key", "created_at", "final", "requests", "is_latest")
+    rows = [[_cell(name, run[name]) for name in columns] for run in document["runs"]]
+    table = output.format_table(("report", "key", "created", "final", "requests", "latest"), rows, right=("final", "requests"))
+    notes = [f"{report} failed:\n{note.strip()}" for report, note in document["failures"].items()]
+    return "\n\n".join([table if rows else "No report is published.", *notes])
+
+
+def _cell(name: str, value: Any) -> str:
+    from ledgerframes.report.coverage import format_percent
+
+    texts = {True: "yes", False: "", None: "–"}
+    if name == "final":
+        return format_percent(value)
+    return texts[value] if value is None or isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _format_changes(changes: list[dict[str, Any]]) -> str:
+    rows = [[change["item"], change["before"], change["after"], change["change"]] for change in changes]
+    return output.format_table(("item", "before", "after", "change"), rows, right=("before", "after", "change"))
 
 
 def _parse_parameters(texts: list[str]) -> dict[str, str]:
@@ -133,13 +224,16 @@ def _description(parameter: dict[str, Any]) -> str:
 
 
 def _format_run(document: dict[str, Any]) -> str:
+    latest = document["latest"] if document["is_latest"] else f"{document['latest']} (still shows a newer window)"
+    rules = [("rule", reason) for reason in document["broken_rules"]]
     status = "unchanged since the last run, and reused" if document["reused"] else "published"
     return output.format_pairs(
         [
             ("report", document["report"]),
             ("status", status),
             ("page", document["page_path"]),
-            ("latest", document["latest"]),
+            ("latest", latest),
+            *rules,
         ]
     )
 

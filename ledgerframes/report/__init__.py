@@ -2,13 +2,29 @@
 
 A run freezes its inputs, executes a notebook on them, and publishes one self-contained page.
 
-:func:`run_report` runs all steps, each of them a module here. :func:`show_table` and :func:`show_text` are for notebooks.
+:func:`run_report` runs all steps, each of them a module here. :func:`list_runs` and :func:`compare_runs` read what was
+published. :func:`show_table` and :func:`show_text` are for notebooks.
 """
 
 from __future__ import annotations
 
+from ledgerframes.report.headline import HEADLINE
+from ledgerframes.report.overview import write_overview
 from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
 from ledgerframes.report.run import ReportResult, run_report
+from ledgerframes.report.runs import compare_runs, list_runs
 from ledgerframes.report.tables import show_table, show_text
 
-__all__ = ["REPORTS", "Report", "ReportResult", "notebooks_dir", "run_report", "show_table", "show_text"]
+__all__ = [
+    "HEADLINE",
+    "REPORTS",
+    "Report",
+    "ReportResult",
+    "compare_runs",
+    "list_runs",
+    "notebooks_dir",
+    "run_report",
+    "show_table",
+    "show_text",
+    "write_overview",
+]

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ledgerframes.analysis import cost
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.extents import MigrationWindow, plan_missing
+from ledgerframes.extents import MigrationWindow, from_microseconds, plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
@@ -25,6 +25,7 @@ class Coverage:
     ----------
     final, provisional, missing : float
         Shares of the window's time, together 1. Time is final where it is final in every migration that can have rows in it.
+        Time before the history began, and time to come, is missing.
     rows, provisional_rows : int
         Rows of all tables in the window, and those of them that can change.
     requests, requests_with_cost : int
@@ -85,11 +86,6 @@ class Requirements:
     def check(self, coverage: Coverage, needs_cost: bool, now: datetime) -> None:
         """Raise a CoverageError unless the data meet the requirements."""
         if self.min_coverage is not None:
-            if not coverage.requests:
-                raise CoverageError(
-                    "No confirmation requests in this window. "
-                    "Choose another window or check the network with `ledgerframes doctor`."
-                )
             advice = "Run the report again later, or lower min_coverage="
             _require_share("of the window is final", coverage.final, self.min_coverage, advice)
             if needs_cost and coverage.known_cost_share is not None:
@@ -97,6 +93,34 @@ class Requirements:
                 _require_share("of the requests have a known cost", coverage.known_cost_share, self.min_coverage, advice)
         if self.max_age is not None:
             _require_age(coverage.data_until, now, self.max_age)
+
+
+def require_past(net: Network, window: Window) -> None:
+    """Raise a CoverageError if a window has not begun."""
+    if window.since >= net.now():
+        raise CoverageError(
+            f"The window begins at {iso(window.since)}, but it is {iso(net.now())} now. Choose an earlier window.",
+            missing=(str(window),),
+        )
+
+
+def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
+    """Raise a CoverageError if a window has no confirmation requests."""
+    if coverage.requests:
+        return
+    starts = [migration.first for migration in net.store.migrations()]
+    begin = from_microseconds(min(starts)) if starts else None
+    if begin and window.until <= begin:
+        raise CoverageError(
+            f"The window ends at {iso(window.until)}, before the history of {net.name} begins at {iso(begin)}. "
+            "Choose a later window.",
+            missing=(str(window),),
+        )
+    raise CoverageError(
+        f"{net.name} has no confirmation requests in {window}. "
+        "Choose another window, or check the network with `ledgerframes doctor`.",
+        missing=(str(window),),
+    )
 
 
 def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
@@ -118,7 +142,8 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
     migrations = net.store.migrations()
     not_final = plan_missing(window, migrations, [segment.extent for segment in segments if segment.final])
     missing = plan_missing(window, migrations, [segment.extent for segment in segments])
-    final, in_store = _share_outside(window, not_final), _share_outside(window, missing)
+    history = _history(net, window)
+    final, in_store = (_covered_share(window, history, extents) for extents in (not_final, missing))
     requests = cost.spend(frames)
     return Coverage(
         final=final,
@@ -133,13 +158,20 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
     )
 
 
-def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
-    """Return the share of a window's time outside all extents.
+def _history(net: Network, window: Window) -> Window | None:
+    """Return the part of a window from the beginning of the history until now."""
+    starts = [migration.first for migration in net.store.migrations()]
+    since = from_microseconds(min(starts)) if starts else None
+    return window.intersect(Window(since, net.now())) if since and since < net.now() else None
+
+
+def _covered_share(window: Window, history: Window | None, uncovered: list[MigrationWindow]) -> float:
+    """Return the share of a window's time that is history and outside all extents.
 
     The extents of different migrations can overlap in time.
     """
-    outside = window.difference([extent.window for extent in extents])
-    return sum((part.until - part.since for part in outside), timedelta()) / (window.until - window.since)
+    covered = history.difference([extent.window for extent in uncovered]) if history else []
+    return sum((part.until - part.since for part in covered), timedelta()) / (window.until - window.since)
 
 
 def _count_provisional_rows(frames: Frames, segments: list[Segment]) -> int:

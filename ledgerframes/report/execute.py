@@ -78,7 +78,9 @@ def notebook_environment(net: Network, catalog: Path, tables_dir: Path, working_
     return NotebookEnvironment({**inherited, **{PREFIX + name: value for name, value in settings.items()}, **paths}, working_dir)
 
 
-def execute(notebook: Path, parameters: Mapping[str, Any], environment: NotebookEnvironment) -> NotebookNode:
+def execute(
+    notebook: Path, parameters: Mapping[str, Any], environment: NotebookEnvironment, max_seconds: float | None = None
+) -> NotebookNode:
     """Run a notebook with parameters.
 
     Parameters
@@ -88,6 +90,8 @@ def execute(notebook: Path, parameters: Mapping[str, Any], environment: Notebook
     parameters : mapping
         Texts, numbers and None.
     environment : NotebookEnvironment
+    max_seconds : float, optional
+        Maximum time of one cell (default: 15 minutes, which is also the upper limit).
 
     Returns
     -------
@@ -97,13 +101,13 @@ def execute(notebook: Path, parameters: Mapping[str, Any], environment: Notebook
     Raises
     ------
     ReportError
-        If a cell fails, takes more than 15 minutes, or the process ends.
+        If a cell fails, takes too long, or the process ends.
     UsageError
         If the packages that run notebooks are not installed.
     """
     book = read_notebook(notebook)
     _inject(book, notebook.name, parameters)
-    run_cells(book, notebook.name, environment)
+    run_cells(book, notebook.name, environment, max_seconds)
     return book
 
 
@@ -117,24 +121,28 @@ def read_notebook(path: Path) -> NotebookNode:
     return book
 
 
-def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment) -> None:
+def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment, max_seconds: float | None = None) -> None:
     """Run the cells of a notebook in order, and store their outputs in it.
 
     Raises
     ------
     ReportError
-        If a cell fails, takes more than 15 minutes, or the process ends. The message has the number of the code cell.
+        If a cell fails, takes too long, or the process ends. The message has the number of the code cell.
     """
     try:
         from nbclient import NotebookClient
-        from nbclient.exceptions import CellControlSignal, DeadKernelError
+        from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
     except ImportError as error:
         raise _not_installed_error() from error
     with tempfile.TemporaryDirectory(prefix="lf-") as socket_dir:
-        client = NotebookClient(book, kernel_name="python3", timeout=CELL_TIMEOUT_SECONDS)
+        seconds = max(1, int(min(max_seconds or CELL_TIMEOUT_SECONDS, CELL_TIMEOUT_SECONDS)))
+        client = NotebookClient(book, kernel_name="python3", timeout=seconds)
         _use_current_python(client, Path(socket_dir))
         try:
             client.execute(env=environment.variables, cwd=str(environment.working_dir))
+        except CellTimeoutError:
+            advice = "Choose a shorter window, or a longer timeout=."
+            raise ReportError(f"A cell of {name} took longer than {seconds} seconds. {advice}") from None
         except CellControlSignal as error:
             raise ReportError(_failure_text(book, name, error)) from None
         except DeadKernelError:

@@ -12,6 +12,7 @@ from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
+from ledgerframes.report.headline import measure_headline
 from ledgerframes.store import StoreSnapshot
 from ledgerframes.windows import Window, iso
 
@@ -27,11 +28,14 @@ class FrozenInputs:
     snapshot : StoreSnapshot
         The segments of the window.
     coverage : Coverage
+    headline : dict
+        The figures of :func:`ledgerframes.report.headline.measure_headline`.
     """
 
     catalog: Path
     snapshot: StoreSnapshot
     coverage: Coverage
+    headline: dict[str, int | float | None]
 
     def segments(self) -> list[dict[str, object]]:
         """Return every segment with the digests of its files.
@@ -68,4 +72,5 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     net.store.freeze(catalog)
     offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
-    return FrozenInputs(catalog, offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window))
+    snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
+    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames))

@@ -7,6 +7,10 @@ A report is built in a staging directory, published in one step, and only then s
     out/traffic-cost/KEY/index.html, run.json, tables/…     never changed once published
     out/traffic-cost/FAILED.txt                             only after a failed run
     out/latest/traffic-cost -> ../traffic-cost/KEY
+    out/index.html                                          all runs of all reports
+
+Only one run of a report is active at a time. ``latest`` moves forward only: a run over an older window is published, but
+``latest`` stays.
 """
 
 from __future__ import annotations
@@ -68,6 +72,27 @@ class ReportDir:
             raise UsageError(f"Cannot write {self.path}: {error.strerror}. Choose another directory with out=.") from None
 
     @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Prevent other runs of this report in this directory.
+
+        The operating system releases the lock of a killed run.
+
+        Raises
+        ------
+        ReportError
+            If another run is active.
+        """
+        from filelock import FileLock, Timeout
+
+        try:
+            with FileLock(self.path.with_name(f".{self.report}.lock"), timeout=0):
+                yield
+        except Timeout:
+            raise ReportError(
+                f"Another run of report {self.report} is active in {self.path}. Wait until it ends, or choose another out=."
+            ) from None
+
+    @contextmanager
     def staging_dir(self) -> Iterator[Path]:
         """Yield a temporary directory next to the published ones, and delete it afterwards."""
         path = self.path / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
@@ -86,8 +111,30 @@ class ReportDir:
         run: dict[str, Any] = json.loads((self.path / key / RUN).read_text(encoding="utf-8"))
         return run
 
-    def publish(self, staged: Path, key: str) -> None:
-        """Move a staged directory to its place, and point ``latest`` to it."""
+    def published_keys(self) -> list[str]:
+        """Return the keys of the published runs, the newest window last."""
+        complete = [path.name for path in self.path.iterdir() if self.is_complete(path.name)] if self.path.is_dir() else []
+        return sorted(complete, key=lambda key: (_window_end(self.read_run(key)), self.read_run(key)["created_at"], key))
+
+    def latest_key(self) -> str | None:
+        """Return the key of the run that ``latest`` shows, or None."""
+        key = self.latest.readlink().name if self.latest.is_symlink() else None
+        return key if key and self.is_complete(key) else None
+
+    def delete_old(self, keep: int) -> list[str]:
+        """Delete all published runs but the newest, and return their keys.
+
+        The run that ``latest`` shows stays.
+        """
+        old = [key for key in self.published_keys()[:-keep] if key != self.latest_key()]
+        for key in old:
+            discarded = self.path / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
+            (self.path / key).rename(discarded)  # a run is there or not, never in parts
+            shutil.rmtree(discarded, ignore_errors=True)
+        return old
+
+    def publish(self, staged: Path, key: str) -> bool:
+        """Move a staged directory to its place, and return whether ``latest`` now points to it."""
         target = self.path / key
         if target.exists() and not self.is_complete(key):
             # A user deleted a part of it.
@@ -98,19 +145,23 @@ class ReportDir:
             if not self.is_complete(key):
                 raise ReportError(f"Cannot move the report to {target}: {error.strerror}.") from error
             # Another process published the same report at the same time, which stays.
-        self.set_latest(key)
+        return self.set_latest(key)
 
-    def set_latest(self, key: str) -> None:
-        """Point ``latest`` to the report with this key in one step.
+    def set_latest(self, key: str) -> bool:
+        """Point ``latest`` to the run with this key in one step, unless it shows a newer window.
 
-        The note of an earlier failure is deleted.
+        The note of an earlier failure is deleted. Returns whether ``latest`` points to the run.
         """
+        current = self.latest_key()
+        if current and _window_end(self.read_run(current)) > _window_end(self.read_run(key)):
+            return False
         target = Path(os.pardir, self.report, key)
         if not (self.latest.is_symlink() and self.latest.readlink() == target):
             link = self.latest.with_name(f"{STAGING_PREFIX}{uuid.uuid4().hex}")
             link.symlink_to(target, target_is_directory=True)
             link.replace(self.latest)
         (self.path / FAILED).unlink(missing_ok=True)
+        return True
 
     def write_failure_note(self, error: Exception) -> None:
         """Write a note with the reason of the failure and the age of the latest report."""
@@ -133,6 +184,10 @@ class ReportDir:
         window = f"{run['window']['since']} … {run['window']['until']}"
         age = format_duration(now - created_at)
         return f"latest still shows the report created at {iso(created_at)}, {age} ago, for {window}."
+
+
+def _window_end(run: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(run["window"]["until"])
 
 
 def _remove_stale(directory: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ledgerframes.errors import ReportError, UsageError
+from ledgerframes.report.own_notebook import parameter_model, report_name
 
 PACKAGE_DIR = Path(__file__).parent
 
@@ -43,7 +44,7 @@ class Report:
     purpose : str
         One line for lists.
     notebook : str
-        File name in :func:`notebooks_dir`.
+        File name in :func:`notebooks_dir`, or the path of a notebook of a user's own.
     parameters : type of BaseModel
         Parameters other than the window.
     needs_cost : bool
@@ -65,7 +66,7 @@ class Report:
         ReportError
             If the installation has no such file.
         """
-        path = notebooks_dir() / self.notebook
+        path = notebooks_dir() / self.notebook  # an absolute path stays as it is
         if not path.is_file():
             raise ReportError(f"The notebook {self.notebook} of report {self.name} is missing. Install ledgerframes again.")
         return path
@@ -116,16 +117,27 @@ REPORTS: dict[str, Report] = {
 
 
 def find_report(name: str) -> Report:
-    """Return the report with this name.
+    """Return the report with this name, or of the notebook with this path.
 
     Raises
     ------
     UsageError
-        If the name is unknown.
+        If the name is unknown, or the notebook cannot be a report.
     """
+    if name.endswith(".ipynb"):
+        return _own_report(Path(name))
     if name not in REPORTS:
-        raise UsageError(f"Unknown report {name!r}. Choose from {', '.join(REPORTS)}.")
+        choices = ", ".join(REPORTS)
+        raise UsageError(f"Unknown report {name!r}. Choose from {choices}, or pass the path of a notebook that ends in .ipynb.")
     return REPORTS[name]
+
+
+def _own_report(path: Path) -> Report:
+    name = report_name(path)
+    if name in REPORTS:
+        raise UsageError(f"The notebook {path} has the name of the report {name}. Rename the file.")
+    parameters = parameter_model(path)
+    return Report(name, f"The notebook {path.name}.", str(path.absolute()), parameters, needs_cost=False)
 
 
 def notebooks_dir() -> Path:

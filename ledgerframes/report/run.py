@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,15 +14,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.extras import extra_for
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
-from ledgerframes.report.coverage import Requirements
+from ledgerframes.report.coverage import Requirements, format_duration, require_past, require_requests
 from ledgerframes.report.execute import execute, notebook_environment
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
+from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, file_digest, find_report
+from ledgerframes.report.rules import Rule, parse_rule
 from ledgerframes.windows import Time, Window, iso
 from ledgerframes.windows import window as parse_window
 
@@ -48,6 +51,10 @@ class ReportResult:
         Whether the report was published before, so that nothing was run.
     run : dict
         The content of ``run.json``.
+    is_latest : bool
+        Whether `latest` points to this report. It does not if an earlier run covers a newer window.
+    broken_rules : tuple of str
+        The rules of ``fail_if=`` that the figures break, with the figures.
     """
 
     report: str
@@ -57,6 +64,8 @@ class ReportResult:
     latest: Path
     reused: bool
     run: dict[str, Any]
+    is_latest: bool = True
+    broken_rules: tuple[str, ...] = ()
 
 
 def run_report(
@@ -70,6 +79,9 @@ def run_report(
     parameters: Mapping[str, object] | None = None,
     min_coverage: float | None = None,
     max_age: timedelta | None = None,
+    fail_if: Sequence[str] = (),
+    keep: int | None = None,
+    timeout: timedelta | None = None,
     progress: bool | None = None,
 ) -> ReportResult:
     """Run a report on the data of a window, and publish its page.
@@ -79,7 +91,8 @@ def run_report(
     Parameters
     ----------
     name : str
-        One of :data:`REPORTS`.
+        One of :data:`REPORTS`, or the path of another notebook, ending in ``.ipynb``. One of its cells is tagged
+        ``parameters`` and sets ``during``, ``since`` and ``until``. Other names that it sets are parameters of the report.
     net : Network
     out : Path
         Directory of all reports (see :mod:`ledgerframes.report.publish` for its content).
@@ -94,6 +107,13 @@ def run_report(
     max_age : timedelta, optional
         Maximum age of the data: ``net.now()`` minus the later of the newest row and the end of the final window, both inside
         the window.
+    fail_if : sequence of str, optional
+        Rules such as ``"wasted_share > 0.2"``, over the figures in :data:`HEADLINE`. The report is published all the same, and
+        the result names the rules that its figures break. An unknown figure breaks a rule.
+    keep : int, optional
+        Number of published runs to keep (default: all). The one that ``latest`` shows always stays.
+    timeout : timedelta, optional
+        Maximum time for the run. It is checked between the steps, and limits each cell of the notebook.
     progress : bool, optional
         Whether to show a progress bar while data are loaded (default: in terminals and notebooks).
 
@@ -106,24 +126,38 @@ def run_report(
     UsageError
         If the report or a parameter is unknown, or a value is invalid. Nothing is fetched or written then.
     CoverageError
-        If the data do not meet `min_coverage` or `max_age`.
+        If the window is in the future or has no requests, or the data do not meet `min_coverage` or `max_age`.
     ServiceError, TransportError, DecodeError
         If the service fails.
     ReportError
-        If the notebook fails.
+        If the notebook fails, the run takes longer than `timeout`, or another run of the report is active in `out`.
     """
     report = find_report(name)
+    rules = tuple(parse_rule(text) for text in fail_if)
+    _require_positive(keep, timeout)
     values = report.parse_parameters(parameters or {})
     window = parse_window(net.now(), since, until, during)
     requirements = Requirements(min_coverage, max_age)
-    report_dir = ReportDir(Path(out), name)
+    report_dir = ReportDir(Path(out), report.name)
     report_dir.prepare()
-    try:
-        with extra_for("A report"):
-            return _Run(report, net, window, values, requirements, report_dir, progress).run()
-    except Exception as error:
-        report_dir.write_failure_note(error)
-        raise
+    with extra_for("A report"), report_dir.lock():
+        try:
+            result = _Run(report, net, window, values, requirements, report_dir, rules, _Timer(timeout), progress).run()
+            if keep is not None:
+                report_dir.delete_old(keep)
+        except Exception as error:
+            report_dir.write_failure_note(error)
+            raise
+        finally:
+            write_overview(Path(out))
+    return result
+
+
+def _require_positive(keep: int | None, timeout: timedelta | None) -> None:
+    if keep is not None and keep < 1:
+        raise UsageError(f"keep= must be at least 1, got {keep!r}.")
+    if timeout is not None and timeout <= timedelta(0):
+        raise UsageError(f"timeout= must be longer than 0, such as one hour, got {timeout!r}.")
 
 
 @dataclass(frozen=True)
@@ -136,25 +170,29 @@ class _Run:
     parameters: dict[str, Any]
     requirements: Requirements
     report_dir: ReportDir
+    rules: tuple[Rule, ...]
+    timer: _Timer
     progress: bool | None
 
     def run(self) -> ReportResult:
-        timer, requests = _Timer(), self.net.request_count
+        timer, requests = self.timer, self.net.request_count
+        require_past(self.net, self.window)
         with self.report_dir.staging_dir() as staging_dir:
             with timer.step("load"):
                 load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
             with timer.step("freeze"):
                 inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite")
+            require_requests(self.net, inputs.coverage, self.window)
             self.requirements.check(inputs.coverage, self.report.needs_cost, self.net.now())
             facts = self._facts(inputs)
             key = self._key(facts)
             if self.report_dir.is_complete(key):
-                self.report_dir.set_latest(key)
-                return self._result(key, self.report_dir.read_run(key), reused=True)
+                is_latest = self.report_dir.set_latest(key)
+                return self._result(key, self.report_dir.read_run(key), reused=True, is_latest=is_latest)
             run = {**facts, "key": key, "request_count": self.net.request_count - requests}
             self._write(staging_dir / "report", inputs, run, timer)
-            self.report_dir.publish(staging_dir / "report", key)
-        return self._result(key, run, reused=False)
+            is_latest = self.report_dir.publish(staging_dir / "report", key)
+        return self._result(key, run, reused=False, is_latest=is_latest)
 
     def _write(self, directory: Path, inputs: FrozenInputs, run: dict[str, Any], timer: _Timer) -> None:
         """Write the files that are published, and add the rest of ``run.json`` to `run`."""
@@ -164,7 +202,7 @@ class _Run:
         window = {"during": None, "since": iso(self.window.since), "until": iso(self.window.until)}
         with timer.step("notebook"):
             environment = notebook_environment(self.net, inputs.catalog, directory / "tables", working_dir)
-            book = execute(self.report.path, {**window, **self.parameters}, environment)
+            book = execute(self.report.path, {**window, **self.parameters}, environment, timer.remaining_seconds())
         run["tables"] = sorted(path.stem for path in (directory / "tables").glob("*.parquet"))
         run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
         with timer.step("page"):
@@ -185,6 +223,7 @@ class _Run:
                 "max_age_seconds": max_age.total_seconds() if max_age else None,
             },
             "coverage": inputs.coverage.as_dict(),
+            "headline": inputs.headline,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {
                 "snapshot": inputs.snapshot.digest,
@@ -203,20 +242,42 @@ class _Run:
         since, until = (f"{time:%Y%m%dT%H%M%SZ}" for time in (self.window.since, self.window.until))
         return f"{since}_{until}_{digest[:12]}"
 
-    def _result(self, key: str, run: dict[str, Any], *, reused: bool) -> ReportResult:
+    def _result(self, key: str, run: dict[str, Any], *, reused: bool, is_latest: bool) -> ReportResult:
         directory = self.report_dir.path / key
-        return ReportResult(self.report.name, key, directory, directory / PAGE, self.report_dir.latest, reused, run)
+        broken = tuple(reason for rule in self.rules if (reason := rule.explain(run["headline"])))
+        latest = self.report_dir.latest
+        return ReportResult(self.report.name, key, directory, directory / PAGE, latest, reused, run, is_latest, broken)
 
 
 class _Timer:
-    """Duration of each step in seconds."""
+    """Duration of each step in seconds, and the time that is left."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: timedelta | None) -> None:
         self.seconds: dict[str, float] = {}
+        self._timeout = timeout
+        self._start = time.monotonic()
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Measure one step."""
+        """Measure one step.
+
+        Raises
+        ------
+        ReportError
+            If the run has taken longer than its timeout when the step ends.
+        """
         start = time.monotonic()
         yield
         self.seconds[name] = round(time.monotonic() - start, 3)
+        remaining = self.remaining_seconds()
+        if remaining is not None and remaining <= 0:
+            raise ReportError(
+                f"The run took longer than timeout= {format_duration(self._timeout or timedelta())}: it ended after step {name}. "
+                "What it loaded stays in the store. Raise timeout=."
+            )
+
+    def remaining_seconds(self) -> float | None:
+        """Return the seconds until the timeout, None without one."""
+        if self._timeout is None:
+            return None
+        return self._timeout.total_seconds() - (time.monotonic() - self._start)

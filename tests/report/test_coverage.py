@@ -53,9 +53,16 @@ def test_time_is_final_only_where_all_migrations_are(tmp_path: Path) -> None:
     assert measured(stored(tmp_path, *parts), hours(0, 24)).final == 0.5
 
 
-def test_before_the_first_row_of_a_network_nothing_is_missing(tmp_path: Path) -> None:
+def test_time_before_the_history_is_not_covered(tmp_path: Path) -> None:
     net = stored(tmp_path, (3, hours(0, 24), True))
-    assert measured(net, hours(-24, 24)).final == 1.0
+    coverage = measured(net, hours(-24, 24))
+    assert (coverage.final, coverage.provisional, coverage.missing) == (0.5, 0.0, 0.5)
+
+
+def test_time_to_come_is_not_covered(tmp_path: Path) -> None:
+    net = stored(tmp_path, (3, hours(0, 24), True))
+    earlier = Network(net.settings, offline=True, clock=lambda: DAY + timedelta(hours=12))
+    assert measured(earlier, hours(0, 24)).final == 0.5
 
 
 def test_rows_of_the_sandbox_are_counted(net: Network) -> None:
@@ -94,6 +101,6 @@ def test_no_data_are_too_old() -> None:
 
 def test_a_window_before_the_history_is_not_covered_by_nothing(tmp_path: Path) -> None:
     net = lf.connect("sandbox", events=400, days=1, store=tmp_path / "store")
-    with pytest.raises(CoverageError, match="No confirmation requests"):
+    with pytest.raises(CoverageError, match=r"before the history of .* begins at 2026-11-08"):
         run_report("traffic-cost", net=net, out=tmp_path, during="2026-10-01", min_coverage=0.5)
     assert not (tmp_path / "latest" / "traffic-cost").exists()

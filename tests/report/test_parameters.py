@@ -19,7 +19,7 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("traffic", WINDOW, "Unknown report 'traffic'. Choose from traffic-cost, verdicts."),
+        ("traffic", WINDOW, "Unknown report 'traffic'. Choose from traffic-cost, verdicts, or pass the path"),
         (
             "traffic-cost",
             {**WINDOW, "parameters": {"tpo": 3}},

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.errors import CoverageError, ReportError
+from ledgerframes.errors import CoverageError, ReportError, UsageError
 from ledgerframes.network import Network
-from ledgerframes.report import ReportResult, run_report
+from ledgerframes.report import ReportResult, list_runs, run_report
+from ledgerframes.report.publish import ReportDir
 
 from .conftest import SINCE, UNTIL, Small
 
@@ -162,9 +163,62 @@ def test_data_that_are_not_good_enough(net: Network, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["traffic-cost", "verdicts"])
-def test_a_window_without_rows_is_a_report_too(net: Network, tmp_path: Path, name: str) -> None:
-    result = run_report(name, net=net, out=tmp_path / "out", since="2020-01-01", until="2020-01-02")
-    assert result.run["coverage"]["requests"] == 0
+@pytest.mark.parametrize(
+    ("since", "until", "words"),
+    [("2020-01-01", "2020-01-02", "before the history"), ("2030-01-01", "2030-01-02", "Choose an earlier window")],
+)
+def test_a_window_without_requests_is_no_report(
+    net: Network, tmp_path: Path, small: Small, name: str, since: str, until: str, words: str
+) -> None:
+    with pytest.raises(CoverageError, match=words):
+        run_report(name, net=net, out=tmp_path / "out", since=since, until=until)
+    assert not (tmp_path / "out" / "latest" / name).exists()
+    assert words in (tmp_path / "out" / name / "FAILED.txt").read_text()
+
+
+def test_a_run_over_an_older_window_leaves_latest(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    newer = run_report("small", net=net, out=tmp_path, since="2026-11-08", until="2026-11-09")
+    older = run_report("small", net=net, out=tmp_path, since="2026-11-08", until="2026-11-08T12:00Z")
+    assert (newer.is_latest, older.is_latest) == (True, False)
+    assert older.page_path.is_file() and newer.latest.resolve() == newer.directory
+    assert not run_report("small", net=net, out=tmp_path, since="2026-11-08", until="2026-11-08T12:00Z").is_latest
+
+
+def test_only_the_newest_runs_are_kept(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    ends = ["2026-11-08T06:00Z", "2026-11-08T12:00Z", "2026-11-08T18:00Z"]
+    keys = [run_report("small", net=net, out=tmp_path, since="2026-11-08", until=end).key for end in ends[:2]]
+    last = run_report("small", net=net, out=tmp_path, since="2026-11-08", until=ends[2], keep=2)
+    assert list_runs(tmp_path)["key"].tolist() == [keys[1], last.key]
+
+
+def test_two_runs_do_not_overlap(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    report_dir = ReportDir(tmp_path, "small")
+    report_dir.prepare()
+    with report_dir.lock(), pytest.raises(ReportError, match="Another run of report small is active"):
+        run_report("small", net=net, out=tmp_path, during="yesterday")
+    assert run_report("small", net=net, out=tmp_path, during="yesterday").is_latest
+
+
+def test_a_run_that_takes_too_long(net: Network, tmp_path: Path, small: Small) -> None:
+    small("import time; time.sleep(60)")
+    with pytest.raises(ReportError, match=r"A cell of small.ipynb took longer than \d seconds"):
+        run_report("small", net=net, out=tmp_path, during="yesterday", timeout=timedelta(seconds=3))
+    with pytest.raises(ReportError, match="after step load"):
+        run_report("small", net=net, out=tmp_path, during="yesterday", timeout=timedelta(microseconds=1))
+
+
+def test_rules(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    rules = ["rejection_rate > 0", "requests < 1"]
+    result = run_report("small", net=net, out=tmp_path, during="yesterday", fail_if=rules)
+    rate = result.run["headline"]["rejection_rate"]
+    assert result.is_latest and result.broken_rules == (f"rejection_rate > 0: rejection_rate is {rate:.6g}",)
+    for rule in ("rejections > 0", "requests", "requests > many", "requests > 1; import os"):
+        with pytest.raises(UsageError, match="fail_if="):
+            run_report("small", net=net, out=tmp_path, during="yesterday", fail_if=[rule])
 
 
 def test_inside_a_running_event_loop(net: Network, tmp_path: Path, small: Small) -> None:

@@ -1,0 +1,61 @@
+"""Headline figures of a window, which rules, lists of runs and comparisons of runs read."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ledgerframes.analysis._requests import ACCEPTED, has_result, is_rejected, requests
+from ledgerframes.frames import Frames
+
+HEADLINE = {
+    "requests": "confirmation requests",
+    "accepted": "accepted requests",
+    "rejected": "rejected requests",
+    "rejection_rate": "rejected requests as a share of accepted and rejected",
+    "requests_with_cost": "requests with a known traffic cost",
+    "cost_coverage": "share of the requests with a known traffic cost",
+    "total_traffic_cost": "bytes of the requests with a known cost",
+    "wasted_traffic_cost": "bytes of the rejected requests with a known cost",
+    "wasted_share": "wasted bytes as a share of those with a known verdict",
+}
+
+
+def measure_headline(frames: Frames) -> dict[str, int | float | None]:
+    """Return the headline figures of a window.
+
+    Parameters
+    ----------
+    frames : Frames
+        All requests of the window.
+
+    Returns
+    -------
+    dict
+        A value for each name in :data:`HEADLINE`, None where it is unknown.
+    """
+    rows = requests(frames, ["verdict_result"])
+    costs = rows["total_traffic_cost"]
+    has_cost = costs.notna().to_numpy()
+    is_accepted, is_wasted = has_result(rows, ACCEPTED), is_rejected(rows)
+    accepted, rejected = int(is_accepted.sum()), int(is_wasted.sum())
+    useful, wasted = _total(costs[is_accepted]), _total(costs[is_wasted])
+    with_cost = int(has_cost.sum())
+    return {
+        "requests": len(rows),
+        "accepted": accepted,
+        "rejected": rejected,
+        "rejection_rate": _share(rejected, accepted + rejected),
+        "requests_with_cost": with_cost,
+        "cost_coverage": _share(with_cost, len(rows)),
+        "total_traffic_cost": _total(costs) if with_cost else None,
+        "wasted_traffic_cost": wasted if with_cost else None,
+        "wasted_share": _share(wasted, wasted + useful),
+    }
+
+
+def _total(costs: pd.Series) -> int:
+    return sum(costs.dropna().tolist())
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

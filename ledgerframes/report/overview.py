@@ -1,0 +1,68 @@
+"""The page of all runs of all reports, which each run writes again."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ledgerframes.report.coverage import format_duration, format_percent
+from ledgerframes.report.publish import PAGE, STAGING_PREFIX
+from ledgerframes.report.runs import failure_notes, list_runs, report_names
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def write_overview(out: Path) -> Path:
+    """Write ``index.html`` of a directory of reports, and return its path.
+
+    Parameters
+    ----------
+    out : Path
+        Directory of all reports.
+    """
+    page = out / PAGE
+    staged = out / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
+    staged.write_text(render_overview(out, datetime.now(UTC).replace(microsecond=0)), encoding="utf-8")
+    staged.replace(page)
+    return page
+
+
+def render_overview(out: Path, now: datetime) -> str:
+    """Return the page of a directory of reports as HTML, with ages relative to `now`."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    runs, notes = list_runs(out), failure_notes(out)
+    reports = [
+        {
+            "name": name,
+            "failure": notes.get(name, ""),
+            "runs": [_describe(run, now) for run in reversed(runs[runs["report"] == name].to_dict("records"))],
+        }
+        for name in report_names(out)
+    ]
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    return environment.get_template("overview.html.j2").render(reports=reports, style=style, now=f"{now:%Y-%m-%d %H:%M}")
+
+
+def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:
+    created_at = run["created_at"].to_pydatetime()
+    return {
+        "link": f"{run['report']}/{run['key']}/{PAGE}",
+        "window": f"{run['since']:%Y-%m-%d %H:%M} to {run['until']:%Y-%m-%d %H:%M}",
+        "created_at": f"{created_at:%Y-%m-%d %H:%M}",
+        "age": format_duration(now - created_at),
+        "final": format_percent(run["final"]),
+        "requests": f"{run['requests']:,}",
+        "rejection_rate": _percent(run["rejection_rate"]),
+        "cost_coverage": _percent(run["cost_coverage"]),
+        "is_latest": bool(run["is_latest"]),
+    }
+
+
+def _percent(share: float) -> str:
+    return "–" if share != share else format_percent(share)

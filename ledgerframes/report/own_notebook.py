@@ -1,0 +1,85 @@
+"""Reports from notebooks of a user's own."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from ledgerframes.errors import UsageError
+from ledgerframes.report.execute import read_notebook
+
+WINDOW = ("during", "since", "until")
+PARAMETER_TYPES = (bool, int, float, str)
+
+
+def parameter_model(path: Path) -> type[BaseModel]:
+    """Return the parameters that a notebook declares, as a model with their defaults.
+
+    Parameters
+    ----------
+    path : Path
+        A notebook with one cell tagged ``parameters``, which sets names to literal texts, numbers and booleans.
+
+    Raises
+    ------
+    UsageError
+        If the file is not such a notebook.
+    """
+    defaults = _defaults(path)
+    missing = [name for name in WINDOW if name not in defaults]
+    if missing:
+        raise _invalid(path, f"has no parameter {missing[0]}, but a report needs {', '.join(WINDOW)}")
+    fields: dict[str, Any] = {
+        name: (_type_of(path, name, value), Field(default=value)) for name, value in defaults.items() if name not in WINDOW
+    }
+    model: type[BaseModel] = create_model(_title(path), __config__=ConfigDict(frozen=True, extra="forbid"), **fields)
+    return model
+
+
+def report_name(path: Path) -> str:
+    """Return the name of a notebook's report, which is a safe directory name."""
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
+    if not name or name == "latest":
+        raise _invalid(path, "has a name without letters and digits, or the name latest")
+    return name
+
+
+def _defaults(path: Path) -> dict[str, Any]:
+    try:
+        cells = read_notebook(path).cells
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise _invalid(path, f"cannot be read: {error}") from None
+    sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
+    if len(sources) != 1:
+        raise _invalid(path, f"has {len(sources)} cells tagged parameters, but a report needs exactly one")
+    try:
+        return dict(pair for statement in ast.parse(sources[0]).body for pair in _assignments(statement))
+    except (SyntaxError, ValueError):
+        raise _invalid(path, "must only set names to texts, numbers, booleans and None in its cell tagged parameters") from None
+
+
+def _assignments(statement: ast.stmt) -> list[tuple[str, Any]]:
+    """Return the names that a statement sets, each with its literal value. No code runs."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    if not isinstance(statement, ast.Assign) or len(names) < len(targets):
+        raise ValueError("not an assignment to names")
+    return [(name, ast.literal_eval(statement.value)) for name in names]
+
+
+def _type_of(path: Path, name: str, value: object) -> Any:
+    if type(value) not in PARAMETER_TYPES:
+        raise _invalid(path, f"has the parameter {name} = {value!r}, which is neither text, number nor boolean")
+    return type(value)
+
+
+def _title(path: Path) -> str:
+    return "".join(part.title() for part in report_name(path).split("-"))
+
+
+def _invalid(path: Path, reason: str) -> UsageError:
+    return UsageError(f"The notebook {path} {reason}. Use notebooks/02_traffic_cost.ipynb as an example.")

@@ -1,0 +1,68 @@
+"""Rules that a run must not break, such as ``wasted_share > 0.2``."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from ledgerframes.errors import UsageError
+from ledgerframes.report.headline import HEADLINE
+
+OPERATORS: dict[str, Callable[[Decimal, Decimal], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+RULE = re.compile(r"\s*([a-z_]+)\s*(>=|<=|>|<)\s*(-?\d+(?:\.\d+)?)\s*")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition on one headline figure, under which a run counts as failed.
+
+    Attributes
+    ----------
+    figure : str
+        A name in :data:`HEADLINE`.
+    comparison : str
+        One of ``>``, ``>=``, ``<`` and ``<=``.
+    limit : Decimal
+    """
+
+    figure: str
+    comparison: str
+    limit: Decimal
+
+    def __str__(self) -> str:
+        return f"{self.figure} {self.comparison} {self.limit}"
+
+    def explain(self, headline: Mapping[str, int | float | None]) -> str | None:
+        """Return why a run breaks this rule, or None if it does not.
+
+        A missing figure breaks every rule, because nobody can tell.
+        """
+        value = headline[self.figure]
+        if value is None:
+            return f"{self}: {self.figure} is unknown"
+        is_broken = OPERATORS[self.comparison](Decimal(repr(value)), self.limit)
+        return f"{self}: {self.figure} is {value:.6g}" if is_broken else None
+
+
+def parse_rule(text: str) -> Rule:
+    """Return the rule that a text describes.
+
+    Raises
+    ------
+    UsageError
+        If the text is not a rule, or names an unknown figure.
+    """
+    match = RULE.fullmatch(text)
+    if match is None:
+        raise UsageError(f"fail_if= must be a figure, a comparison and a number, such as 'wasted_share > 0.2', got {text!r}.")
+    if match[1] not in HEADLINE:
+        raise UsageError(f"Unknown figure {match[1]!r} in fail_if=. Choose from {', '.join(HEADLINE)}.")
+    return Rule(match[1], match[2], Decimal(match[3]))

@@ -1,0 +1,180 @@
+"""Published runs as rows, and comparisons of two of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.errors import UsageError
+from ledgerframes.report.headline import HEADLINE
+from ledgerframes.report.publish import FAILED, PAGE, RUN, ReportDir
+
+RUN_DTYPES = {
+    "report": "str",
+    "key": "str",
+    "since": "datetime64[us, UTC]",
+    "until": "datetime64[us, UTC]",
+    "created_at": "datetime64[us, UTC]",
+    "final": "float64",
+    "is_latest": "boolean",
+    **dict.fromkeys(HEADLINE, "Int64"),
+    "rejection_rate": "float64",
+    "cost_coverage": "float64",
+    "wasted_share": "float64",
+    "page_path": "str",
+}
+CHANGE_DTYPES = {"item": "str", "before": "str", "after": "str", "change": "str"}
+SETTINGS = ("network", "window", "parameters", "versions")
+
+
+def list_runs(out: Path, report: str | None = None) -> pd.DataFrame:
+    """Return the published runs of a directory of reports.
+
+    Parameters
+    ----------
+    out : Path
+        Directory of all reports.
+    report : str, optional
+        Only runs of this report (default: of all).
+
+    Returns
+    -------
+    DataFrame
+        One row per run with ``report``, ``key``, window, ``created_at``, ``final`` (share of the window), ``is_latest``, the
+        figures of :data:`HEADLINE` and ``page_path``; sorted by report and end of the window.
+
+    Raises
+    ------
+    UsageError
+        If `out` is not a directory.
+    """
+    out = Path(out)
+    rows = [row for name in report_names(out) if report in (None, name) for row in _run_rows(out, name)]
+    return pd.DataFrame(rows, columns=list(RUN_DTYPES)).astype(RUN_DTYPES)
+
+
+def failure_notes(out: Path) -> dict[str, str]:
+    """Return the note of each report whose last run failed, by report."""
+    notes = {name: out / name / FAILED for name in report_names(out)}
+    return {name: path.read_text(encoding="utf-8") for name, path in notes.items() if path.is_file()}
+
+
+def report_names(out: Path) -> list[str]:
+    """Return the names of the reports that have a directory, in alphabetical order."""
+    if not out.is_dir():
+        raise UsageError(f"out= must be a directory of reports, got {str(out)!r}. Run a report first.")
+    names = {path.parent.name for path in out.glob(f"*/{FAILED}")} | {path.parents[1].name for path in out.glob(f"*/*/{RUN}")}
+    return sorted(names - {"latest"})
+
+
+def _run_rows(out: Path, report: str) -> Iterator[dict[str, Any]]:
+    report_dir = ReportDir(out, report)
+    latest = report_dir.latest_key()
+    for key in report_dir.published_keys():
+        run = report_dir.read_run(key)
+        yield {
+            **dict.fromkeys(HEADLINE),
+            **run.get("headline", {}),
+            "report": report,
+            "key": key,
+            **{name: pd.Timestamp(time) for name, time in run["window"].items()},
+            "created_at": pd.Timestamp(run["created_at"]),
+            "final": run["coverage"]["final"],
+            "is_latest": key == latest,
+            "page_path": str(report_dir.path / key / PAGE),
+        }
+
+
+def compare_runs(out: Path, report: str, before: str | None = None, after: str | None = None) -> pd.DataFrame:
+    """Return what changed between two runs of a report.
+
+    Parameters
+    ----------
+    out : Path
+        Directory of all reports.
+    report : str
+    before, after : str, optional
+        Keys of the runs, or their first characters (default: the two newest windows).
+
+    Returns
+    -------
+    DataFrame
+        One row per setting that differs, per figure of :data:`HEADLINE`, and per table whose number of rows differs, with
+        ``item``, ``before``, ``after`` and ``change`` as text; in this order.
+
+    Raises
+    ------
+    UsageError
+        If there are no such runs.
+    """
+    report_dir = ReportDir(Path(out), report)
+    keys = report_dir.published_keys()
+    if before is None and after is None and len(keys) < 2:
+        raise UsageError(f"Report {report} has {len(keys)} published runs in {out}, but a comparison needs two.")
+    older = _read(report_dir, _find_key(keys, before or keys[-2]))
+    newer = _read(report_dir, _find_key(keys, after or keys[-1]))
+    rows = [*_changed_settings(older, newer), *_changed_figures(older, newer), *_changed_tables(older, newer)]
+    return pd.DataFrame(rows, columns=list(CHANGE_DTYPES)).astype(CHANGE_DTYPES)
+
+
+def _find_key(keys: list[str], text: str) -> str:
+    matches = [key for key in keys if key.startswith(text)]
+    if len(matches) != 1:
+        raise UsageError(f"{len(matches)} runs have a key that begins with {text!r}. Choose from {', '.join(keys) or 'none'}.")
+    return matches[0]
+
+
+def _read(report_dir: ReportDir, key: str) -> dict[str, Any]:
+    run: dict[str, Any] = json.loads((report_dir.path / key / RUN).read_text(encoding="utf-8"))
+    tables = report_dir.path / key / "tables"
+    return {**run, "table_rows": {path.stem: _row_count(path) for path in sorted(tables.glob("*.parquet"))}}
+
+
+def _row_count(path: Path) -> int:
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(path).num_rows)
+
+
+def _changed_settings(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    for name in SETTINGS:
+        older, newer = (_flat(run[name]) for run in (before, after))
+        for part in dict.fromkeys([*older, *newer]):
+            if older.get(part) != newer.get(part):
+                yield f"{name} {part}".strip(), older.get(part, "–"), newer.get(part, "–"), ""
+
+
+def _flat(value: object) -> dict[str, str]:
+    return {name: str(each) for name, each in value.items()} if isinstance(value, dict) else {"": str(value)}
+
+
+def _changed_figures(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    for name in HEADLINE:
+        older, newer = (run.get("headline", {}).get(name) for run in (before, after))
+        yield name, _text(older), _text(newer), _change(older, newer)
+
+
+def _changed_tables(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    for table in dict.fromkeys([*before["table_rows"], *after["table_rows"]]):
+        older, newer = (run["table_rows"].get(table) for run in (before, after))
+        if older != newer:
+            yield f"rows of {table}", _text(older), _text(newer), _change(older, newer)
+
+
+def _text(value: int | float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2%}"
+
+
+def _change(before: int | float | None, after: int | float | None) -> str:
+    """Return a change of a count in percent of the one before, and of a share in points."""
+    if before is None or after is None:
+        return ""
+    if isinstance(before, float) or isinstance(after, float):
+        return f"{(after - before) * 100:+.2f} points"
+    return f"{(after - before) / before:+.1%}" if before else ""

@@ -1,0 +1,111 @@
+"""Lists, comparisons and the page of published runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.network import Network
+from ledgerframes.report import HEADLINE, compare_runs, list_runs, run_report
+from ledgerframes.report.overview import render_overview
+
+from .conftest import SINCE, UNTIL, Small
+
+pytestmark = pytest.mark.loopback
+NOON = "2026-11-08T12:00Z"
+
+
+def test_a_run_lists_its_headline(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    result = run_report("small", net=net, out=tmp_path, since=SINCE, until=UNTIL)
+    runs = list_runs(tmp_path)
+    frames = net  # the figures are recomputed from the tables, with other code
+    import ledgerframes as lf
+
+    tables = lf.load_events(frames, since=SINCE, until=UNTIL)
+    verdicts, traffic = tables.verdicts, tables.traffic
+    rejected = set(verdicts.loc[verdicts["verdict_result"] == "VERDICT_RESULT_REJECTED", "update_id"])
+    costs = dict(zip(traffic["update_id"], traffic["total_traffic_cost"], strict=True))
+    assert runs.loc[0, "rejected"] == len(rejected) > 0
+    assert runs.loc[0, "total_traffic_cost"] == sum(costs.values())
+    assert runs.loc[0, "wasted_traffic_cost"] == sum(cost for update_id, cost in costs.items() if update_id in rejected)
+    assert result.run["headline"].keys() == HEADLINE.keys()
+    assert runs.loc[0, "is_latest"] and runs.loc[0, "key"] == result.key
+
+
+def test_a_comparison_names_what_differs(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    run_report("small", net=net, out=tmp_path, since=SINCE, until=NOON)
+    with pytest.raises(UsageError, match="has 1 published runs"):
+        compare_runs(tmp_path, "small")
+    run_report("small", net=net, out=tmp_path, since=SINCE, until=UNTIL)
+    changes = compare_runs(tmp_path, "small").set_index("item")
+    runs = list_runs(tmp_path, "small")
+    assert changes.loc["window until", ["before", "after"]].tolist() == ["2026-11-08T12:00:00Z", "2026-11-09T00:00:00Z"]
+    before, after = runs["requests"]
+    assert changes.loc["requests", ["before", "after"]].tolist() == [f"{before:,}", f"{after:,}"]
+    assert changes.loc["requests", "change"] == f"{(after - before) / before:+.1%}"
+    with pytest.raises(UsageError, match="0 runs have a key that begins with 'nope'"):
+        compare_runs(tmp_path, "small", "nope", runs.loc[0, "key"])
+
+
+def test_the_overview_shows_runs_and_failures(net: Network, tmp_path: Path, small: Small) -> None:
+    small("x = 1")
+    assert "No report has run yet." in render_overview(tmp_path, pd.Timestamp("2026-11-09", tz="UTC").to_pydatetime())
+    result = run_report("small", net=net, out=tmp_path, since=SINCE, until=UNTIL)
+    page = (tmp_path / "index.html").read_text()
+    assert f'href="small/{result.key}/index.html"' in page and "latest" in page
+    with pytest.raises(CoverageError):
+        run_report("small", net=net, out=tmp_path, since="2030-01-01", until="2030-01-02")
+    assert "The last run failed." in (tmp_path / "index.html").read_text()
+    note = tmp_path / "small" / "FAILED.txt"
+    note.write_text("<script>alert(1)</script>")
+    assert "<script>" not in render_overview(tmp_path, pd.Timestamp("2026-11-09", tz="UTC").to_pydatetime())
+
+
+def write_notebook(path: Path, source: str, *cells: str) -> str:
+    parameters = new_code_cell(source, metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[parameters, *map(new_code_cell, cells)]), path)
+    return str(path)
+
+
+def test_a_notebook_of_ones_own(net: Network, tmp_path: Path) -> None:
+    source = "during = 'yesterday'\nsince = until = None\nlimit = 3\nlabel = 'x'"
+    notebook = write_notebook(tmp_path / "My Own.ipynb", source, "import json", "print(json.dumps([since, limit, label]))")
+    result = run_report(notebook, net=net, out=tmp_path / "out", since=SINCE, until=UNTIL, parameters={"limit": "7"})
+    assert result.report == "my-own" and result.run["parameters"] == {"limit": 7, "label": "x"}
+    assert json.dumps(["2026-11-08T00:00:00Z", 7, "x"]).replace('"', "&quot;") in result.page_path.read_text()
+    with pytest.raises(UsageError, match="Unknown parameter 'limits' of report my-own"):
+        run_report(notebook, net=net, out=tmp_path / "out", since=SINCE, until=UNTIL, parameters={"limits": 7})
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("since = until = None", "has no parameter during"),
+        ("during = since = until = None\nimport os", "must only set names"),
+        ("during = since = until = None\nx = open('/etc/passwd')", "must only set names"),
+        ("during = since = until = None\nx[0] = 1", "must only set names"),
+        ("during = since = until = None\nx = [1]", "neither text, number nor boolean"),
+        ("during = since = until = ", "must only set names"),
+    ],
+)
+def test_a_notebook_that_is_no_report(net: Network, tmp_path: Path, source: str, words: str) -> None:
+    notebook = write_notebook(tmp_path / "own.ipynb", source)
+    with pytest.raises(UsageError, match=words):
+        run_report(notebook, net=net, out=tmp_path / "out", since=SINCE, until=UNTIL)
+    assert not (tmp_path / "out").exists() and net.request_count == 0
+
+
+def test_a_notebook_that_is_not_there(net: Network, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        run_report(str(tmp_path / "none.ipynb"), net=net, out=tmp_path, since=SINCE, until=UNTIL)
+    (tmp_path / "verdicts.ipynb").write_text("{}")
+    with pytest.raises(UsageError, match="has the name of the report verdicts"):
+        run_report(str(tmp_path / "verdicts.ipynb"), net=net, out=tmp_path, since=SINCE, until=UNTIL)
