@@ -1,0 +1,146 @@
+"""Whether two nodes of a network tell the same history."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, microseconds
+from ledgerframes.analysis._requests import requests
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+ASPECTS = {
+    "presence": "",
+    "record time": "record_time",
+    "verdict": "verdict_result",
+    "participant": "submitting_participant_uid",
+    "parties": "parties",
+    "traffic cost": "total_traffic_cost",
+    "activity weight": "weights",
+}
+COMPARABLE_SHARE = (999, 1_000)  # of the ids of every later hour are at both nodes
+
+NODES = declare.Figure(
+    "reconcile.nodes",
+    columns=(
+        declare.ResultColumn("aspect", declare.LABEL, "What is compared."),
+        declare.count("equal", "Updates that are equal at both nodes."),
+        declare.count("different", "Updates that both nodes have and tell differently."),
+        declare.count("only_a", "Updates for which only the first node has the fact."),
+        declare.count("only_b", "Updates for which only the second node has the fact."),
+        declare.ResultColumn(
+            "first_difference", declare.TIME, "Record time of the first update that is not equal. Missing without any.", "UTC"
+        ),
+        declare.ResultColumn(
+            "comparable_from",
+            declare.TIME,
+            "First hour from which on both nodes have at least 99.9% of the ids of each hour. Missing if there is none.",
+            "UTC",
+        ),
+    ),
+    fact="fact at both nodes",
+    unit="updates of either node",
+)
+
+
+@NODES.document
+def nodes(a: Frames, b: Frames) -> pd.DataFrame:
+    """Compare the history of two nodes of one network.
+
+    Parameters
+    ----------
+    a, b : Frames
+        From :func:`ledgerframes.load_events` for the same window, from two hosts.
+
+    Returns
+    -------
+    DataFrame
+        One row per aspect: presence, record time, verdict, participant, parties, traffic cost, activity weight; in this order.
+
+    Raises
+    ------
+    UsageError
+        If `a` or `b` are not Frames, or their windows differ.
+
+    Notes
+    -----
+    Finalization times belong to the node that is read and are not compared (docs/facts.md#survivorship says which requests
+    only one of two sources can have).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
+    >>> int(lf.reconcile.nodes(day, day)["different"].sum())
+    0
+    """
+    declare.require_frames(a, NODES.name)
+    declare.require_frames(b, NODES.name)
+    if a.window != b.window:
+        raise UsageError(f"lf.reconcile.nodes needs frames of one window, got {a.window} and {b.window}. Load both for one.")
+    rows = _facts(a).merge(_facts(b), on="update_id", how="outer", suffixes=("_a", "_b"))
+    times = rows["record_time_a"].fillna(rows["record_time_b"])
+    in_a, in_b = (rows[f"record_time_{node}"].notna().to_numpy(dtype=bool) for node in "ab")
+    comparable_from = _comparable_from(times, in_a & in_b)
+    frame = pd.DataFrame([_compare(aspect, column, rows, times, in_a, in_b) for aspect, column in ASPECTS.items()])
+    values = {str(name): frame[name] for name in frame} | {
+        "first_difference": pd.Series(frame["first_difference"], dtype=declare.TIME),
+        "comparable_from": pd.Series([comparable_from] * len(frame), dtype=declare.TIME),
+    }
+    return NODES.build(a, values)
+
+
+def _facts(frames: Frames) -> pd.DataFrame:
+    """Return one row per request with everything that is compared. Lists become texts in a fixed order."""
+    columns = ["verdict_result", "submitting_participant_uid", "submitting_parties"]
+    rows = requests(frames, columns).drop(columns=["migration_id", "has_verdict"])
+    rows["parties"] = _texts(rows.pop("submitting_parties"))
+    rows["verdict_result"] = rows["verdict_result"].astype("str")
+    activity = frames.read("activity_records", ["update_id", "party", "weight"]).sort_values(["update_id", "party", "weight"])
+    weights = (
+        (activity["party"].astype("str") + " " + activity["weight"].astype("str")).groupby(activity["update_id"]).agg(", ".join)
+    )
+    rows["weights"] = rows["update_id"].map(weights)
+    return rows
+
+
+def _texts(lists: pd.Series) -> pd.Series:
+    return pd.Series(
+        [None if each is None or each is pd.NA else ", ".join(sorted(each)) for each in lists], lists.index, dtype="str"
+    )
+
+
+def _compare(aspect: str, column: str, rows: pd.DataFrame, times: pd.Series, in_a: Flags, in_b: Flags) -> dict[str, object]:
+    has_a, has_b, is_equal = in_a, in_b, in_a & in_b
+    if column:
+        has_a, has_b = (rows[f"{column}_{node}"].notna().to_numpy(dtype=bool) & in_a & in_b for node in "ab")
+        is_same = (rows[f"{column}_a"] == rows[f"{column}_b"]).fillna(False).to_numpy(dtype=bool)
+        is_equal = has_a & has_b & is_same
+    is_unequal = (has_a | has_b) & ~is_equal
+    known = int((has_a | has_b).sum())
+    return {
+        "aspect": aspect,
+        "equal": int(is_equal.sum()),
+        "different": int((has_a & has_b & ~is_equal).sum()),
+        "only_a": int((has_a & ~has_b).sum()),
+        "only_b": int((has_b & ~has_a).sum()),
+        "first_difference": times[is_unequal].min() if is_unequal.any() else pd.NaT,
+        "coverage": int((has_a & has_b).sum()) / known if known else np.nan,
+    }
+
+
+def _comparable_from(times: pd.Series, in_both: Flags) -> pd.Timestamp | None:
+    """Return the first full hour after which no hour misses more than one id in a thousand."""
+    if not len(times):
+        return None
+    hours = microseconds(times) // MICROSECONDS_PER_HOUR
+    first, index = int(hours.min()), hours - hours.min()
+    total, both = np.bincount(index), np.bincount(index, weights=in_both).astype(np.int64)
+    part, whole = COMPARABLE_SHARE
+    bad = np.flatnonzero(both * whole < total * part)
+    start = int(bad[-1]) + 1 if len(bad) else 0
+    if start >= len(total):
+        return None
+    return pd.Timestamp((first + start) * MICROSECONDS_PER_HOUR, unit="us", tz="UTC")

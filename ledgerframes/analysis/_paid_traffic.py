@@ -1,0 +1,248 @@
+"""The costs that a participant paid, compared with those in the history."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._groups import Flags, group_by, microseconds, ratio
+from ledgerframes.analysis._requests import HEAD, REJECTED, positions, requests, take_or_missing
+from ledgerframes.errors import IntegrityError, UsageError
+from ledgerframes.frames import Frames
+
+OUTCOMES = ("equal", "different", "only in ledger", "only in history", "not comparable")
+OUTSIDE = "outside the common time"
+OTHERS = "request of another participant"
+NO_VERDICT = "no verdict, so the participant is unknown"
+TOPOLOGY = "topology transaction"
+NOT_PAID = "no paid cost in the ledger"
+NO_SUMMARY = "no traffic summary in the history"
+WAS_REJECTED = "rejected"
+REASONS = (OUTSIDE, OTHERS, NO_VERDICT, TOPOLOGY, NOT_PAID, NO_SUMMARY, WAS_REJECTED)
+UID_PREFIX = "PAR::"
+
+COST_COLUMNS = (
+    declare.cost("paid_traffic_cost", "Cost that the participant paid. Missing for others' requests and for old ones."),
+    declare.cost("total_traffic_cost", "Cost in the history. Missing without a traffic summary."),
+    declare.ResultColumn("difference", declare.INTEGER, "Paid minus total cost. Missing if one of them is missing.", "bytes"),
+)
+KEYS = (
+    declare.ResultColumn("outcome", declare.LABEL, f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
+    declare.ResultColumn("why", declare.LABEL, "Reason for the outcome. Missing if there is none, or both costs are known."),
+)
+PAID_TRAFFIC = declare.Figure(
+    "reconcile.paid_traffic",
+    columns=(
+        declare.ResultColumn("update_id", declare.TEXT, "Update or confirmation request."),
+        declare.ResultColumn("offset", declare.INTEGER, "Offset on the participant's ledger. Missing if it is not there."),
+        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        declare.ResultColumn(
+            "is_own", declare.FLAG, "Whether the participant submitted the request. Missing if neither source says so."
+        ),
+        declare.ResultColumn("verdict_result", declare.LABEL, "Verdict in the history. Missing without a verdict."),
+        *COST_COLUMNS,
+        *KEYS,
+    ),
+    fact="cost in both sources",
+    unit="participant's own requests in the common time",
+)
+TOTALS = declare.Figure(
+    "reconcile.paid_traffic_totals",
+    columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),
+    fact="cost in both sources",
+    unit="participant's own requests in the common time",
+)
+
+
+@PAID_TRAFFIC.document
+def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = None) -> pd.DataFrame:
+    """Compare the cost that a participant paid with the cost in the history.
+
+    Parameters
+    ----------
+    ledger : Frames
+        From :func:`ledgerframes.load_updates`.
+    history : Frames
+        From :func:`ledgerframes.load_events`.
+    participant : str, optional
+        Uid of the participant (default: the owner of the ledger).
+
+    Returns
+    -------
+    DataFrame
+        One row per update or request in either source; sorted by record time and update id.
+
+    Raises
+    ------
+    UsageError
+        If `ledger` or `history` are not Frames, are of two networks, or the ledger has several owners.
+
+    Notes
+    -----
+    Costs are compared in the time that both sources hold: what lies outside is not comparable. Only the participant's own
+    requests have a paid cost (docs/facts.md#paid-cost-missing). A rejected request is on no ledger
+    (docs/facts.md#survivorship), although it was paid for. Source of the costs: docs/facts.md#traffic-fields.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> compared = lf.reconcile.paid_traffic(lf.load_updates(net), lf.load_events(net, since="2026-11-08"))
+    >>> list(compared["outcome"].cat.categories)
+    ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
+    """
+    declare.require_frames(ledger, PAID_TRAFFIC.name)
+    declare.require_frames(history, PAID_TRAFFIC.name)
+    declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
+    paid = ledger.read("ledger_updates", ["update_id", "offset", "record_time", "kind", "participant_id", "paid_traffic_cost"])
+    rows = _full_join(paid, requests(history, ["verdict_result", "submitting_participant_uid"]))
+    rows["is_own"] = _is_own(rows, participant or _owner(paid))
+    rows["is_inside"] = _is_inside(rows["record_time"], _ledger_times(ledger, paid)) & _is_inside(
+        rows["record_time"], _history_times(history)
+    )
+    rows["difference"] = rows["paid_traffic_cost"] - rows["total_traffic_cost"]
+    rows = rows.join(_outcomes(rows)).sort_values(["record_time", "update_id"], ignore_index=True)
+    is_own = (rows["is_own"].fillna(False) & rows["is_inside"]).to_numpy(dtype=bool)
+    rows["coverage"] = ratio([int(rows["difference"].notna()[is_own].sum())], [int(is_own.sum())])[0]
+    return PAID_TRAFFIC.build(history, {str(name): rows[name] for name in rows})
+
+
+@TOTALS.document
+def paid_traffic_totals(ledger: Frames, history: Frames, *, participant: str | None = None) -> pd.DataFrame:
+    """Return the totals of :func:`paid_traffic`, which account for every byte of both sources.
+
+    Parameters
+    ----------
+    ledger : Frames
+        From :func:`ledgerframes.load_updates`.
+    history : Frames
+        From :func:`ledgerframes.load_events`.
+    participant : str, optional
+        Uid of the participant (default: the owner of the ledger).
+
+    Returns
+    -------
+    DataFrame
+        One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.
+
+    Raises
+    ------
+    UsageError
+        If `ledger` or `history` are not Frames, are of two networks, or the ledger has several owners.
+    IntegrityError
+        If the totals of the outcomes are not the totals of the sources.
+
+    Notes
+    -----
+    Source: docs/facts.md#traffic-fields, docs/facts.md#paid-cost-missing.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> ledger, history = lf.load_updates(net), lf.load_events(net, since="2026-11-08")
+    >>> totals = lf.reconcile.paid_traffic_totals(ledger, history)
+    >>> int(totals["paid_traffic_cost"].sum()) == int(ledger.ledger_updates["paid_traffic_cost"].sum())
+    True
+    """
+    rows = paid_traffic(ledger, history, participant=participant)
+    groups = group_by(rows, ["outcome", "why"])
+    costs = {column.name: groups.total(rows[column.name]) for column in COST_COLUMNS}
+    _require_total("paid_traffic_cost", costs, ledger.read("ledger_updates", ["paid_traffic_cost"])["paid_traffic_cost"])
+    _require_total("total_traffic_cost", costs, history.read("traffic", ["total_traffic_cost"])["total_traffic_cost"])
+    coverage = np.full(len(groups), rows["coverage"].iloc[0] if len(rows) else np.nan)
+    return TOTALS.build(history, {**groups.keys, "updates": groups.count(), **costs, "coverage": coverage})
+
+
+def _require_total(name: str, costs: dict[str, pd.Series], source: pd.Series) -> None:
+    compared, expected = int(costs[name].sum()), int(source.sum())
+    if compared != expected:
+        raise IntegrityError(
+            f"The outcomes add up to {compared:,} bytes of {name}, but the source has {expected:,}. "
+            "An update id can occur twice: run `ledgerframes store verify`."
+        )
+
+
+def _full_join(paid: pd.DataFrame, history: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per update id of either source, with the columns of both."""
+    only_paid = paid[positions(paid["update_id"], history["update_id"]) < 0]
+    rows = pd.concat([history.drop(columns="migration_id"), only_paid[["update_id", "record_time"]]], ignore_index=True)
+    in_ledger = positions(rows["update_id"], paid["update_id"])
+    for name in ("offset", "kind", "paid_traffic_cost"):
+        rows[name] = take_or_missing(paid[name], in_ledger)
+    rows["in_ledger"] = in_ledger >= 0
+    rows["in_history"] = np.arange(len(rows)) < len(history)
+    rows["has_verdict"] = rows["has_verdict"].astype("boolean").fillna(False)
+    return rows.astype({"total_traffic_cost": declare.INTEGER, "paid_traffic_cost": declare.INTEGER})
+
+
+def _owner(paid: pd.DataFrame) -> str | None:
+    owners = paid["participant_id"].unique()
+    if len(owners) > 1:
+        raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. Pass participant=.")
+    return str(owners[0]) if len(owners) else None
+
+
+def _is_own(rows: pd.DataFrame, participant: str | None) -> pd.Series:
+    """Return whether the participant submitted each request, from its verdict or because it paid."""
+    uids = rows["submitting_participant_uid"].astype("str").str.removeprefix(UID_PREFIX)
+    is_own = (uids == (participant or "").removeprefix(UID_PREFIX)).astype("boolean").mask(uids.isna())
+    return is_own.mask(is_own.isna() & rows["paid_traffic_cost"].notna(), True)
+
+
+def _outcomes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the outcome and the reason of each row, from the first condition that it meets."""
+    in_ledger, in_history, is_own = rows["in_ledger"], rows["in_history"], rows["is_own"].fillna(False)
+    has_paid, has_total = rows["paid_traffic_cost"].notna(), rows["total_traffic_cost"].notna()
+    cases = [
+        (~rows["is_inside"], OUTCOMES[4], OUTSIDE),
+        (in_ledger & (rows["kind"] == "topology").fillna(False), OUTCOMES[4], TOPOLOGY),
+        (rows["is_own"].notna() & ~is_own, OUTCOMES[4], OTHERS),
+        (~in_ledger & rows["is_own"].isna(), OUTCOMES[4], NO_VERDICT),
+        (~in_ledger & (rows["verdict_result"] == REJECTED).fillna(False), OUTCOMES[3], WAS_REJECTED),
+        (~in_ledger, OUTCOMES[3], ""),
+        (~in_history, OUTCOMES[2], ""),
+        (~has_paid, OUTCOMES[4], NOT_PAID),
+        (~has_total, OUTCOMES[4], NO_SUMMARY),
+        ((rows["difference"] == 0).fillna(False), OUTCOMES[0], ""),
+    ]
+    conditions = [condition.to_numpy(dtype=bool) for condition, _, _ in cases]
+    outcome = np.select(conditions, [each for _, each, _ in cases], OUTCOMES[1])
+    why = np.select(conditions, [each for _, _, each in cases], "")
+    return pd.DataFrame({"outcome": pd.Categorical(outcome, OUTCOMES), "why": pd.Categorical(why, REASONS)}, index=rows.index)
+
+
+# -- time that a source holds -------------------------------------------------------------------------------------------
+
+
+def _history_times(history: Frames) -> list[tuple[int, int]]:
+    """Return the intervals of the history, both ends included."""
+    covered = history.coverage
+    covered = covered[covered["since"].notna() & covered["until"].notna()]
+    if history.window is None or covered.empty:
+        return _extremes(history.read("verdicts", HEAD)["record_time"], history.read("updates", HEAD)["record_time"])
+    ends = microseconds(covered["until"]) - 1
+    return list(zip(microseconds(covered["since"]).tolist(), ends.tolist(), strict=True))
+
+
+def _ledger_times(ledger: Frames, paid: pd.DataFrame) -> list[tuple[int, int]]:
+    """Return the intervals of a ledger without its gaps, from the first update of each to the last."""
+    covered = ledger.coverage
+    gaps = covered[covered["status"] == "gap"] if "after" in covered else covered.iloc[:0]
+    part = np.searchsorted(np.sort(gaps["through"].to_numpy(dtype="int64")), paid["offset"].to_numpy(dtype="int64"))
+    return [interval for _, times in paid["record_time"].groupby(part) for interval in _extremes(times)]
+
+
+def _extremes(*times: pd.Series) -> list[tuple[int, int]]:
+    numbers = np.concatenate([microseconds(each) for each in times])
+    return [(int(numbers.min()), int(numbers.max()))] if len(numbers) else []
+
+
+def _is_inside(times: pd.Series, intervals: list[tuple[int, int]]) -> Flags:
+    """Return which times are in one of the intervals, both ends included."""
+    numbers = microseconds(times)
+    is_inside: Flags = np.zeros(len(numbers), dtype=bool)
+    for start, end in intervals:
+        is_inside |= (numbers >= start) & (numbers <= end)
+    return is_inside

@@ -1,0 +1,189 @@
+"""Comparisons keep what does not match, and their totals are those of the sources."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.testing import frames_of
+from ledgerframes.windows import Window
+
+OWN = "validator::1220aa"
+DAY = datetime(2026, 11, 8, tzinfo=UTC)
+WINDOW = Window(DAY, datetime(2026, 11, 9, tzinfo=UTC))
+
+
+def at(minute: int) -> datetime:
+    return DAY.replace(hour=1 + minute // 60, minute=minute % 60)
+
+
+def ledger_of(*rows: tuple[str, int, int | None], gaps: tuple[tuple[int, int], ...] = ()) -> Frames:
+    """Frames of a ledger with (update id, minute, paid cost), offsets in tens."""
+    updates = [
+        {
+            "update_id": update_id,
+            "offset": 10 * number,
+            "record_time": at(minute),
+            "kind": "transaction",
+            "participant_id": OWN,
+            "paid_traffic_cost": paid,
+        }
+        for number, (update_id, minute, paid) in enumerate(rows, start=1)
+    ]
+    coverage = [
+        {"migration_id": None, "since": None, "until": None, "after": after, "through": through, "status": "gap", "rows": 0}
+        for after, through in gaps
+    ]
+    return frames_of(coverage=coverage or None, ledger_updates=updates)
+
+
+def history_of(*rows: tuple[str, int, str, str, int | None]) -> Frames:
+    """Frames of a history with (update id, minute, participant, result, cost)."""
+    verdicts = [
+        {
+            "update_id": update_id,
+            "record_time": at(minute),
+            "submitting_participant_uid": uid,
+            "verdict_result": f"VERDICT_RESULT_{result}",
+        }
+        for update_id, minute, uid, result, _ in rows
+    ]
+    traffic = [
+        {"update_id": update_id, "record_time": at(minute), "total_traffic_cost": cost}
+        for update_id, minute, _, _, cost in rows
+        if cost is not None
+    ]
+    return frames_of(window=WINDOW, verdicts=verdicts, traffic=traffic)
+
+
+LEDGER = ("a", 0, 100), ("b", 1, 200), ("c", 2, 6609), ("z", 9, None)
+HISTORY = (
+    ("a", 0, f"PAR::{OWN}", "ACCEPTED", 100),
+    ("b", 1, OWN, "ACCEPTED", 229),
+    ("d", 3, OWN, "REJECTED", 50),
+    ("e", 4, "other::1220bb", "ACCEPTED", 70),
+    ("z", 9, "other::1220bb", "ACCEPTED", 1),
+)
+
+
+def test_what_only_one_source_has_stays() -> None:
+    compared = lf.reconcile.paid_traffic(ledger_of(*LEDGER), history_of(*HISTORY)).set_index("update_id")
+    assert compared["outcome"].astype(str).to_dict() == {
+        "a": "equal",
+        "b": "different",
+        "c": "only in ledger",
+        "d": "only in history",
+        "e": "not comparable",
+        "z": "not comparable",
+    }
+    assert compared.loc["b", "difference"] == -29 and compared.loc["d", "why"] == "rejected"
+    assert compared.loc[["e", "z"], "why"].tolist() == ["request of another participant"] * 2
+    assert compared["is_own"].tolist() == [True, True, True, True, False, False]
+    assert compared["coverage"].iloc[0] == 2 / 4
+    assert compared["paid_traffic_cost"].sum() == 6909
+    assert compared.loc[compared["is_own"].fillna(False), "total_traffic_cost"].sum() == 379
+
+
+def test_totals_account_for_every_byte() -> None:
+    totals = lf.reconcile.paid_traffic_totals(ledger_of(*LEDGER), history_of(*HISTORY))
+    assert (
+        totals["updates"].sum() == 6 and totals["paid_traffic_cost"].sum() == 6909 and totals["total_traffic_cost"].sum() == 450
+    )
+    assert list(totals["outcome"].astype(str)) == ["equal", "different", "only in ledger", "only in history", "not comparable"]
+
+
+def test_an_hour_of_history_against_a_whole_ledger_says_what_it_left_out() -> None:
+    ledger = ledger_of(("early", 0, 100), ("inside", 70, 200), ("late", 130, 300))
+    hour = Window(at(60), at(120))
+    verdict = {"update_id": "inside", "record_time": at(70), "submitting_participant_uid": OWN}
+    traffic = {"update_id": "inside", "record_time": at(70), "total_traffic_cost": 200}
+    history = frames_of(window=hour, verdicts=[{**verdict, "verdict_result": "VERDICT_RESULT_ACCEPTED"}], traffic=[traffic])
+    compared = lf.reconcile.paid_traffic(ledger, history).set_index("update_id")
+    assert compared["outcome"].astype(str).tolist() == ["not comparable", "equal", "not comparable"]
+    assert compared.loc[["early", "late"], "why"].tolist() == ["outside the common time"] * 2
+    assert compared["coverage"].iloc[0] == 1.0
+
+
+def test_a_pruned_range_is_outside_the_common_time() -> None:
+    ledger = ledger_of(("a", 0, 1), ("b", 20, 1), gaps=((10, 15),))
+    history = history_of(("a", 0, OWN, "ACCEPTED", 1), ("gone", 10, OWN, "ACCEPTED", 5), ("b", 20, OWN, "ACCEPTED", 1))
+    compared = lf.reconcile.paid_traffic(ledger, history).set_index("update_id")
+    assert compared.loc["gone", "why"] == "outside the common time"
+
+
+@pytest.mark.parametrize(
+    ("ledger", "history"), [((), ()), (LEDGER, ()), ((), HISTORY)], ids=["nothing", "only a ledger", "only a history"]
+)
+def test_sources_without_rows(ledger: tuple[Any, ...], history: tuple[Any, ...]) -> None:
+    compared = lf.reconcile.paid_traffic(ledger_of(*ledger), history_of(*history))
+    assert len(compared) == len(ledger) + len(history)
+    lf.reconcile.paid_traffic_totals(ledger_of(*ledger), history_of(*history))
+
+
+def test_the_sandbox_agrees_but_for_its_own_rejections(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=3000, days=2, store=tmp_path)
+    ledger, history = lf.load_updates(net), lf.load_events(net, since="2026-11-07", until="2026-11-09T06:00:00Z")
+    compared = lf.reconcile.paid_traffic(ledger, history)
+    own = compared[compared["is_own"].fillna(False) & (compared["why"] != "outside the common time")]
+    rejected = own[own["verdict_result"] == "VERDICT_RESULT_REJECTED"]
+    assert len(rejected) > 0 and (rejected["why"] == "rejected").all()
+    paid = ledger.ledger_updates["paid_traffic_cost"]
+    assert lf.reconcile.paid_traffic_totals(ledger, history)["paid_traffic_cost"].sum() == paid.sum()
+
+
+def test_offset_ranges_that_do_not_join() -> None:
+    ranges = [(0, 10, "final"), (10, 20, "final"), (25, 30, "provisional"), (28, 40, "gap")]
+    coverage = [{"after": after, "through": through, "status": status} for after, through, status in ranges]
+    result = lf.reconcile.bounds(frames_of(coverage=coverage))
+    assert result["gap_before"].tolist() == [0, 0, 5, 0]
+    assert result["overlap_before"].tolist() == [0, 0, 0, 2]
+    assert result["is_pruned"].tolist() == [False, False, False, True]
+    with pytest.raises(UsageError, match="participant's ledger"):
+        lf.reconcile.bounds(frames_of(window=WINDOW))
+
+
+def test_nodes_that_tell_different_histories() -> None:
+    first = history_of(("1", 0, OWN, "ACCEPTED", 5), ("2", 1, OWN, "ACCEPTED", 6), ("3", 2, OWN, "ACCEPTED", 7))
+    second = history_of(("2", 1, OWN, "ACCEPTED", 6), ("3", 2, OWN, "REJECTED", None), ("4", 3, OWN, "ACCEPTED", 8))
+    result = lf.reconcile.nodes(first, second).set_index("aspect")
+    assert result.loc["presence", ["equal", "different", "only_a", "only_b"]].tolist() == [2, 0, 1, 1]
+    assert result.loc["verdict", ["equal", "different"]].tolist() == [1, 1]
+    assert result.loc["traffic cost", ["equal", "different", "only_a", "only_b"]].tolist() == [1, 0, 1, 0]
+    assert result.loc["verdict", "first_difference"] == pd.Timestamp(at(2))
+    assert pd.isna(result.loc["presence", "comparable_from"])
+    assert lf.reconcile.nodes(first, first)["comparable_from"].iloc[0] == pd.Timestamp(DAY.replace(hour=1))
+
+
+def objects_of(**digests: str) -> pd.DataFrame:
+    return pd.DataFrame({"object_key": list(digests), "sha256": list(digests.values()), "until": pd.Timestamp(DAY)})
+
+
+def test_digests_of_three_nodes() -> None:
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    nodes = {
+        "a": objects_of(same="x", odd="x", empty="x", late="x"),
+        "b": objects_of(same="x", odd="x", empty=empty),
+        "c": objects_of(same="x", odd="y", empty="x", late="x"),
+    }
+    result = lf.reconcile.digests(nodes).set_index("object_key")
+    assert result["outcome"].astype(str).to_dict() == {
+        "empty": "empty digest",
+        "late": "missing",
+        "odd": "different",
+        "same": "equal",
+    }
+    assert result.loc["odd", ["majority_sha256", "dissenters"]].tolist() == ["x", "c"]
+    assert result.loc["late", "missing_at"] == "b"
+    young = lf.reconcile.digests(nodes, now="2026-11-09")
+    assert (young["outcome"] == "not settled").all()
+    with pytest.raises(UsageError, match="at least two nodes"):
+        lf.reconcile.digests({"a": nodes["a"]})
+    with pytest.raises(UsageError, match="no column sha256"):
+        lf.reconcile.digests({"a": nodes["a"], "b": pd.DataFrame({"object_key": []})})
