@@ -16,7 +16,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Groups, Rates, known, ratio, shares
-from ledgerframes.analysis._requests import is_rejected, positions, require_rejections
+from ledgerframes.analysis._requests import is_rejected, missing_if_committed, positions, require_rejections
 from ledgerframes.analysis._views import has_no_views, overhead_totals, views_by
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.frames import Frames
@@ -54,9 +54,11 @@ SPEND = declare.Figure(
     columns=(
         declare.count("requests", "Confirmation requests."),
         declare.count("requests_with_cost", "Requests with a known cost."),
-        declare.count("rejected", "Rejected requests."),
+        declare.ResultColumn(
+            "rejected", declare.INTEGER, "Rejected requests. Missing if the requests are committed updates.", "requests", "Rejected"
+        ),
         declare.cost("total_traffic_cost", "Cost of all requests. By view, cost of the envelopes counted for the view."),
-        declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused."),
+        declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused. Missing like their number."),
         declare.cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),
         declare.share("Share of the known cost of all requests. By party, the shares can add up to more than 1."),
         declare.cost("median", "Median cost per request.", "Median traffic cost"),
@@ -154,9 +156,9 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None) ->
         **groups.keys,
         "requests": groups.count(),
         "requests_with_cost": groups.count(is_known),
-        "rejected": groups.count(rejected),
+        "rejected": missing_if_committed(frames, groups.count(rejected)),
         "total_traffic_cost": total,
-        "rejected_traffic_cost": groups.masked_total(costs, rejected),
+        "rejected_traffic_cost": missing_if_committed(frames, groups.masked_total(costs, rejected)),
         "overhead_traffic_cost": overhead_totals(frames, rows, groups, keys, every),
         "share": shares(total, costs[once].sum(min_count=1)),
         "median": median,
@@ -244,7 +246,7 @@ def waste(frames: Frames, *, by: str | None = None, every: str | None = "1d", ac
     every : str, optional
         Length of a period, such as ``"1h"``, ``"1d"`` or ``"7d"``; None for the whole window in one row, without limits.
     accept_survivorship : bool, optional
-        Continue although no source of the requests shows rejections (default: False).
+        Continue with committed updates, which have no rejected requests (default: False).
 
     Returns
     -------
@@ -254,11 +256,11 @@ def waste(frames: Frames, *, by: str | None = None, every: str | None = "1d", ac
     Raises
     ------
     CoverageError
-        If all requests are from sources of accepted updates, so that the waste would be 0 by construction.
+        If the frames hold committed updates, so that the waste would be 0 by construction.
 
     Notes
     -----
-    Source: verdicts with result rejected, traffic summaries.
+    Source: verdicts with result rejected, traffic summaries (docs/facts.md#survivorship).
 
     Examples
     --------
@@ -270,8 +272,8 @@ def waste(frames: Frames, *, by: str | None = None, every: str | None = "1d", ac
     (24, True)
     """
     keys = WASTE.check(frames, by).key_names
-    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result", "id_source"])
-    require_rejections(rows, accept_survivorship, "waste")
+    require_rejections(frames, accept_survivorship, "the waste")
+    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"])
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
     wasted, total = groups.masked_total(costs, rejected), groups.total(costs)
     wasted_share = ratio(wasted, total)

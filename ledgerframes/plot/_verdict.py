@@ -78,7 +78,7 @@ def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             _finish_time_axis(ax, frame, shape)
         c.percent_axis(ax.yaxis if is_over_time else ax.xaxis, shape.title("rejection_rate"))
         period = f", per {r.period_length(frame)}" if shape.has_periods else ""
-        c.set_titles(ax, title + period, note, r.known_share_note(frame, "Verdict"))
+        c.set_titles(ax, title + period, note, r.known_share_note(frame, "Verdict"), r.population_note(frame))
         return ax
 
 
@@ -237,7 +237,8 @@ def verdict_rejections(frame: pd.DataFrame, by: str = "kind", ax: Axes | None = 
         ax.grid(visible=False)
         c.hour_axis(ax)
         ax.set_xlim(-0.5, 23.5)
-        c.set_titles(ax, f"Rejected requests by {quantity}", r.omitted_note(len(counts) - len(visible)))
+        notes = r.omitted_note(len(counts) - len(visible)), r.population_note(frame)
+        c.set_titles(ax, f"Rejected requests by {quantity}", *notes)
         return ax
 
 
