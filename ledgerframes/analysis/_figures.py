@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._requests import population_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -207,9 +208,7 @@ def _tail_values(frames: Frames | None, row_count: int, *, accept_survivorship: 
     missing = np.full(row_count, np.nan)
     values: dict[str, Any] = {"coverage_bytes": missing}
     if frames is not None:
-        population = f"{frames.population}, accepted" if accept_survivorship else frames.population
-        if population not in POPULATIONS:
-            population = frames.population
+        population = population_of(frames, accept_survivorship)
         values["coverage_time"] = np.full(row_count, window_share(frames))
         values["population"] = pd.Categorical([population] * row_count, categories=POPULATIONS)
         values["network"] = pd.Categorical([frames.network] * row_count)

@@ -28,6 +28,10 @@ RESULTS = {
     "VERDICT_RESULT_REJECTED": ("rejected", "--", 1),
     "VERDICT_RESULT_UNSPECIFIED": ("unspecified", ":", 2),
 }
+POPULATION_NOTES = {
+    "chosen": "Of the requests chosen",
+    "committed, accepted": "Committed updates, which have no rejected requests",
+}
 
 Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -174,6 +178,12 @@ def _known_note(frame: pd.DataFrame, fact: str) -> str:
         return f"{fact} known for {text}" if shares.nunique() == 1 else f"{fact} known for at least {text} in each row"
     requests = frame["requests"].loc[shares.index]
     return f"{fact} known for {percent((shares * requests).sum() / requests.sum(), 1)} of requests"
+
+
+def population_note(frame: pd.DataFrame) -> str:
+    """Return a note on the population of a rate, or an empty text if it holds for all requests."""
+    populations = frame["population"].dropna()
+    return POPULATION_NOTES.get(str(populations.iloc[0]), "") if len(populations) else ""
 
 
 def omitted_note(omitted: int, visible: int = MAX_ROWS) -> str:
