@@ -235,7 +235,7 @@ def test_unknown_costs_are_not_drawn_as_zero():
 
 def test_the_known_share_is_a_note():
     ax = plot.cost_spend(result("cost.spend", over_time=True)(24))
-    assert "Cost known for 90% of requests" in [text.get_text() for text in ax.texts]
+    assert "Cost known for 90.0 % of requests" in [text.get_text() for text in ax.texts]
 
 
 def test_long_tails_are_summed_as_other():

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
+from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,7 +167,7 @@ def cost_waste(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         if frame["share"].notna().sum() == 0:
             return c.draw_message(ax, NO_COST)
         if not shape.has_periods:
-            texts = [f"{share:.1%}" for share in visible["share"]]
+            texts = [printing.share(share) for share in visible["share"]]
             c.bars(ax, r.rows_with_counts(visible, shape), list(visible["share"]), texts)
             ax.set_xlim(0, max(visible["share"].max(), 0.01) * 1.22)
             c.percent_axis(ax.xaxis, shape.title("share"))

@@ -16,6 +16,7 @@ import pandas as pd
 
 from ledgerframes.analysis import CALLS, FIGURES, Figure
 from ledgerframes.errors import UsageError
+from ledgerframes.statistics import printing
 
 MAX_LINES = 5
 MAX_LABEL = 38
@@ -124,8 +125,8 @@ def _view_count_label(number: Any) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as percent, never 0% for more than nothing."""
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+    """Return a share as percent, 0 and 100 only if that is exact."""
+    return printing.share(share, 0)
 
 
 def group_labels(frame: pd.DataFrame, shape: ResultShape) -> list[str]:
@@ -154,10 +155,10 @@ def known_share_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
     if shares.empty or shares.min() == 1:
         return ""
     if "requests" not in frame:  # the share of all cannot be computed from those of groups of unknown size
-        text = f"{min(shares.min() * 100, 99.9):.3g}% of requests"
+        text = f"{printing.share(shares.min())} of requests"
         return f"{fact} known for {text}" if shares.nunique() == 1 else f"{fact} known for at least {text} in each row"
     requests = frame["requests"].loc[shares.index]
-    return f"{fact} known for {min((shares * requests).sum() / requests.sum() * 100, 99.9):.3g}% of requests"
+    return f"{fact} known for {printing.share((shares * requests).sum() / requests.sum())} of requests"
 
 
 def omitted_note(omitted: int, visible: int = MAX_ROWS) -> str:
