@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._estimates import estimated_totals
 from ledgerframes.analysis._groups import Rates, exact_sum, known, shares
 from ledgerframes.analysis._requests import is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by
@@ -61,7 +62,7 @@ SPEND = declare.Figure(
         ),
         declare.cost(
             "estimated_traffic_cost",
-            "Cost if unknown costs are like the median. Missing without any, or with fewer than 30 known.",
+            "Cost if unknown costs are like known ones. Missing if all are known, or fewer than 30.",
         ),
         declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused. Missing like their number."),
         declare.cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),
@@ -131,7 +132,7 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None, st
         "requests_with_cost": groups.count(is_known),
         "rejected": missing_if_committed(frames, groups.count(rejected)),
         "total_traffic_cost": total,
-        "estimated_traffic_cost": groups.estimate(costs, is_known),
+        "estimated_traffic_cost": estimated_totals(frames, rows, groups, is_known),
         "rejected_traffic_cost": missing_if_committed(frames, groups.masked_total(costs, rejected)),
         "overhead_traffic_cost": overhead_totals(frames, rows, groups, keys, every),
         "share": _comparable_shares(shares(total, exact_sum(costs[is_first])), coverage, strict=strict),

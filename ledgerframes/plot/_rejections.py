@@ -137,7 +137,7 @@ def _heat_map(ax: Axes, rejected: Any, decided: Any) -> None:
     for row, column in np.argwhere(is_enough):
         rate = rates[row, column]
         color = "#ffffff" if rate > highest * 0.75 else "#23272d"
-        ax.text(column, row, r.percent(rate).rstrip("%"), ha="center", va="center", fontsize=7, color=color)
+        ax.text(column, row, r.percent(rate).removesuffix(" %"), ha="center", va="center", fontsize=7, color=color)
     cells: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.7", "linewidth": 0, "hatch": "////"}
     for row, column in np.argwhere(~is_enough & (decided > 0)):
         ax.fill_between([column - 0.5, column + 0.5], row - 0.5, row + 0.5, **cells)

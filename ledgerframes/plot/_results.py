@@ -16,6 +16,7 @@ import pandas as pd
 
 from ledgerframes.analysis import CALLS, FIGURES, Figure
 from ledgerframes.errors import UsageError
+from ledgerframes.statistics import printing
 
 MAX_LINES = 5
 MAX_LABEL = 38
@@ -136,11 +137,8 @@ def _view_count_label(number: Any) -> str:
 
 
 def percent(share: float, places: int = 0) -> str:
-    """Return a share as percent, never 0% for more than nothing and never 100% for less than all."""
-    step = 10.0 ** -(places + 2)
-    if 0 < share < step:
-        return f"<{step:.{places}%}"
-    return f">{1 - step:.{places}%}" if 1 - step < share < 1 else f"{share:.{places}%}"
+    """Return a share as percent, 0 and 100 only if that is exact."""
+    return printing.share(share, places)
 
 
 def group_labels(frame: pd.DataFrame, shape: ResultShape) -> list[str]:
