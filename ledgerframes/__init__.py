@@ -2,7 +2,7 @@
 
 import logging
 
-from ledgerframes import errors, plot
+from ledgerframes import decimals, errors, plot, statistics
 from ledgerframes.analysis import contracts, cost, reconcile, verdict, votes
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
@@ -34,6 +34,7 @@ __all__ = [
     "connect",
     "contracts",
     "cost",
+    "decimals",
     "load_active_contracts",
     "load_activity",
     "load_bulk",
@@ -54,6 +55,7 @@ __all__ = [
     "reconcile",
     "save_frames",
     "sql",
+    "statistics",
     "table",
     "verdict",
     "votes",

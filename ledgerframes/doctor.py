@@ -290,7 +290,7 @@ def _listing(host: str, net: Network) -> Check:
     try:
         events = net.history.events(page_size=1)
     except NotFoundError:
-        step = "Load events by id with update_ids= or --update-ids."
+        step = "Load committed updates by id with update_ids= or --update-ids. Rejected requests are not visible."
         return Check("service", subject, "warning", "Events cannot be listed.", step)
     except LedgerframesError as error:
         return _failure("service", subject, error)

@@ -1,4 +1,4 @@
-"""What frames are limited to: windows, offsets, update ids, and conditions on the rows of a table."""
+"""Filters of frames, and the conditions on rows that narrow them."""
 
 from __future__ import annotations
 
@@ -208,7 +208,10 @@ def _unknown_value_error(value: str, column: str, known: Iterable[str]) -> Usage
 
 
 def near_matches(value: str, known: Iterable[str]) -> list[str]:
-    """Return the known ids that look most like a value, which may be the name before ``::`` alone."""
+    """Return the known ids that look most like a value.
+
+    The value may be the name before the fingerprint alone.
+    """
     ids = sorted(known)
     if whole := difflib.get_close_matches(value, ids, MAX_NEAR_MATCHES):
         return whole

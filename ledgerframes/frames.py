@@ -111,7 +111,11 @@ class Frames:
 
     @property
     def population(self) -> Population:
-        """Which requests these are: ``all`` of the window, ``committed`` updates only, or ``chosen`` ones."""
+        """Population of the requests, as far as rejections are concerned.
+
+        ``all``: all requests of a window. ``committed``: committed updates, which have no rejected requests. ``chosen``: requests
+        chosen by id or by outcome. Narrowing never turns the second or third into the first (docs/facts.md#survivorship).
+        """
         return self._population
 
     @property

@@ -1,4 +1,4 @@
-"""Which requests frames hold: all of a window, committed updates, or chosen ones.
+"""The requests that frames hold, all of a window, committed updates, or chosen ones.
 
 Rejected requests leave no update (docs/facts.md#survivorship). A rejection rate is therefore right for all requests of a window,
 meaningless for committed updates, and for chosen requests a statement about these requests only.
@@ -20,7 +20,7 @@ POPULATION_DESCRIPTIONS: dict[Population, str] = {
     "committed": "committed updates only: no rejected requests",
 }
 
-# What every request has, whatever the mediator decides. Other tables have rows of committed updates only.
+# Every request has these values, rejected or not. Other tables have rows of committed updates only.
 NEUTRAL_COLUMNS: dict[str, frozenset[str]] = {
     "verdicts": frozenset(
         {

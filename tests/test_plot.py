@@ -248,7 +248,7 @@ def test_unknown_costs_are_not_drawn_as_zero():
 
 def test_the_coverage_is_a_note():
     ax = plot.cost_spend(result("cost.spend", over_time=True)(24).assign(is_partial=False))
-    assert "Cost known for 90.0% of requests" in [text.get_text() for text in ax.texts]
+    assert "Cost known for 90.0 % of requests" in [text.get_text() for text in ax.texts]
 
 
 def test_long_tails_are_summed_as_other():
@@ -311,7 +311,7 @@ def test_results_of_two_networks_are_refused():
 
 @pytest.mark.parametrize(
     ("share", "places", "text"),
-    [(0.9996, 1, ">99.9%"), (0.0004, 1, "<0.1%"), (0, 1, "0.0%"), (1, 1, "100.0%"), (0.004, 0, "<1%"), (0.996, 0, ">99%")],
+    [(0.9996, 1, "> 99.9 %"), (0.0004, 1, "< 0.1 %"), (0, 1, "0 %"), (1, 1, "100 %"), (0.004, 0, "< 1 %"), (0.996, 0, "> 99 %")],
 )
 def test_shares_are_never_rounded_to_none_or_all(share, places, text):
     assert percent(share, places) == text

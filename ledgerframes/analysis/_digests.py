@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -27,14 +29,10 @@ DIGESTS = declare.Figure(
         declare.ResultColumn(
             "majority_sha256",
             declare.TEXT,
-            "Digest that more than half of the nodes with a digest have. Missing if there is none.",
+            "Digest of more than half of the nodes with a digest. Missing if there is none.",
         ),
-        declare.ResultColumn(
-            "dissenters", declare.TEXT, "Nodes with another digest, separated by commas. Missing if there are none."
-        ),
-        declare.ResultColumn(
-            "missing_at", declare.TEXT, "Nodes without the object, separated by commas. Missing if there are none."
-        ),
+        declare.ResultColumn("dissenters", declare.TEXT, "Nodes with another digest. Missing if there are none."),
+        declare.ResultColumn("missing_at", declare.TEXT, "Nodes without the object. Missing if there are none."),
     ),
     fact="digest",
     unit="nodes of this row",
@@ -71,51 +69,60 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     >>> import pandas as pd
     >>> import ledgerframes as lf
     >>> until = pd.Timestamp("2026-11-02", tz="UTC")
-    >>> nodes = {name: pd.DataFrame({"object_key": ["k"], "sha256": [sha256], "until": [until]}) for name, sha256 in zip("abc", "xxy")}
+    >>> objects = pd.DataFrame({"object_key": ["k"], "sha256": ["x"], "until": [until]})
+    >>> nodes = {"a": objects, "b": objects, "c": objects.assign(sha256="y")}
     >>> lf.reconcile.digests(nodes)["dissenters"].tolist()
     ['c']
     """
     if len(objects_by_node) < 2:
         raise UsageError(f"objects_by_node= must have at least two nodes, got {len(objects_by_node)}.")
-    tables = {node: _checked(node, objects) for node, objects in objects_by_node.items()}
-    keys = sorted({key for objects in tables.values() for key in objects["object_key"]})
-    listings = {node: objects.set_index("object_key") for node, objects in tables.items()}
+    listings = {node: _listing(node, objects) for node, objects in objects_by_node.items()}
+    keys = sorted({key for objects in listings.values() for key in objects})
     present = instant(now, "now") if now is not None else None
     rows = [_compare(key, listings, present) for key in keys]
     columns = [column.name for column in (*DIGESTS.columns, DIGESTS.tail[0])]
     frame = pd.DataFrame(rows, columns=columns)
-    values = {**{str(name): frame[name] for name in frame}, "outcome": pd.Categorical(frame["outcome"], OUTCOMES)}
+    values = {**{str(name): frame[name] for name in frame}, "outcome": pd.Categorical(frame["outcome"], list(OUTCOMES))}
     return DIGESTS.build(None, values)
 
 
-def _checked(node: str, objects: pd.DataFrame) -> pd.DataFrame:
+class Listed(NamedTuple):
+    """One object as a node lists it. The digest is empty if it is unknown."""
+
+    sha256: str
+    until: datetime
+
+
+def _listing(node: str, objects: pd.DataFrame) -> dict[str, Listed]:
+    """Return the objects of a node by key."""
     missing = [name for name in REQUIRED if name not in objects]
     if missing:
         raise UsageError(f"The table of node {node!r} has no column {missing[0]}. Pass the table bulk_objects of each node.")
     repeated = objects["object_key"][objects["object_key"].duplicated()]
     if len(repeated):
         raise UsageError(f"The table of node {node!r} has the key {repeated.iloc[0]!r} twice.")
-    return objects
+    digests = objects["sha256"].fillna("").astype("str").tolist()
+    listed = map(Listed, digests, objects["until"].dt.to_pydatetime())
+    return dict(zip(objects["object_key"].tolist(), listed, strict=True))
 
 
-def _compare(key: str, listings: Mapping[str, pd.DataFrame], now: datetime | None) -> dict[str, object]:
+def _compare(key: str, listings: Mapping[str, dict[str, Listed]], now: datetime | None) -> dict[str, object]:
     """Return the row of one object."""
-    listed = [node for node, objects in listings.items() if key in objects.index]
-    sha256 = {node: listings[node].at[key, "sha256"] for node in listed}
-    known = {node: digest for node, digest in sha256.items() if not pd.isna(digest)}
-    empty = [node for node, digest in known.items() if digest == EMPTY_DIGEST]
-    counts = pd.Series({node: digest for node, digest in known.items() if digest != EMPTY_DIGEST}, dtype="str").value_counts()
-    majority = counts.index[0] if len(counts) and counts.iloc[0] * 2 > counts.sum() else None
-    dissenters = [node for node, digest in known.items() if digest != EMPTY_DIGEST and digest != majority]
+    listed = {node: objects[key] for node, objects in listings.items() if key in objects}
+    known = {node: each.sha256 for node, each in listed.items() if each.sha256}
+    digests_of_bytes = {node: digest for node, digest in known.items() if digest != EMPTY_DIGEST}
+    counts = Counter(digests_of_bytes.values())
+    majority = next((digest for digest, count in counts.items() if count * 2 > counts.total()), None)
+    dissenters = [node for node, digest in digests_of_bytes.items() if digest != majority]
     absent = [node for node in listings if node not in listed]
-    until = max(listings[node].at[key, "until"] for node in listed)
-    is_settled = now is None or until <= now - SETTLED_AFTER
+    is_settled = now is None or max(each.until for each in listed.values()) <= now - SETTLED_AFTER
+    empty_count = len(known) - len(digests_of_bytes)
     return {
         "object_key": key,
-        "outcome": _outcome(is_settled, len(counts), bool(absent), bool(empty)),
+        "outcome": _outcome(is_settled, len(counts), bool(absent), empty_count > 0),
         "nodes": len(listings),
         "listed": len(listed),
-        "empty_digests": len(empty),
+        "empty_digests": empty_count,
         "majority_sha256": majority,
         "dissenters": ", ".join(dissenters) or None,
         "missing_at": ", ".join(absent) or None,

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._requests import population_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -205,11 +206,10 @@ def _line(column: ResultColumn, condition: str = "") -> str:
 def _tail_values(frames: Frames | None, row_count: int, *, accept_survivorship: bool) -> dict[str, Any]:
     """Return the values of all rows, as far as they follow from the frames."""
     missing = np.full(row_count, np.nan)
-    values: dict[str, Any] = {"coverage_bytes": missing}
+    unknown = pd.Categorical([None] * row_count)
+    values: dict[str, Any] = {"coverage_bytes": missing, "coverage_time": missing, "population": unknown, "network": unknown}
     if frames is not None:
-        population = f"{frames.population}, accepted" if accept_survivorship else frames.population
-        if population not in POPULATIONS:
-            population = frames.population
+        population = population_of(frames, accept_survivorship)
         values["coverage_time"] = np.full(row_count, window_share(frames))
         values["population"] = pd.Categorical([population] * row_count, categories=POPULATIONS)
         values["network"] = pd.Categorical([frames.network] * row_count)

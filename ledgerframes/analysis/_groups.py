@@ -23,7 +23,6 @@ MICROSECONDS_PER_HOUR = 3_600_000_000
 MAX_PERIODS = 1_000_000
 MAX_INTEGER = 2**63 - 1
 HALF = 2**32
-MIN_ROWS_FOR_ESTIMATE = 30
 SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 # Periods are numbered from a Monday, so that weeks start on one; hours and days start on full hours all the same.
@@ -118,20 +117,6 @@ class Groups:
         known_bytes = self.total(costs).fillna(0).to_numpy("float64")
         unknown = unknown_counts * medians.fillna(of_all.iloc[0]).to_numpy("float64", na_value=np.nan)
         return np.where(unknown_counts == 0, np.where(row_counts > 0, 1.0, np.nan), ratio(known_bytes, known_bytes + unknown))
-
-    def estimate(self, costs: pd.Series, is_known: Flags) -> pd.Series:
-        """Return the known bytes and a median for each row with an unknown cost.
-
-        An estimate needs a row with an unknown cost, and 30 with a known one.
-        """
-        known_counts, unknown_counts = self.count(is_known), self.count(~is_known)
-        totals, (medians,) = self.total(costs), self.percentiles(costs, [50])
-        has_estimate = (unknown_counts > 0) & (known_counts >= MIN_ROWS_FOR_ESTIMATE) & known(totals)
-        estimates = [
-            int(total) + int(count) * int(median) if is_estimated else None
-            for total, count, median, is_estimated in zip(totals, unknown_counts, medians, has_estimate, strict=True)
-        ]
-        return as_integers(estimates, f"estimated_{costs.name}")
 
 
 def as_integers(numbers: Sequence[int | None], name: object) -> pd.Series:

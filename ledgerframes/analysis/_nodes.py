@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, microseconds
@@ -86,30 +87,28 @@ def nodes(a: Frames, b: Frames) -> pd.DataFrame:
     comparable_from = _comparable_from(times, in_a & in_b)
     frame = pd.DataFrame([_compare(aspect, column, rows, times, in_a, in_b) for aspect, column in ASPECTS.items()])
     values = {str(name): frame[name] for name in frame} | {
-        "first_difference": pd.Series(frame["first_difference"], dtype=declare.TIME),
-        "comparable_from": pd.Series([comparable_from] * len(frame), dtype=declare.TIME),
+        "first_difference": pd.to_datetime(frame["first_difference"], utc=True),
+        "comparable_from": pd.to_datetime(pd.Series([comparable_from] * len(frame)), utc=True),
     }
     return NODES.build(a, values)
 
 
 def _facts(frames: Frames) -> pd.DataFrame:
-    """Return one row per request with everything that is compared. Lists become texts in a fixed order."""
+    """Return one row per request with all compared facts, lists as texts in a fixed order."""
     columns = ["verdict_result", "submitting_participant_uid", "submitting_parties"]
     rows = requests(frames, columns).drop(columns=["migration_id", "has_verdict"])
     rows["parties"] = _texts(rows.pop("submitting_parties"))
     rows["verdict_result"] = rows["verdict_result"].astype("str")
     activity = frames.read("activity_records", ["update_id", "party", "weight"]).sort_values(["update_id", "party", "weight"])
-    weights = (
-        (activity["party"].astype("str") + " " + activity["weight"].astype("str")).groupby(activity["update_id"]).agg(", ".join)
-    )
+    texts = activity["party"].astype("str") + " " + activity["weight"].astype("str")
+    weights = texts.groupby(activity["update_id"]).agg(", ".join)
     rows["weights"] = rows["update_id"].map(weights)
     return rows
 
 
 def _texts(lists: pd.Series) -> pd.Series:
-    return pd.Series(
-        [None if each is None or each is pd.NA else ", ".join(sorted(each)) for each in lists], lists.index, dtype="str"
-    )
+    texts = [", ".join(sorted(each)) if isinstance(each, list) else None for each in pa.array(lists).to_pylist()]
+    return pd.Series(texts, lists.index, dtype="str")
 
 
 def _compare(aspect: str, column: str, rows: pd.DataFrame, times: pd.Series, in_a: Flags, in_b: Flags) -> dict[str, object]:

@@ -185,7 +185,7 @@ def _owner(paid: pd.DataFrame) -> str | None:
 
 
 def _is_own(rows: pd.DataFrame, participant: str | None) -> pd.Series:
-    """Return whether the participant submitted each request, from its verdict or because it paid."""
+    """Return whether the participant submitted each request: its verdict says so, or it paid."""
     uids = rows["submitting_participant_uid"].astype("str").str.removeprefix(UID_PREFIX)
     is_own = (uids == (participant or "").removeprefix(UID_PREFIX)).astype("boolean").mask(uids.isna())
     return is_own.mask(is_own.isna() & rows["paid_traffic_cost"].notna(), True)
@@ -208,9 +208,13 @@ def _outcomes(rows: pd.DataFrame) -> pd.DataFrame:
         ((rows["difference"] == 0).fillna(False), OUTCOMES[0], ""),
     ]
     conditions = [condition.to_numpy(dtype=bool) for condition, _, _ in cases]
-    outcome = np.select(conditions, [each for _, each, _ in cases], OUTCOMES[1])
-    why = np.select(conditions, [each for _, _, each in cases], "")
-    return pd.DataFrame({"outcome": pd.Categorical(outcome, OUTCOMES), "why": pd.Categorical(why, REASONS)}, index=rows.index)
+    outcome = np.select(conditions, [OUTCOMES.index(each) for _, each, _ in cases], OUTCOMES.index("different"))
+    why = np.select(conditions, [REASONS.index(each) if each else -1 for _, _, each in cases], -1)
+    values = {
+        "outcome": pd.Categorical.from_codes(outcome, pd.Index(OUTCOMES)),
+        "why": pd.Categorical.from_codes(why, pd.Index(REASONS)),
+    }
+    return pd.DataFrame(values, index=rows.index)
 
 
 # -- time that a source holds -------------------------------------------------------------------------------------------
@@ -227,7 +231,7 @@ def _history_times(history: Frames) -> list[tuple[int, int]]:
 
 
 def _ledger_times(ledger: Frames, paid: pd.DataFrame) -> list[tuple[int, int]]:
-    """Return the intervals of a ledger without its gaps, from the first update of each to the last."""
+    """Return the intervals of a ledger between its gaps, from first to last update."""
     covered = ledger.coverage
     gaps = covered[covered["status"] == "gap"] if "after" in covered else covered.iloc[:0]
     part = np.searchsorted(np.sort(gaps["through"].to_numpy(dtype="int64")), paid["offset"].to_numpy(dtype="int64"))

@@ -23,7 +23,6 @@ HEAD = ["migration_id", "record_time", "update_id"]
 ACCEPTED = "VERDICT_RESULT_ACCEPTED"
 REJECTED = "VERDICT_RESULT_REJECTED"
 UNSPECIFIED = "VERDICT_RESULT_UNSPECIFIED"
-ALWAYS_ACCEPTED = ("ledger", "bulk")
 
 
 def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool = True) -> pd.DataFrame:
@@ -110,17 +109,30 @@ def per_party(rows: pd.DataFrame) -> pd.DataFrame:
     return expanded
 
 
-def require_rejections(rows: pd.DataFrame, accept_survivorship: bool, rate: str) -> None:
-    """Raise a CoverageError if all requests are from sources of accepted updates."""
-    sources = rows["id_source"].dropna()
-    if accept_survivorship or sources.empty or not sources.isin(ALWAYS_ACCEPTED).all():
+# -- population ---------------------------------------------------------------------------------------------------------
+
+
+def require_rejections(frames: Frames, accept_survivorship: bool, quantity: str) -> None:
+    """Raise a CoverageError if rejected requests cannot be in the frames."""
+    if accept_survivorship or frames.population != "committed":
         return
-    names = ", ".join(sorted(sources.unique()))
     raise CoverageError(
-        f"Cannot compute {rate}: all {len(sources):,} requests are from {names}, which has accepted updates only. "
-        "Load a window with since=, or pass accept_survivorship=True.",
+        f"Cannot compute {quantity} because committed updates have no rejected requests. "
+        "Load a window with since= if the network lists events, or pass accept_survivorship=True.",
         missing=("rejected requests",),
     )
+
+
+def population_of(frames: Frames, accept_survivorship: bool = False) -> str:
+    """Return the population of a result, which shows that the caller accepts survivorship."""
+    is_accepted = accept_survivorship and frames.population == "committed"
+    return f"{frames.population}, accepted" if is_accepted else frames.population
+
+
+def missing_if_committed(frames: Frames, values: pd.Series | Integers) -> pd.Series:
+    """Return figures of rejected requests, which are missing, not 0, for committed updates."""
+    numbers = pd.Series(values, dtype="Int64")
+    return numbers.mask(np.full(len(numbers), frames.population == "committed"))
 
 
 # -- lookups ------------------------------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._estimates import estimated_totals
 from ledgerframes.analysis._groups import Rates, exact_sum, known, shares
-from ledgerframes.analysis._requests import is_rejected
+from ledgerframes.analysis._requests import is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by
 from ledgerframes.frames import Frames
 
@@ -49,14 +50,21 @@ SPEND = declare.Figure(
     columns=(
         declare.count("requests", "Confirmation requests."),
         declare.count("requests_with_cost", "Requests with a known cost."),
+        declare.ResultColumn(
+            "rejected",
+            declare.INTEGER,
+            "Rejected requests. Missing if the requests are committed updates.",
+            "requests",
+            "Rejected",
+        ),
         declare.cost(
             "total_traffic_cost", "Known cost of the requests, or by view of envelopes. A lower bound with a coverage below 1."
         ),
         declare.cost(
             "estimated_traffic_cost",
-            "Cost if unknown costs are like the median. Missing without any, or with fewer than 30 known.",
+            "Cost if unknown costs are like known ones. Missing if all are known, or fewer than 30.",
         ),
-        declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused."),
+        declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused. Missing like their number."),
         declare.cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),
         declare.share("Share of the known cost of all requests. By party, the shares can add up to more than 1."),
         declare.cost("median", "Median cost per request.", "Median traffic cost"),
@@ -114,7 +122,7 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None, st
     else:
         rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"])
         is_known = known(rows["total_traffic_cost"])
-    costs = rows["total_traffic_cost"]
+    costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
     is_first = ~rows["request"].duplicated() if by == "party" else pd.Series(True, index=rows.index)
     total, coverage = groups.total(costs), groups.coverage(is_known)
     median, p95, largest = groups.percentiles(costs, [50, 95, 100])
@@ -122,9 +130,10 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None, st
         **groups.keys,
         "requests": groups.count(),
         "requests_with_cost": groups.count(is_known),
+        "rejected": missing_if_committed(frames, groups.count(rejected)),
         "total_traffic_cost": total,
-        "estimated_traffic_cost": groups.estimate(costs, is_known),
-        "rejected_traffic_cost": groups.masked_total(costs, is_rejected(rows)),
+        "estimated_traffic_cost": estimated_totals(frames, rows, groups, is_known),
+        "rejected_traffic_cost": missing_if_committed(frames, groups.masked_total(costs, rejected)),
         "overhead_traffic_cost": overhead_totals(frames, rows, groups, keys, every),
         "share": _comparable_shares(shares(total, exact_sum(costs[is_first])), coverage, strict=strict),
         "median": median,

@@ -52,7 +52,7 @@ def wasted(frames: Frames, *, by: str | None = None, every: str | None = "1d", a
     every : str, optional
         Length of a period, such as ``"1h"``, ``"1d"`` or ``"7d"``; None for the whole window in one row, without limits.
     accept_survivorship : bool, optional
-        Continue although no source of the requests shows rejections (default: False).
+        Continue with committed updates, which have no rejected requests (default: False).
 
     Returns
     -------
@@ -62,11 +62,11 @@ def wasted(frames: Frames, *, by: str | None = None, every: str | None = "1d", a
     Raises
     ------
     CoverageError
-        If all requests are from sources of accepted updates, so that the waste would be 0 by construction.
+        If the frames hold committed updates, so that the waste would be 0 by construction.
 
     Notes
     -----
-    Source: verdicts with result rejected, traffic summaries.
+    Source: verdicts with result rejected, traffic summaries (docs/facts.md#survivorship).
 
     Examples
     --------
@@ -78,8 +78,8 @@ def wasted(frames: Frames, *, by: str | None = None, every: str | None = "1d", a
     (24, True)
     """
     keys = WASTED.check(frames, by).key_names
-    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result", "id_source"])
-    require_rejections(rows, accept_survivorship, "waste")
+    require_rejections(frames, accept_survivorship, "the waste")
+    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"])
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
     wasted_cost, useful_cost = groups.masked_total(costs, rejected), groups.masked_total(costs, ~rejected)
     wasted_share = ratio(wasted_cost, wasted_cost + useful_cost)

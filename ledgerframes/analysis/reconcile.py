@@ -1,4 +1,7 @@
-"""Comparisons of two sources that should tell the same story. Rows of either source stay in the result."""
+"""Comparisons of two sources.
+
+Rows of either source stay in the result.
+"""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def outcomes(
     every : str, optional
         Length of a period, such as ``"1h"`` or ``"1d"``.
     accept_survivorship : bool, optional
-        Continue although no source of the requests shows rejections (default: False).
+        Continue with committed updates, which have no rejected requests (default: False).
 
     Returns
     -------
@@ -138,7 +138,7 @@ def outcomes(
     Raises
     ------
     CoverageError
-        If all requests are from sources of accepted updates, so that the rate would be 0 by construction.
+        If the frames hold committed updates, so that the rate would be 0 by construction.
 
     Notes
     -----
@@ -153,8 +153,8 @@ def outcomes(
     24
     """
     keys = OUTCOMES.check(frames, by).key_names
-    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result", "id_source", "finalization_time"], cost=False)
-    require_rejections(rows, accept_survivorship, "rejection rates")
+    require_rejections(frames, accept_survivorship, "rejection rates")
+    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result", "finalization_time"], cost=False)
     has_verdict = rows["has_verdict"].to_numpy(dtype=bool)
     accepted, rejected = groups.count(has_result(rows, ACCEPTED)), groups.count(is_rejected(rows))
     low, high = _wilson_interval(rejected, accepted + rejected)
@@ -221,26 +221,33 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None) 
 
 
 @REJECTIONS.document
-def rejections(frames: Frames) -> pd.DataFrame:
+def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataFrame:
     """Return the rejected requests, with a guess at the cause.
 
     A verdict has no reason. The latency separates requests that reached the mediator's limit of 30 s:
-    ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.** Frames from sources
-    of accepted updates have no rows here, which is no fact about the network.
+    ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.**
 
     Parameters
     ----------
     frames : Frames
         With ``verdicts``, ``updates`` and ``traffic``.
+    accept_survivorship : bool, optional
+        Continue with committed updates, which have no rejected requests (default: False).
 
     Returns
     -------
     DataFrame
         One row per rejected request; sorted by migration and record time.
 
+    Raises
+    ------
+    CoverageError
+        If the frames hold committed updates, so that there would be no row by construction.
+
     Notes
     -----
-    Source: verdicts with result rejected, and their traffic summaries (docs/facts.md#no-rejection-reason).
+    Source: verdicts with result rejected, and their traffic summaries (docs/facts.md#no-rejection-reason,
+    docs/facts.md#survivorship).
 
     Examples
     --------
@@ -252,6 +259,7 @@ def rejections(frames: Frames) -> pd.DataFrame:
     True
     """
     REJECTIONS.check(frames)
+    require_rejections(frames, accept_survivorship, "rejections")
     rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid", "view_count"])
     rows = rows[is_rejected(rows)].sort_values(["migration_id", "record_time", "update_id"], ignore_index=True)
     costs = rows["total_traffic_cost"]
@@ -262,7 +270,7 @@ def rejections(frames: Frames) -> pd.DataFrame:
         "traffic_cost": costs,
         "coverage": np.full(len(rows), known(costs).mean() if len(rows) else np.nan),
     }
-    return REJECTIONS.build(frames, values)
+    return REJECTIONS.build(frames, values, accept_survivorship=accept_survivorship)
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------

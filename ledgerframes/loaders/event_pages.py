@@ -115,7 +115,8 @@ def _first_event(history: History, after: Cursor | None) -> list[Event]:
         return history.events(after, page_size=1)
     except NotFoundError as error:
         raise UsageError(
-            "This network does not list events by range. Pass ids from load_updates or load_bulk as update_ids=."
+            "This network does not list events by range, so rejections are not visible. "
+            "Pass update_ids= from load_updates for costs of committed updates."
         ) from error
 
 

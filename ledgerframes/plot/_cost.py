@@ -172,7 +172,7 @@ def cost_wasted(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             c.bars(ax, r.rows_with_counts(visible, shape), list(visible["share"]), texts)
             ax.set_xlim(0, max(visible["share"].max(), 0.01) * 1.22)
             c.percent_axis(ax.xaxis, shape.title("share"))
-            c.set_titles(ax, title, note, r.coverage_note(frame))
+            c.set_titles(ax, title, note, r.coverage_note(frame), r.population_note(frame))
             return ax
         if shape.by is None:
             _draw_control_chart(ax, frame)
@@ -182,7 +182,7 @@ def cost_wasted(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             note = c.lines_over_time(ax, table, frame)
         c.percent_axis(ax.yaxis, shape.title("share"))
         c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.coverage_note(frame))
+        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.coverage_note(frame), r.population_note(frame))
         return ax
 
 
@@ -284,8 +284,10 @@ def _stack_parts(ax: Axes, frame: pd.DataFrame) -> float:
     edges = _edges(frame)
     total, rejected, overhead = (_bytes(frame, f"{part}_traffic_cost") for part in ("total", "rejected", "overhead"))
     accepted = total - np.nan_to_num(rejected)
-    ax.stairs(accepted, edges, fill=True, color=c.color(0), label="not rejected")
-    ax.stairs(total, edges, baseline=accepted, fill=True, label="rejected", facecolor=c.color(1), **HATCHED)
+    is_known = frame["rejected"].notna().any()
+    ax.stairs(accepted, edges, fill=True, color=c.color(0), label="not rejected" if is_known else "committed updates")
+    if is_known:
+        ax.stairs(total, edges, baseline=accepted, fill=True, label="rejected", facecolor=c.color(1), **HATCHED)
     ax.stairs(overhead, edges, color=c.text_color(ax), linestyle="--", linewidth=1.2, label="overhead (no views)")
     return float(np.nanmax(total))
 

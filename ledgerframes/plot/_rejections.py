@@ -67,7 +67,7 @@ def verdict_rejections(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.legend(loc="upper left", ncols=2)
         c.hour_axis(ax)
         c.count_axis(ax.yaxis, "Rejected requests")
-        c.set_titles(ax, "Rejected requests by kind (guessed from latency)")
+        c.set_titles(ax, "Rejected requests by kind (guessed from latency)", r.population_note(frame))
         return ax
 
 
@@ -122,10 +122,9 @@ def verdict_rejection_rates(frame: pd.DataFrame, ax: Axes | None = None) -> Axes
         ax.grid(visible=False)
         c.hour_axis(ax)
         ax.set_xlim(-0.5, 23.5)
-        note = f"Hatched: fewer than {MIN_REQUESTS_PER_CELL} decided requests"
-        c.set_titles(
-            ax, "Rejection rate (%) by hour", note, r.omitted_note(len(decided) - len(largest)), r.coverage_note(frame, "Verdict")
-        )
+        notes = r.omitted_note(len(decided) - len(largest)), r.coverage_note(frame, "Verdict"), r.population_note(frame)
+        hatched = f"Hatched: fewer than {MIN_REQUESTS_PER_CELL} decided requests"
+        c.set_titles(ax, "Rejection rate (%) by hour", hatched, *notes)
         return ax
 
 
@@ -138,7 +137,7 @@ def _heat_map(ax: Axes, rejected: Any, decided: Any) -> None:
     for row, column in np.argwhere(is_enough):
         rate = rates[row, column]
         color = "#ffffff" if rate > highest * 0.75 else "#23272d"
-        ax.text(column, row, r.percent(rate).rstrip("%"), ha="center", va="center", fontsize=7, color=color)
+        ax.text(column, row, r.percent(rate).removesuffix(" %"), ha="center", va="center", fontsize=7, color=color)
     cells: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.7", "linewidth": 0, "hatch": "////"}
     for row, column in np.argwhere(~is_enough & (decided > 0)):
         ax.fill_between([column - 0.5, column + 0.5], row - 0.5, row + 0.5, **cells)

@@ -16,6 +16,7 @@ import pandas as pd
 
 from ledgerframes.analysis import CALLS, FIGURES, Figure
 from ledgerframes.errors import UsageError
+from ledgerframes.statistics import printing
 
 MAX_LINES = 5
 MAX_LABEL = 38
@@ -27,6 +28,10 @@ RESULTS = {
     "VERDICT_RESULT_ACCEPTED": ("accepted", "-", 0),
     "VERDICT_RESULT_REJECTED": ("rejected", "--", 1),
     "VERDICT_RESULT_UNSPECIFIED": ("unspecified", ":", 2),
+}
+POPULATION_NOTES = {
+    "chosen": "Of the requests chosen",
+    "committed, accepted": "Committed updates, which have no rejected requests",
 }
 
 Numbers = npt.NDArray[np.float64]
@@ -132,11 +137,8 @@ def _view_count_label(number: Any) -> str:
 
 
 def percent(share: float, places: int = 0) -> str:
-    """Return a share as percent, never 0% for more than nothing and never 100% for less than all."""
-    step = 10.0 ** -(places + 2)
-    if 0 < share < step:
-        return f"<{step:.{places}%}"
-    return f">{1 - step:.{places}%}" if 1 - step < share < 1 else f"{share:.{places}%}"
+    """Return a share as percent, 0 and 100 only if that is exact."""
+    return printing.share(share, places)
 
 
 def group_labels(frame: pd.DataFrame, shape: ResultShape) -> list[str]:
@@ -174,6 +176,12 @@ def _known_note(frame: pd.DataFrame, fact: str) -> str:
         return f"{fact} known for {text}" if shares.nunique() == 1 else f"{fact} known for at least {text} in each row"
     requests = frame["requests"].loc[shares.index]
     return f"{fact} known for {percent((shares * requests).sum() / requests.sum(), 1)} of requests"
+
+
+def population_note(frame: pd.DataFrame) -> str:
+    """Return a note on the population of a rate, or an empty text if it holds for all requests."""
+    populations = frame["population"].dropna()
+    return POPULATION_NOTES.get(str(populations.iloc[0]), "") if len(populations) else ""
 
 
 def omitted_note(omitted: int, visible: int = MAX_ROWS) -> str:

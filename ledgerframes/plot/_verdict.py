@@ -74,7 +74,7 @@ def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             _finish_time_axis(ax, frame, shape)
         c.percent_axis(ax.yaxis if is_over_time else ax.xaxis, shape.title("rejection_rate"))
         period = f", per {r.period_length(frame)}" if shape.has_periods else ""
-        c.set_titles(ax, title + period, note, r.coverage_note(frame, "Verdict"))
+        c.set_titles(ax, title + period, note, r.coverage_note(frame, "Verdict"), r.population_note(frame))
         return ax
 
 

@@ -13,6 +13,7 @@ from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extents import MigrationWindow, from_microseconds, plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
+from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
 from ledgerframes.windows import Window, iso
 
@@ -189,8 +190,8 @@ def _data_until(frames: Frames, segments: list[Segment], latest: datetime) -> da
 
 def _require_share(subject: str, share: float, min_coverage: float, advice: str) -> None:
     if share < min_coverage:
-        required = f"min_coverage= requires {format_percent(min_coverage)}"
-        raise CoverageError(f"Only {format_percent(share)} {subject}, but {required}. {advice}.")
+        required = f"min_coverage= requires {printing.share(min_coverage)}"
+        raise CoverageError(f"Only {printing.share(share)} {subject}, but {required}. {advice}.")
 
 
 def _require_age(data_until: datetime | None, now: datetime, max_age: timedelta) -> None:
@@ -205,15 +206,6 @@ def _require_age(data_until: datetime | None, now: datetime, max_age: timedelta)
             f"The data end at {data_until:%Y-%m-%d %H:%M} UTC and are {format_duration(age)} old, but max_age= is "
             f"{format_duration(max_age)}. Choose a later window or raise max_age=."
         )
-
-
-def format_percent(share: float) -> str:
-    """Return a share as percent, never rounded to 0 or 100 if it is neither.
-
-    >>> format_percent(0.99999), format_percent(1), format_percent(0.5)
-    ('99.9%', '100%', '50.0%')
-    """
-    return f"{share:.0%}" if share in (0, 1) else f"{min(max(share * 100, 0.1), 99.9):.1f}%"
 
 
 def format_duration(duration: timedelta) -> str:

@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes.report.coverage import format_percent
+from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -60,7 +60,7 @@ def render(book: NotebookNode, run: dict[str, Any]) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"percent": format_percent, "time": _format_time}
+    environment.filters |= {"percent": printing.share, "time": _format_time}
     return environment.get_template("report.html.j2").render(
         title=title or run["report"], blocks=blocks, run=run, style=(TEMPLATES / "report.css").read_text(encoding="utf-8")
     )

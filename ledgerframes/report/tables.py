@@ -20,13 +20,14 @@ import pyarrow.parquet as pq
 
 from ledgerframes.analysis import FIGURES, SHARE
 from ledgerframes.errors import UsageError
+from ledgerframes.statistics import printing
 
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 MAX_TEXT = 56
 MAX_UNBROKEN_TEXT = 20
-MISSING = "–"
+MICROSECOND = pd.Timedelta(1, "us")
 UNITS = {
     (column.name, column.dtype): column.unit
     for figure in FIGURES.values()
@@ -181,11 +182,11 @@ class _Column:
 
     def _text(self, value: Any) -> str:
         if pd.api.types.is_scalar(value) and pd.isna(value):
-            return MISSING
+            return printing.MISSING
         if self.is_duration:
-            return f"{value.total_seconds():,.3f}"
+            return printing.duration_number(value // MICROSECOND)
         if self.unit == SHARE:
-            return f"{value * 100:.1f}"
+            return printing.share_number(float(value))
         if self.is_flag:
             return "yes" if value else "no"
         if isinstance(value, pd.Timestamp):

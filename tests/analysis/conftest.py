@@ -11,6 +11,7 @@ import pytest
 
 from ledgerframes import testing
 from ledgerframes.frames import Frames
+from ledgerframes.population import Population
 from ledgerframes.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)
@@ -43,13 +44,13 @@ class Event:
     migration: int = 4
 
 
-def frames_of(events: list[Event], window: Window | None = WINDOW) -> Frames:
+def frames_of(events: list[Event], window: Window | None = WINDOW, population: Population = "all") -> Frames:
     """Frames over these events, as a store would give them."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for event in events:
         for name, row in _rows(event):
             rows.setdefault(name, []).append(row)
-    return testing.frames_of(window=window, network="memory", **rows)
+    return testing.frames_of(window=window, network="memory", population=population, **rows)
 
 
 def _rows(event: Event) -> list[tuple[str, dict[str, Any]]]:

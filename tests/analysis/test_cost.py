@@ -84,6 +84,7 @@ def test_spend_by_participant(sample):
     payers = cost.spend(sample, by="participant")
     assert column(payers, "submitting_participant_uid") == ["val-a", "val-b", None]
     assert column(payers, "requests") == [3, 2, 1]
+    assert column(payers, "rejected") == [1, 1, 0]
     assert column(payers, "rejected_traffic_cost") == [845, None, None]
     assert column(payers, "total_traffic_cost") == [7000, 3000, None]
     assert column(payers, "share") == [0.7, 0.3, None]
@@ -229,10 +230,29 @@ def test_wasted_limits_are_median_and_three_deviations(build, event):
 
 
 def test_wasted_refuses_survivors(build, event):  # T1
-    frames = build([event("a", 0, 10, source="ledger"), event("b", 0, 10, source="bulk")])
-    with pytest.raises(CoverageError, match="bulk, ledger"):
+    frames = build([event("a", 0, 10), event("b", 0, 10)], population="committed")
+    with pytest.raises(CoverageError, match="Cannot compute the waste") as refused:
         cost.wasted(frames)
-    assert column(cost.wasted(frames, accept_survivorship=True), "wasted_traffic_cost") == [0]
+    assert refused.value.missing == ("rejected requests",)
+    accepted = cost.wasted(frames, accept_survivorship=True)
+    assert column(accepted, "wasted_traffic_cost") == [0]
+    assert column(accepted, "population") == ["committed, accepted"]
+
+
+@pytest.mark.parametrize("every", [None, "6h"])
+@pytest.mark.parametrize("by", [None, "participant", "party", "template", "view", "result"])
+def test_rejections_among_committed_updates_are_missing_not_0(build, event, by, every):
+    views = [(["alice"], [(1, ["alice"])])]
+    rows = [event("a", 1, 10, views=views, envelopes=[(10, [0])]), event("b", 7, 30, views=views, envelopes=[(30, [0])])]
+    of_all = cost.spend(build(rows), by=by, every=every)
+    committed = cost.spend(build(rows, population="committed"), by=by, every=every)
+    assert of_all["rejected"].sum() == 0
+    assert of_all["rejected"].notna().all()
+    for name in ("rejected", "rejected_traffic_cost"):
+        assert committed[name].isna().all()
+        assert committed[name].dtype == of_all[name].dtype == "Int64"
+    rest = [name for name in of_all.columns if name not in ("rejected", "rejected_traffic_cost", "population")]
+    pd.testing.assert_frame_equal(committed[rest], of_all[rest])
 
 
 def test_anatomy(sample):

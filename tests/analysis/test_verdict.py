@@ -64,15 +64,28 @@ def test_other_groupings_are_refused(sample, by):
 
 
 def test_survivors_are_refused(build, event):  # T1
-    frames = build([event("a", source="ledger"), event("b", source="ledger")])
-    with pytest.raises(CoverageError, match="from ledger, which has accepted updates only"):
-        verdict.outcomes(frames)
+    frames = build([event("a"), event("b")], population="committed")
+    for figure in (verdict.outcomes, verdict.rejections):
+        with pytest.raises(CoverageError, match="committed updates have no rejected requests") as refused:
+            figure(frames)
+        assert refused.value.missing == ("rejected requests",)
     assert verdict.outcomes(frames, accept_survivorship=True)["rejection_rate"].tolist() == [0.0]
+    assert verdict.rejections(frames, accept_survivorship=True).empty
 
 
-def test_one_listed_request_is_enough_to_go_on(build, event):
-    frames = build([event("a", source="ledger"), event("b", source="listing")])
-    assert verdict.outcomes(frames)["requests"].tolist() == [2]
+def test_a_label_on_rows_decides_nothing(build, event):
+    """What the first load called the ids says nothing about the question."""
+    rows = [event("a", source="ledger"), event("b", source="ledger"), event("c", result="REJECTED", source="ledger")]
+    assert verdict.outcomes(build(rows))["rejected"].tolist() == [1]
+    listed = [event("a", source="listing"), event("b", source="user")]
+    with pytest.raises(CoverageError):
+        verdict.outcomes(build(listed, population="committed"))
+
+
+def test_chosen_requests_have_a_rate_of_their_own(build, event):
+    frames = build([event("a"), event("b", result="REJECTED")], population="chosen")
+    assert verdict.outcomes(frames)["rejection_rate"].tolist() == [0.5]
+    assert len(verdict.rejections(frames)) == 1
 
 
 def test_wilson_interval_against_the_published_formula(build, event):

@@ -78,13 +78,15 @@ def test_enough_is_enough() -> None:
 
 
 def test_unknown_traffic_counts_where_costs_matter() -> None:
-    with pytest.raises(CoverageError, match=r"Only 75\.0% of the requests have a known cost, but min_coverage= requires 90\.0%"):
+    with pytest.raises(
+        CoverageError, match=r"Only 75\.0 % of the requests have a known cost, but min_coverage= requires 90\.0 %"
+    ):
         Requirements(0.9, None).check(WHOLE, needs_cost=True, now=NOW)
 
 
 def test_a_window_that_is_not_final_enough() -> None:
     coverage = Coverage(0.999, 0.001, 0.0, 10, 1, 4, 4, NOW, ())
-    with pytest.raises(CoverageError, match=r"Only 99\.9% of the window is final"):
+    with pytest.raises(CoverageError, match=r"Only 99\.9 % of the window is final"):
         Requirements(1.0, None).check(coverage, needs_cost=False, now=NOW)
 
 

@@ -78,7 +78,7 @@ def test_the_page_opens_with_what_it_is_made_of(traffic_run: ReportResult) -> No
         "Traffic cost",
         "evil",
         "2026-11-08 00:00 to 2026-11-09 00:00",
-        "100% final",
+        "100 % final",
         "evil.invalid",
         "pandas",
         "every = 6h",
@@ -156,7 +156,7 @@ def test_tables_keep_their_classes_and_titles() -> None:
 
 def test_shares_near_one_are_not_rounded_to_it() -> None:
     page = render(new_notebook(cells=[]), RUN)
-    assert "99.9% final · 0.1% provisional · 0% not in the store" in page
+    assert "&gt; 99.9 % final · &lt; 0.1 % provisional · 0 % not in the store" in page
 
 
 def test_cells_for_notebook_users_are_left_out() -> None:

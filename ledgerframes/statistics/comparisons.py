@@ -1,0 +1,276 @@
+"""Many groups, each against all others together, and rates for their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ledgerframes.statistics.distributions import Z95, Flags, Numbers, normal_quantile, two_sided_p
+from ledgerframes.statistics.rates import _numbers
+
+LEVEL = 0.05
+LEAST_EXPECTED = 5
+TOO_FEW_REQUESTS = "too few requests"
+
+
+def group_against_rest(
+    hits: npt.ArrayLike,
+    trials: npt.ArrayLike,
+    all_hits: int,
+    all_trials: int,
+    *,
+    design_effect: float = 1.0,
+) -> tuple[Numbers, Numbers]:
+    """Return the score of each group against all others together, and its p-value.
+
+    Parameters
+    ----------
+    hits, trials : int or array of int
+        Hits among trials of each group.
+    all_hits, all_trials : int
+        Hits among trials of all groups.
+    design_effect : float, optional
+        Factor by which clusters widen the variance (default: 1). Less than 1 counts as 1.
+
+    Returns
+    -------
+    tuple of (array of float, array of float)
+        Score in standard deviations, corrected for skewness, and two-sided p-value. Missing (NaN) for a group with too few
+        requests, or with all of them.
+
+    Raises
+    ------
+    UsageError
+        If there are more hits than trials, or less than 0.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> score, p_value = lf.statistics.group_against_rest(53, 228, 2565, 21276)
+    >>> round(float(score), 2)
+    4.55
+    """
+    x, n = _numbers(hits, trials)
+    effect = max(1.0, design_effect)
+    rest = all_trials - n
+    p = all_hits / all_trials if all_trials else 0.0
+    has_enough = np.minimum(n, rest) * min(p, 1 - p) / effect >= LEAST_EXPECTED
+    with np.errstate(invalid="ignore", divide="ignore"):
+        score = (x / n - (all_hits - x) / rest) / np.sqrt(effect * p * (1 - p) * (1 / n + 1 / rest))
+        skewness = (1 - 2 * p) * np.sqrt(effect / (n * p * (1 - p))) * (1 - n / all_trials) ** 1.5
+        corrected = score - (score**2 - 1) * skewness / 6
+    result = np.where(has_enough, corrected, np.nan)
+    return result, np.where(has_enough, two_sided_p(np.where(has_enough, result, 0.0)), np.nan)
+
+
+def compare_groups(hits: npt.ArrayLike, trials: npt.ArrayLike, *, design_effect: float = 1.0) -> pd.DataFrame:
+    """Return which groups differ from all others together.
+
+    Parameters
+    ----------
+    hits, trials : array of int
+        Hits among trials of each group. The groups together are all requests.
+    design_effect : float, optional
+        Factor by which clusters widen the variance (default: 1).
+
+    Returns
+    -------
+    DataFrame
+        One row per group, in the order of the groups: ``score`` (standard deviations), ``p_value``, ``holm`` and
+        ``benjamini_hochberg`` (p-values, adjusted for all groups that have enough requests), ``differs`` (whether the rate
+        differs from the others by Holm at 5%, missing without enough requests), ``is_notable`` (the longer list by Benjamini
+        and Hochberg, of which about 1 in 20 is chance) and ``reason`` ("too few requests", otherwise empty).
+
+    Raises
+    ------
+    UsageError
+        If there are more hits than trials, or less than 0.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> groups = lf.statistics.compare_groups([53, 2512, 0], [228, 21038, 10])
+    >>> groups["differs"].tolist(), groups["reason"].tolist()
+    ([True, True, <NA>], ['', '', 'too few requests'])
+    """
+    x, n = _numbers(hits, trials)
+    score, p_value = group_against_rest(x, n, int(x.sum()), int(n.sum()), design_effect=design_effect)
+    by_holm, by_rate = holm(p_value), benjamini_hochberg(p_value)
+    is_judged = ~np.isnan(p_value)
+    return pd.DataFrame(
+        {
+            "score": score,
+            "p_value": p_value,
+            "holm": by_holm,
+            "benjamini_hochberg": by_rate,
+            "differs": _flags(by_holm <= LEVEL, is_judged),
+            "is_notable": _flags(by_rate <= LEVEL, is_judged),
+            "reason": pd.array(np.where(is_judged, "", TOO_FEW_REQUESTS), dtype="str"),
+        }
+    )
+
+
+def holm(p_values: npt.ArrayLike) -> Numbers:
+    """Return p-values adjusted by Holm, so that any false name has at most the level's chance.
+
+    Parameters
+    ----------
+    p_values : array of float
+        Missing values (NaN) do not count.
+
+    Returns
+    -------
+    array of float
+        In the order of the p-values.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.statistics.holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    values, order, is_known = _sorted(p_values)
+    adjusted = np.maximum.accumulate(np.minimum(1, values * np.arange(len(values), 0, -1)))
+    return _unsorted(adjusted, order, is_known)
+
+
+def benjamini_hochberg(p_values: npt.ArrayLike) -> Numbers:
+    """Return p-values adjusted by Benjamini and Hochberg, for lists with few false names.
+
+    Parameters
+    ----------
+    p_values : array of float
+        Missing values (NaN) do not count.
+
+    Returns
+    -------
+    array of float
+        In the order of the p-values.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.statistics.benjamini_hochberg([0.01, 0.5]).tolist()
+    [0.02, 0.5]
+    """
+    values, order, is_known = _sorted(p_values)
+    scaled = values * len(values) / np.arange(1, len(values) + 1)
+    adjusted = np.minimum(1, np.minimum.accumulate(scaled[::-1])[::-1])
+    return _unsorted(adjusted, order, is_known)
+
+
+@dataclass(frozen=True)
+class ShrunkRates:
+    """Rates for the order of groups, small groups close to the common rate.
+
+    Attributes
+    ----------
+    rates : array of float
+        One share per group.
+    prior_trials : float or None
+        Weight of the common rate, in trials. None if the groups spread no more than chance explains.
+    """
+
+    rates: Numbers
+    prior_trials: float | None
+
+
+def shrink(hits: npt.ArrayLike, trials: npt.ArrayLike) -> ShrunkRates:
+    """Return rates for the sort order and the colors of groups of different size.
+
+    A printed rate stays hits over trials.
+
+    Parameters
+    ----------
+    hits, trials : array of int
+        Hits among trials of each group.
+
+    Returns
+    -------
+    ShrunkRates
+        Missing rates (NaN) if no group has trials.
+
+    Raises
+    ------
+    UsageError
+        If there are more hits than trials, or less than 0.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> shrunk = lf.statistics.shrink([10, 11, 9], [100, 100, 90])
+    >>> shrunk.prior_trials is None, len(set(shrunk.rates.tolist()))
+    (True, 1)
+    """
+    x, n = _numbers(hits, trials)
+    total = n.sum()
+    if not total:
+        return ShrunkRates(np.full(len(n), np.nan), None)
+    p = x.sum() / total
+    v = p * (1 - p)
+    rates = np.divide(x, n, out=np.full(len(n), p), where=n > 0)
+    spread = (n * (rates - p) ** 2).sum() - (np.count_nonzero(n) - 1) * v
+    weight = total - (n**2).sum() / total
+    if spread <= 0 or weight <= 0:
+        return ShrunkRates(np.full(len(n), p), None)
+    prior = max(0.0, float(v / (spread / weight) - 1))
+    return ShrunkRates(np.divide(x + prior * p, n + prior, out=np.full(len(n), p), where=n + prior > 0), prior)
+
+
+def funnel_limits(trials: npt.ArrayLike, rate: float, groups: int, *, design_effect: float = 1.0) -> pd.DataFrame:
+    """Return the lines of a funnel plot, between which the rates of equal groups lie.
+
+    Parameters
+    ----------
+    trials : array of int
+        Sizes, at least 1, at which the lines are drawn.
+    rate : float
+        Common rate, as a share of 1.
+    groups : int
+        Number of groups that are compared.
+    design_effect : float, optional
+        Factor by which clusters widen the variance (default: 1).
+
+    Returns
+    -------
+    DataFrame
+        One row per size, in their order: ``trials``, ``low`` and ``high`` for one group at 95%, ``low_all`` and ``high_all``
+        for all groups together at 95%.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.statistics.funnel_limits([100], 0.5, 30).round(3).to_dict("list")
+    {'trials': [100], 'low': [0.402], 'high': [0.598], 'low_all': [0.343], 'high_all': [0.657]}
+    """
+    sizes = np.asarray(trials)
+    deviation = np.sqrt(max(1.0, design_effect) * rate * (1 - rate) / sizes)
+    wide = normal_quantile(1 - LEVEL / max(1, groups) / 2)
+    lines = {
+        f"{side}{scope}": np.clip(rate + sign * z * deviation, 0, 1)
+        for scope, z in (("", Z95), ("_all", wide))
+        for side, sign in (("low", -1), ("high", 1))
+    }
+    return pd.DataFrame({"trials": sizes, **lines})
+
+
+def _flags(values: Flags, is_known: Flags) -> pd.Series:
+    return pd.Series(pd.array(values, dtype="boolean")).where(is_known)
+
+
+def _sorted(p_values: npt.ArrayLike) -> tuple[Numbers, npt.NDArray[np.int64], Flags]:
+    values = np.asarray(p_values, dtype=float)
+    is_known = ~np.isnan(values)
+    order = np.argsort(values[is_known], kind="stable")
+    return values[is_known][order], order, is_known
+
+
+def _unsorted(adjusted: Numbers, order: npt.NDArray[np.int64], is_known: Flags) -> Numbers:
+    in_order = np.empty(len(adjusted))
+    in_order[order] = adjusted
+    result = np.full(len(is_known), np.nan)
+    result[is_known] = in_order
+    return result

@@ -1,0 +1,271 @@
+"""Percentiles by nearest rank, their intervals, and the empirical distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ledgerframes.errors import UsageError
+from ledgerframes.statistics.distributions import Integers, binomial_cdf
+
+Percent = int | float | str | Fraction
+
+TOO_FEW = "too few"
+CONFIDENCE = 0.95
+MAX_STEPS = 2_000
+EVEN_STEPS = 1_000
+LAST_STEPS = 50
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """A percentile with the ends of its interval, all of them values that occur.
+
+    Attributes
+    ----------
+    value, low, high : int or None
+        The percentile and its 95% interval, in the unit of the values. None if the count cannot support them.
+    count : int
+        Number of values.
+    reason : str
+        "too few" if the percentile is missing, otherwise empty.
+    """
+
+    value: int | None
+    low: int | None
+    high: int | None
+    count: int
+    reason: str = ""
+
+
+def nearest_rank(count: int, percent: Percent) -> int:
+    """Return the rank of a percentile among `count` sorted values, from 1."""
+    share = _share(percent)
+    return max(1, -(-share.numerator * count // share.denominator))
+
+
+def percentile_ranks(
+    count: int, percent: Percent, *, confidence: float = CONFIDENCE, design_effect: float = 1.0
+) -> tuple[int | None, int | None]:
+    """Return the ranks of the lower and upper end of a percentile's interval.
+
+    The interval is free of any assumption on the distribution. It supposes independent values, or values whose clusters have
+    the design effect.
+
+    Parameters
+    ----------
+    count : int
+        Number of values.
+    percent : int, float, str or Fraction
+        Such as 50, ``"99.9"``.
+    confidence : float, optional
+        Confidence of the interval as a share of 1 (default: 0.95).
+    design_effect : float, optional
+        Factor by which clusters widen the variance (default: 1). Less than 1 counts as 1.
+
+    Returns
+    -------
+    tuple of (int or None, int or None)
+        Ranks from 1. None where no value is low or high enough.
+
+    Raises
+    ------
+    UsageError
+        If `percent` is not between 0 and 100.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.statistics.percentile_ranks(86, 90)
+    (72, 83)
+    >>> lf.statistics.percentile_ranks(367, 99)
+    (359, None)
+    """
+    low, high = _ranks(count, _share(percent), confidence)
+    if design_effect <= 1:
+        return low, high
+    middle, factor = nearest_rank(count, percent), math.sqrt(design_effect)
+    if low is not None:
+        low = math.floor(middle - (middle - low) * factor)
+    if high is not None:
+        high = math.ceil(middle + (high - middle) * factor)
+    return (low if low is not None and low >= 1 else None, high if high is not None and high <= count else None)
+
+
+def percentile(values: npt.ArrayLike, percent: Percent, *, design_effect: float = 1.0) -> Percentile:
+    """Return a percentile by nearest rank with its 95% interval.
+
+    Parameters
+    ----------
+    values : array of int
+        Without missing values, in any order.
+    percent : int, float, str or Fraction
+        Such as 50, ``"99.9"``.
+    design_effect : float, optional
+        Factor by which clusters widen the variance (default: 1).
+
+    Returns
+    -------
+    Percentile
+        Without value, low and high if the count cannot support the interval: below 6 values for the median, 36 for the 90th,
+        72 for the 95th and 368 for the 99th percentile.
+
+    Raises
+    ------
+    UsageError
+        If `percent` is not between 0 and 100.
+
+    Notes
+    -----
+    The median of an even count is the lower of the two middle values.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.statistics.percentile([5, 3, 8, 1, 9, 4], 50)
+    Percentile(value=4, low=1, high=9, count=6, reason='')
+    >>> lf.statistics.percentile([5, 3, 8], 50).reason
+    'too few'
+    """
+    ordered = np.sort(np.asarray(values))
+    return sorted_percentile(ordered, percent, design_effect=design_effect)
+
+
+def sorted_percentile(ordered: npt.NDArray[np.generic], percent: Percent, *, design_effect: float = 1.0) -> Percentile:
+    """Return a percentile of values in ascending order."""
+    count = len(ordered)
+    low, high = percentile_ranks(count, percent, design_effect=design_effect)
+    if low is None or high is None:
+        return Percentile(None, None, None, count, TOO_FEW)
+    value, first, last = (int(ordered[rank - 1]) for rank in (nearest_rank(count, percent), low, high))
+    return Percentile(value, first, last, count)
+
+
+def least_count(percent: Percent, *, confidence: float = CONFIDENCE) -> int:
+    """Return the smallest count that supports a percentile with its interval."""
+    share = float(_share(percent))
+    count = math.ceil(math.log((1 - confidence) / 2) / math.log(max(share, 1 - share)))
+    return max(count, 1)
+
+
+@lru_cache(maxsize=65_536)
+def _ranks(count: int, share: Fraction, confidence: float) -> tuple[int | None, int | None]:
+    """Return the ranks whose tails are at most half of 1 - `confidence`."""
+    tail = (1 - confidence) / 2
+    steps = np.arange(0, count + 1)
+    center, spread = float(share) * count, math.sqrt(count * float(share * (1 - share)))
+    steps = steps[max(0, math.floor(center - 9 * spread) - 9) : math.ceil(center + 9 * spread) + 10]
+    below = np.asarray(binomial_cdf(steps - 1, count, float(share)))  # P(B <= rank - 1)
+    low = int(steps[below <= tail][-1]) if (below <= tail).any() else 0
+    high = steps[below >= 1 - tail]
+    return low or None, int(high[0]) if len(high) else None
+
+
+def _share(percent: Percent) -> Fraction:
+    """Return a percent as an exact share. Floats have the value that they print."""
+    try:
+        share = Fraction(str(percent)) / 100
+    except ValueError:
+        share = Fraction(-1)
+    if not 0 <= share <= 1:
+        raise UsageError(f"percent= must be between 0 and 100, got {percent!r}.")
+    return share
+
+
+# -- empirical distribution -----------------------------------------------------------------------------------------------
+
+
+def ecdf(values: npt.ArrayLike, total: int) -> pd.DataFrame:
+    """Return the share of all requests that is decided within each latency.
+
+    Requests that timed out are in the total and not in the values, so the curve ends below 1.
+
+    Parameters
+    ----------
+    values : array of int
+        Values of the decided requests, in any order.
+    total : int
+        Number of all requests, at least that of the values.
+
+    Returns
+    -------
+    DataFrame
+        One row per different value, sorted by value: ``value``, and ``share`` of the total with at most this value. Of more
+        than 2,000 different values, 1,000 at even ranks and the last 50.
+
+    Raises
+    ------
+    UsageError
+        If the total is less than the number of values.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.statistics.ecdf([3, 1, 1, 9], 5)["share"].tolist()
+    [0.4, 0.6, 0.8]
+    """
+    distinct, counts = np.unique(np.asarray(values, dtype=np.int64), return_counts=True)
+    reached = np.cumsum(counts)
+    if len(reached) and total < reached[-1]:
+        raise UsageError(f"total= must be at least the number of values, {reached[-1]:,}, got {total!r}.")
+    positions = _visible_steps(len(distinct))
+    return pd.DataFrame({"value": distinct[positions], "share": reached[positions] / max(total, 1)})
+
+
+def _visible_steps(count: int) -> Integers:
+    if count <= MAX_STEPS:
+        return np.arange(count, dtype=np.int64)
+    even = np.linspace(0, count - 1, EVEN_STEPS).round().astype(np.int64)
+    result: Integers = np.union1d(even, np.arange(count - LAST_STEPS, count))
+    return result
+
+
+def ecdf_band(count: int) -> float:
+    """Return the half width of the 95% band around an empirical distribution.
+
+    Parameters
+    ----------
+    count : int
+        Number of requests, at least 1.
+
+    Returns
+    -------
+    float
+        Share of 1, at most 1.
+
+    Raises
+    ------
+    UsageError
+        If the count is less than 1.
+
+    Notes
+    -----
+    Bound of Dvoretzky, Kiefer and Wolfowitz.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> round(lf.statistics.ecdf_band(100), 3)
+    0.136
+    """
+    if count < 1:
+        raise UsageError(f"count= must be at least 1, got {count!r}.")
+    return min(1.0, math.sqrt(math.log(40) / (2 * count)))
+
+
+# -- percentiles of many groups -------------------------------------------------------------------------------------------
+
+
+def group_percentiles(values: Integers, codes: Integers, groups: int, percents: Sequence[Percent]) -> list[list[Percentile]]:
+    """Return the percentiles of each group, one list per percent."""
+    ordered = values[np.lexsort((values, codes))]
+    ends = np.cumsum(np.bincount(codes, minlength=groups))
+    parts = np.split(ordered, ends[:-1]) if groups else []
+    return [[sorted_percentile(part, percent) for part in parts] for percent in percents]

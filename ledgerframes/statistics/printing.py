@@ -1,0 +1,395 @@
+"""Numbers as text that cannot mislead.
+
+Cells of tables, sentences and heads of reports use these functions alike. A share that is neither 0 nor 1 never reads as 0 % or
+100 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from ledgerframes.errors import UsageError
+
+__all__ = [
+    "about",
+    "at_least",
+    "duration",
+    "duration_number",
+    "interval",
+    "percent",
+    "points",
+    "rate",
+    "share",
+    "share_number",
+    "shares_to_100",
+    "shares_to_100_texts",
+]
+
+MISSING = "–"
+FULL_COUNT = 100
+DIGITS = 3
+MICROSECONDS = 1_000_000
+
+
+def percent(part: int, whole: int, decimals: int = 1) -> str:
+    """Return part over whole as a percentage, rounded half up.
+
+    Parameters
+    ----------
+    part, whole : int
+        Of the same unit.
+    decimals : int, optional
+        Decimal places (default: 1).
+
+    Returns
+    -------
+    str
+        ``"0 %"`` and ``"100 %"`` are exact. Close to them it says ``"< 0.1 %"`` and ``"> 99.9 %"``. A dash if the whole is 0.
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.percent(1, 3), printing.percent(9996, 10000), printing.percent(4, 10000), printing.percent(0, 5)
+    ('33.3 %', '> 99.9 %', '< 0.1 %', '0 %')
+    """
+    return share(Fraction(part, whole) if whole else None, decimals)
+
+
+def share(value: Fraction | float | None, decimals: int = 1) -> str:
+    """Return a share as a percentage, by the rules of :func:`percent`.
+
+    Parameters
+    ----------
+    value : Fraction or float or None
+        Share of 1. A float has the value that it prints. None or NaN is a dash.
+    decimals : int, optional
+        Decimal places (default: 1).
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.share(0.9996), printing.share(0.0004), printing.share(0.112), printing.share(None)
+    ('> 99.9 %', '< 0.1 %', '11.2 %', '–')
+    """
+    number = share_number(value, decimals)
+    return number if number == MISSING else f"{number} %"
+
+
+def share_number(value: Fraction | float | None, decimals: int = 1) -> str:
+    """Return a share as a percentage without its sign, for a column whose head has the unit.
+
+    Parameters
+    ----------
+    value : Fraction or float or None
+        Share of 1.
+    decimals : int, optional
+        Decimal places (default: 1).
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.share_number(0.9996), printing.share_number(1.0), printing.share_number(0.5)
+    ('> 99.9', '100', '50.0')
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return MISSING
+    hundredfold, step = _exact(value) * 100, Fraction(1, 10**decimals)
+    if hundredfold in (0, 100):
+        return str(int(hundredfold))
+    if 0 < hundredfold < step:
+        return f"< {_fixed(step, decimals)}"
+    if 100 - step < hundredfold < 100:
+        return f"> {_fixed(100 - step, decimals)}"
+    return _fixed(hundredfold, decimals)
+
+
+def interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -> str:
+    """Return the ends of an interval of shares, the low end rounded down and the high end up.
+
+    Parameters
+    ----------
+    low, high : Fraction or float
+        Shares of 1.
+    decimals : int, optional
+        Decimal places, those of the value (default: 1).
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.interval(0.09339, 0.13301)
+    '9.3 to 13.4 %'
+    """
+    return f"{_end(low, decimals, math.floor)} to {_end(high, decimals, math.ceil)} %"
+
+
+def rate(hits: int, trials: int, decimals: int = 1) -> str:
+    """Return a rate with its counts, without decimals below 100 trials.
+
+    Parameters
+    ----------
+    hits, trials : int
+        Hits among trials.
+    decimals : int, optional
+        Decimal places from 100 trials on (default: 1).
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.rate(14, 90), printing.rate(111, 990)
+    ('16 % (14 of 90)', '11.2 % (111 of 990)')
+    """
+    return f"{percent(hits, trials, decimals if trials >= FULL_COUNT else 0)} ({hits:,} of {trials:,})"
+
+
+def points(difference: Fraction | float, decimals: int = 1) -> str:
+    """Return a difference of shares in points, rounded half up.
+
+    Parameters
+    ----------
+    difference : Fraction or float
+        Share of 1.
+    decimals : int, optional
+        Decimal places (default: 1).
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.points(-0.0342), printing.points(0.2)
+    ('−3.4 points', '20.0 points')
+    """
+    return f"{_fixed(_exact(difference) * 100, decimals)} points"
+
+
+def at_least(value: int, digits: int = DIGITS) -> int:
+    """Return a lower bound, rounded down to significant digits.
+
+    Parameters
+    ----------
+    value : int
+        At least 0, of any size.
+    digits : int, optional
+        Significant digits (default: 3).
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    UsageError
+        If the value is negative.
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.at_least(105643567)
+    105000000
+    """
+    if value < 0:
+        raise UsageError(f"value= must be at least 0, got {value!r}.")
+    step: int = 10 ** max(0, len(str(value)) - digits)
+    return value // step * step
+
+
+def about(value: int, low: int, high: int) -> int:
+    """Return an estimate, rounded to the place of the first digit of its half width.
+
+    Parameters
+    ----------
+    value, low, high : int
+        Estimate and the ends of its interval.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.about(109_031_422, 108_731_200, 109_331_800)
+    109000000
+    """
+    half = Fraction(high - low, 2)
+    step: int = 10 ** max(0, len(str(int(half))) - 1)
+    return _half_up(Fraction(value, step)) * step
+
+
+def duration(microseconds: int | None) -> str:
+    """Return a duration in seconds with 3 significant digits.
+
+    Parameters
+    ----------
+    microseconds : int or None
+        None is a dash.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.duration(764_123), printing.duration(8_100_000), printing.duration(22_212_345), printing.duration(None)
+    ('0.764 s', '8.10 s', '22.2 s', '–')
+    """
+    return MISSING if microseconds is None else f"{duration_number(microseconds)} s"
+
+
+def duration_number(microseconds: int) -> str:
+    """Return a duration in seconds with 3 significant digits, without its unit.
+
+    Parameters
+    ----------
+    microseconds : int
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.duration_number(1_234_567_890), printing.duration_number(9_999_000), printing.duration_number(0)
+    ('1,230', '10.0', '0')
+    """
+    if microseconds == 0:
+        return "0"
+    step = 10 ** max(0, len(str(abs(microseconds))) - DIGITS)
+    rounded = _half_up(Fraction(microseconds, step)) * step
+    step = 10 ** max(0, len(str(abs(rounded))) - DIGITS)  # 9.999 s has a digit more once it is rounded
+    decimals = max(0, len(str(MICROSECONDS // step)) - 1) if step <= MICROSECONDS else 0
+    return _fixed(Fraction(rounded, MICROSECONDS), decimals)
+
+
+def shares_to_100(values: Sequence[int], decimals: int = 1) -> list[Decimal]:
+    """Return shares in percent that add up to exactly 100.
+
+    They are for a table headed "shares, rounded to add up". Elsewhere rounded shares need not add up.
+
+    Parameters
+    ----------
+    values : sequence of int
+        At least 0, with a sum above 0.
+    decimals : int, optional
+        Decimal places (default: 1).
+
+    Returns
+    -------
+    list of Decimal
+        Percent, in the order of the values. The largest remainders get the steps that are missing, earlier rows first.
+
+    Raises
+    ------
+    UsageError
+        If a value is negative, or their sum is 0.
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> [str(each) for each in printing.shares_to_100([1, 1, 1])]
+    ['33.4', '33.3', '33.3']
+    """
+    total = sum(values)
+    if total <= 0 or min(values) < 0:
+        raise UsageError("values= must be at least 0 with a sum above 0, got none or a negative value.")
+    steps = largest_remainder([Fraction(value * 100 * 10**decimals, total) for value in values])
+    return [Decimal(step).scaleb(-decimals) for step in steps]
+
+
+def shares_to_100_texts(values: Sequence[int], decimals: int = 1) -> list[str]:
+    """Return shares that add up to 100 as text, without the sign of percent.
+
+    Parameters
+    ----------
+    values : sequence of int
+        At least 0, with a sum above 0.
+    decimals : int, optional
+        Decimal places (default: 1).
+
+    Returns
+    -------
+    list of str
+        A share that would read 0 or 100 without being so is written by the rule of :func:`percent`.
+
+    Raises
+    ------
+    UsageError
+        If a value is negative, or their sum is 0.
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.shares_to_100_texts([1, 99_999])
+    ['< 0.1', '> 99.9']
+    """
+    total = sum(values)
+    rounded = shares_to_100(values, decimals)
+    return [
+        share_number(Fraction(value, total), decimals) if each in (0, 100) else f"{each:,.{decimals}f}"
+        for value, each in zip(values, rounded, strict=True)
+    ]
+
+
+def largest_remainder(values: Iterable[Fraction]) -> list[int]:
+    """Return integers that add up to the sum of the values, which is an integer.
+
+    Each value is rounded down. The largest remainders get the units that are missing, earlier values first.
+    """
+    exact = [Fraction(value) for value in values]
+    floors = [math.floor(value) for value in exact]
+    missing = int(sum(exact)) - sum(floors)
+    order = sorted(range(len(exact)), key=lambda position: floors[position] - exact[position])
+    for position in order[:missing]:
+        floors[position] += 1
+    return floors
+
+
+# -- helpers ------------------------------------------------------------------------------------------------------------
+
+
+def _exact(value: Fraction | float) -> Fraction:
+    """Return a number as a fraction, a float as the value that it prints."""
+    return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+
+
+def _half_up(value: Fraction) -> int:
+    """Return the nearest integer, the one farther from 0 in the middle of two."""
+    magnitude = math.floor(abs(value) + Fraction(1, 2))
+    return magnitude if value >= 0 else -magnitude
+
+
+def _fixed(value: Fraction, decimals: int) -> str:
+    """Return a number with fixed decimal places, rounded half up, and a true minus sign."""
+    rounded = _half_up(value * 10**decimals)
+    text = f"{Decimal(abs(rounded)).scaleb(-decimals):,.{decimals}f}"
+    return f"−{text}" if rounded < 0 else text
+
+
+def _end(value: Fraction | float, decimals: int, to_integer: Callable[[Fraction], int]) -> str:
+    hundredfold = _exact(value) * 100
+    if hundredfold in (0, 100):
+        return str(int(hundredfold))
+    return _fixed(Fraction(to_integer(hundredfold * 10**decimals), 10**decimals), decimals)

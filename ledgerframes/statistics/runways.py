@@ -1,0 +1,230 @@
+"""Time until a traffic balance is used up, if the coming weeks are like the last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import stdev
+
+from ledgerframes.errors import UsageError
+from ledgerframes.statistics.distributions import t_quantile
+from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS, SHORT_HISTORY
+
+HOURS_PER_WEEK = 168
+MAX_HOURS = 366 * 24
+BAND = 0.90
+
+Weeks = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class TopUp:
+    """A rule for purchases.
+
+    At the end of an hour, it buys until the balance is back at a level.
+
+    Attributes
+    ----------
+    below : int
+        Level of the balance below which the rule buys [bytes].
+    amount : int
+        Size of one purchase, at least 1 [bytes]. Purchases are whole.
+    """
+
+    below: int
+    amount: int
+
+    def __post_init__(self) -> None:
+        if self.amount < 1:
+            raise UsageError(f"amount= must be at least 1, got {self.amount!r}.")
+
+    def apply(self, balance: int, scale: int = 1) -> int:
+        """Return the balance after the purchases, with all bytes times `scale`."""
+        missing = self.below * scale - balance
+        return balance if missing <= 0 else balance - (-missing // (self.amount * scale)) * self.amount * scale
+
+
+@dataclass(frozen=True)
+class Runway:
+    """Hours until the balance is below 0, on three paths.
+
+    Attributes
+    ----------
+    high, middle, low : int or None
+        Hours at a high, mean and low burn: the earliest, usual and latest end. None if not within a year.
+    factor : float or None
+        Factor between the burns, which cover 4 of 5 cases. None without a band.
+    weeks : int
+        Number of weeks of history.
+    reason : str
+        Reason if nothing is known, otherwise empty.
+    """
+
+    high: int | None
+    middle: int | None
+    low: int | None
+    factor: float | None
+    weeks: int
+    reason: str = ""
+
+
+def runway(history: Weeks, balance: int, *, start: int = 0, free_per_hour: int = 0, top_up: TopUp | None = None) -> Runway:
+    """Return the hours until a traffic balance is used up.
+
+    Parameters
+    ----------
+    history : sequence of sequences of int
+        Burn of the 168 hours of each whole week before, oldest first, from Monday [bytes]. The latest 6 weeks count.
+    balance : int
+        Balance at the start [bytes].
+    start : int, optional
+        Hour of the week of the start (default: 0).
+    free_per_hour : int, optional
+        Free rate, which is not carried to later hours [bytes] (default: 0).
+    top_up : TopUp, optional
+        Rule for purchases.
+
+    Returns
+    -------
+    Runway
+        With less than 4 weeks, a reason only. With a week without any burn, the middle path only.
+
+    Raises
+    ------
+    UsageError
+        If a week does not have 168 hours.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> weeks = [[100] * 168, [110] * 168, [90] * 168, [100] * 168]
+    >>> found = lf.statistics.runway(weeks, 100_000)
+    >>> found.high, found.middle, found.low
+    (860, 1000, 1161)
+    """
+    weeks = _whole_weeks(history)
+    if len(weeks) < MIN_WEEKS:
+        return Runway(None, None, None, None, len(weeks), SHORT_HISTORY)
+    sums = [sum(hours) for hours in zip(*weeks, strict=True)]
+
+    def path(factor: Fraction) -> int | None:
+        scale = len(weeks) * factor.denominator
+        burns = [each * factor.numerator - free_per_hour * scale for each in sums]
+        return _hours_until_dry(burns, balance * scale, start, top_up, scale)
+
+    middle = path(Fraction(1))
+    factor = _band_factor([sum(week) for week in weeks])
+    if factor is None:
+        return Runway(None, middle, None, None, len(weeks))
+    exact = Fraction(factor)
+    return Runway(path(exact), middle, path(1 / exact), factor, len(weeks))
+
+
+def safe_interval(hourly: Sequence[int | Fraction], amount: int, *, factor: float = 1.0, free_per_hour: int = 0) -> int:
+    """Return the longest interval of purchases during which one purchase always suffices.
+
+    Parameters
+    ----------
+    hourly : sequence of int or Fraction
+        Mean burn of the 168 hours of the week, from Monday [bytes].
+    amount : int
+        Size of one purchase [bytes].
+    factor : float, optional
+        Factor of a high burn (default: 1).
+    free_per_hour : int, optional
+        Free rate, which is not carried to later hours [bytes] (default: 0).
+
+    Returns
+    -------
+    int
+        Hours, from 0 (an hour can exceed one purchase) to 168.
+
+    Raises
+    ------
+    UsageError
+        If there are not 168 hours.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.statistics.safe_interval([100] * 168, 2_650)
+    26
+    """
+    _check_week(hourly)
+    burns = [max(Fraction(0), Fraction(each) * Fraction(factor) - free_per_hour) for each in hourly]
+    reached = [Fraction(0)]
+    for burn in burns * 2:
+        reached.append(reached[-1] + burn)
+    for hours in range(1, HOURS_PER_WEEK + 1):
+        if max(reached[first + hours] - reached[first] for first in range(HOURS_PER_WEEK)) > amount:
+            return hours - 1
+    return HOURS_PER_WEEK
+
+
+def silent_hours(history: Weeks, balance: int, top_up: TopUp | None = None, *, free_per_hour: int = 0) -> int:
+    """Return the hours of the past weeks in which a rule would have left the balance below 0.
+
+    Parameters
+    ----------
+    history : sequence of sequences of int
+        Burn of the 168 hours of each week, oldest first [bytes].
+    balance : int
+        Balance at the start [bytes].
+    top_up : TopUp, optional
+        Rule for purchases.
+    free_per_hour : int, optional
+        Free rate, which is not carried to later hours [bytes] (default: 0).
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    UsageError
+        If a week does not have 168 hours.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.statistics.silent_hours([[100] * 168], 16_750, lf.statistics.TopUp(below=0, amount=1_000))
+    1
+    """
+    hours = 0
+    for week in history:
+        _check_week(week)
+        for burn in week:
+            balance -= max(0, int(burn) - free_per_hour)
+            hours += balance < 0
+            balance = top_up.apply(balance) if top_up else balance
+    return hours
+
+
+def _whole_weeks(history: Weeks) -> list[list[int]]:
+    for week in history:
+        _check_week(week)
+    return [[int(burn) for burn in week] for week in history[-MAX_WEEKS:]]
+
+
+def _check_week(hours: Sequence[object]) -> None:
+    if len(hours) != HOURS_PER_WEEK:
+        raise UsageError(f"A week must have {HOURS_PER_WEEK} hours, got {len(hours)}.")
+
+
+def _band_factor(totals: list[int]) -> float | None:
+    """Return the factor between a mean and a high week, None if a week has no burn."""
+    if min(totals) <= 0:
+        return None
+    deviation = stdev(math.log(total) for total in totals)
+    return math.exp(t_quantile(BAND, len(totals) - 1) * deviation * math.sqrt(1 + 1 / len(totals)))
+
+
+def _hours_until_dry(burns: list[int], balance: int, start: int, top_up: TopUp | None, scale: int) -> int | None:
+    for hour in range(MAX_HOURS):
+        balance -= max(0, burns[(start + hour) % HOURS_PER_WEEK])
+        if balance < 0:
+            return hour
+        balance = top_up.apply(balance, scale) if top_up else balance
+    return None

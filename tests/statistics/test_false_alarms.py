@@ -1,0 +1,57 @@
+"""The usual range stays quiet on noise and finds a real rise, on a thousand simulated reports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from worlds import Numbers, noisy_weeks, raise_day
+
+import ledgerframes as lf
+
+REPORTS, WEDNESDAY = 1_000, 2
+
+
+@pytest.fixture(scope="module")
+def worlds() -> Numbers:
+    """Six weeks of history and the week of the report."""
+    return noisy_weeks(REPORTS, 7, seed=20_261_122)
+
+
+def usual_ranges(worlds: Numbers) -> list[lf.statistics.UsualRange]:
+    return [lf.statistics.usual_range(weeks[:-1], weeks[-1], "1d") for weeks in worlds]
+
+
+def test_at_most_1_in_20_weekly_reports_has_a_false_alarm(worlds: Numbers) -> None:
+    results = usual_ranges(worlds)
+    assert all(result.reason == "" and not np.isnan(result.periods.upper).any() for result in results)
+    flagged = sum(bool(result.periods.is_above.any() or result.weeks.is_above.any()) for result in results)
+    assert 1 <= flagged <= 50
+
+
+def test_a_weekday_raised_by_half_is_found(worlds: Numbers) -> None:
+    results = usual_ranges(raise_day(worlds, WEDNESDAY, 1.5, seed=7))
+    assert sum(bool(result.periods.is_above[WEDNESDAY]) for result in results) >= 900
+
+
+def test_within_the_window_hardly_any_week_has_a_false_alarm(worlds: Numbers) -> None:
+    flagged = sum(bool(lf.statistics.within_window(weeks[-1]).periods.is_above.any()) for weeks in worlds)
+    assert flagged <= 30
+
+
+def test_the_median_absolute_deviation_of_the_own_points_would_not_do(worlds: Numbers) -> None:
+    """The limits that the usual range replaces: median ± 3 deviations of the report's own days."""
+    shares = worlds[:, -1, :, 0] / worlds[:, -1, :, 1]
+    center = np.median(shares, axis=1, keepdims=True)
+    deviation = np.median(np.abs(shares - center), axis=1, keepdims=True)
+    assert (np.abs(shares - center) > 3 * deviation).any(axis=1).sum() > 400
+
+
+def test_the_order_of_the_slots_and_an_empty_day_do_not_matter(worlds: Numbers) -> None:
+    weeks = worlds[0].copy()
+    weeks[2, 4] = 0  # no request on one day of the history
+    found = lf.statistics.usual_range(weeks[:-1], weeks[-1], "1d")
+    assert found.degrees == 7 * 6 - 1 - 7
+    assert found.periods.reasons == ("",) * 7
+    later = lf.statistics.usual_range(weeks[:-1], weeks[-1][3:], "1d", start=3)
+    assert np.allclose(later.periods.center, found.periods.center[3:])
+    assert len(later.weeks.upper) == 0
