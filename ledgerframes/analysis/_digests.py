@@ -58,7 +58,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     Raises
     ------
     UsageError
-        If there are less than two nodes, or a table lacks a column or has a key twice.
+        If there are fewer than two nodes, or a table lacks a column or repeats a key.
 
     Notes
     -----
@@ -86,14 +86,14 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     return DIGESTS.build(None, values)
 
 
-class Listed(NamedTuple):
+class Entry(NamedTuple):
     """One object as a node lists it. The digest is empty if it is unknown."""
 
     sha256: str
     until: datetime
 
 
-def _listing(node: str, objects: pd.DataFrame) -> dict[str, Listed]:
+def _listing(node: str, objects: pd.DataFrame) -> dict[str, Entry]:
     """Return the objects of a node by key."""
     missing = [name for name in REQUIRED if name not in objects]
     if missing:
@@ -102,26 +102,26 @@ def _listing(node: str, objects: pd.DataFrame) -> dict[str, Listed]:
     if len(repeated):
         raise UsageError(f"The table of node {node!r} has the key {repeated.iloc[0]!r} twice.")
     digests = objects["sha256"].fillna("").astype("str").tolist()
-    listed = map(Listed, digests, objects["until"].dt.to_pydatetime())
-    return dict(zip(objects["object_key"].tolist(), listed, strict=True))
+    entries = map(Entry, digests, objects["until"].dt.to_pydatetime())
+    return dict(zip(objects["object_key"].tolist(), entries, strict=True))
 
 
-def _compare(key: str, listings: Mapping[str, dict[str, Listed]], now: datetime | None) -> dict[str, object]:
+def _compare(key: str, listings: Mapping[str, dict[str, Entry]], now: datetime | None) -> dict[str, object]:
     """Return the row of one object."""
-    listed = {node: objects[key] for node, objects in listings.items() if key in objects}
-    known = {node: each.sha256 for node, each in listed.items() if each.sha256}
+    entries = {node: objects[key] for node, objects in listings.items() if key in objects}
+    known = {node: each.sha256 for node, each in entries.items() if each.sha256}
     digests_of_bytes = {node: digest for node, digest in known.items() if digest != EMPTY_DIGEST}
     counts = Counter(digests_of_bytes.values())
     majority = next((digest for digest, count in counts.items() if count * 2 > counts.total()), None)
     dissenters = [node for node, digest in digests_of_bytes.items() if digest != majority]
-    absent = [node for node in listings if node not in listed]
-    is_settled = now is None or max(each.until for each in listed.values()) <= now - SETTLED_AFTER
+    absent = [node for node in listings if node not in entries]
+    is_settled = now is None or max(each.until for each in entries.values()) <= now - SETTLED_AFTER
     empty_count = len(known) - len(digests_of_bytes)
     return {
         "object_key": key,
         "outcome": _outcome(is_settled, len(counts), bool(absent), empty_count > 0),
         "nodes": len(listings),
-        "listed": len(listed),
+        "listed": len(entries),
         "empty_digests": empty_count,
         "majority_sha256": majority,
         "dissenters": ", ".join(dissenters) or None,
