@@ -3,7 +3,7 @@
 import logging
 
 from ledgerframes import decimals, errors, plot, statistics
-from ledgerframes.analysis import contracts, cost, reconcile, verdict, votes
+from ledgerframes.analysis import contracts, cost, eras, labels, reconcile, trees, verdict, votes
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
@@ -35,6 +35,8 @@ __all__ = [
     "contracts",
     "cost",
     "decimals",
+    "eras",
+    "labels",
     "load_active_contracts",
     "load_activity",
     "load_bulk",
@@ -57,6 +59,7 @@ __all__ = [
     "sql",
     "statistics",
     "table",
+    "trees",
     "verdict",
     "votes",
 ]

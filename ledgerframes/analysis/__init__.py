@@ -5,7 +5,21 @@ Each module has one subject, and each function computes one figure.
 
 from __future__ import annotations
 
-from ledgerframes.analysis import contracts, cost, reconcile, verdict, votes
+from ledgerframes.analysis import contracts, cost, eras, labels, reconcile, trees, verdict, votes
 from ledgerframes.analysis._figures import CALLS, FIGURES, SHARE, Figure, ResultColumn
 
-__all__ = ["CALLS", "FIGURES", "SHARE", "Figure", "ResultColumn", "contracts", "cost", "reconcile", "verdict", "votes"]
+__all__ = [
+    "CALLS",
+    "FIGURES",
+    "SHARE",
+    "Figure",
+    "ResultColumn",
+    "contracts",
+    "cost",
+    "eras",
+    "labels",
+    "reconcile",
+    "trees",
+    "verdict",
+    "votes",
+]

@@ -1,0 +1,146 @@
+"""Breaks in the history of a network, after which figures mean something else."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import pandas as pd
+
+from ledgerframes.analysis._figures import require_frames
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+__all__ = ["of", "split", "table"]
+
+COLUMNS = ["at", "scope", "name", "reason", "source"]
+MAIN_NETWORK = Path(__file__).with_name("eras.csv")
+BEFORE = "before the first era"
+
+
+def table(path: str | PathLike[str] | None = None) -> pd.DataFrame:
+    """Read the eras of a network.
+
+    Parameters
+    ----------
+    path : path, optional
+        CSV file with the columns ``at`` (date or time, UTC), ``scope``, ``name``, ``reason`` and ``source`` (default: the known
+        eras of the main network).
+
+    Returns
+    -------
+    DataFrame
+        One row per era with ``at`` [UTC], ``scope``, ``name``, ``reason`` and ``source``; sorted by time.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, has other columns, or a name twice.
+
+    Notes
+    -----
+    Upgrades no longer show in the migration id, so an era is a date with a reason (docs/facts.md#structural-breaks).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.eras.table()["name"].iloc[-1]
+    'free responses'
+    """
+    path = MAIN_NETWORK if path is None else Path(path)
+    try:
+        eras = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
+        if list(eras.columns) == COLUMNS:
+            eras["at"] = pd.to_datetime(eras["at"], utc=True, format="ISO8601").astype("datetime64[us, UTC]")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(
+            f"Cannot read eras from {path}: {error}. Pass a CSV file with the columns {', '.join(COLUMNS)}."
+        ) from None
+    if list(eras.columns) != COLUMNS:
+        raise UsageError(f"{path} must have the columns {', '.join(COLUMNS)}, got {', '.join(map(str, eras.columns))}.")
+    repeated = eras["name"][eras["name"].duplicated()]
+    if len(repeated):
+        raise UsageError(f"{path} has the era {repeated.iloc[0]!r} twice. Rename one of them.")
+    return eras.astype(dict.fromkeys(COLUMNS[1:], "str")).sort_values("at", kind="stable", ignore_index=True)
+
+
+def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
+    """Return the era of each time.
+
+    Parameters
+    ----------
+    times : Series of datetime64[us, UTC]
+    eras : DataFrame, optional
+        From :func:`table` (default: the main network's).
+
+    Returns
+    -------
+    Series
+        Names of eras as an ordered category, missing for a missing time.
+
+    Raises
+    ------
+    UsageError
+        If `times` are no times in UTC.
+
+    Notes
+    -----
+    Source: docs/facts.md#structural-breaks.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import ledgerframes as lf
+    >>> lf.eras.of(pd.Series(pd.to_datetime(["2026-03-01", "2026-03-02"], utc=True))).tolist()
+    ['migration 4', 'free responses']
+    """
+    if not isinstance(times, pd.Series) or not isinstance(times.dtype, pd.DatetimeTZDtype):
+        raise UsageError(f"times= must be a Series of times in UTC, got {type(times).__name__}.")
+    eras = table() if eras is None else eras
+    starts = eras["at"].astype("datetime64[us, UTC]")
+    codes = starts.searchsorted(times.astype("datetime64[us, UTC]"), side="right")
+    names = pd.Index([BEFORE, *eras["name"]])
+    return pd.Series(pd.Categorical.from_codes(codes, names, ordered=True), times.index).where(times.notna())
+
+
+def split(frames: Frames, eras: pd.DataFrame | None = None) -> dict[str, Frames]:
+    """Split frames at the breaks in their window.
+
+    Parameters
+    ----------
+    frames : Frames
+        Loaded for a window.
+    eras : DataFrame, optional
+        From :func:`table` (default: the main network's).
+
+    Returns
+    -------
+    dict of str to Frames
+        The part of the frames in each era, by the era's name; in order.
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames, or has no window.
+
+    Notes
+    -----
+    Figures over a break mix two meanings (docs/facts.md#structural-breaks).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
+    >>> list(lf.eras.split(day))
+    ['free responses']
+    """
+    require_frames(frames, "eras.split")
+    if frames.window is None:
+        raise UsageError("lf.eras.split needs frames of a window. Load them with since= and until=.")
+    eras = table() if eras is None else eras
+    since, until = pd.Timestamp(frames.window.since), pd.Timestamp(frames.window.until)
+    inner = eras[(eras["at"] > since) & (eras["at"] < until)]["at"].drop_duplicates()
+    edges = [since, *inner, until]
+    starts = pd.Series(edges[:-1]).astype("datetime64[us, UTC]")
+    parts = zip(of(starts, eras), edges[:-1], edges[1:], strict=True)
+    return {str(name): frames.between(start.to_pydatetime(), end.to_pydatetime()) for name, start, end in parts}

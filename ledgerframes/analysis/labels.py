@@ -1,0 +1,161 @@
+"""Names and groups for parties and participants, from a file of one's own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+import pandas as pd
+
+from ledgerframes.errors import UsageError
+
+__all__ = ["apply", "read", "short"]
+
+COLUMNS = ["id", "name", "group"]
+SEPARATOR = "::"
+MIN_CHARACTERS = 4
+
+
+def read(path: str | PathLike[str]) -> pd.DataFrame:
+    """Read labels from a CSV file with the columns ``id``, ``name`` and ``group``.
+
+    Parameters
+    ----------
+    path : path
+        The first line has the names of the columns. A group can repeat, an id cannot.
+
+    Returns
+    -------
+    DataFrame
+        One row per id with ``id``, ``name`` and ``group`` as text; in the order of the file. An empty cell is missing.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, has other columns, or has an id twice or an empty one.
+
+    Notes
+    -----
+    Ids of parties and participants: docs/facts.md#identifiers.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import ledgerframes as lf
+    >>> file = Path(mkdtemp()) / "labels.csv"
+    >>> _ = file.write_text("id,name,group\\nbank::1220aa,Bank,banks\\n")
+    >>> lf.labels.read(file).loc[0, "name"]
+    'Bank'
+    """
+    try:
+        labels = pd.read_csv(Path(path), dtype="str", keep_default_na=False, na_values=[""], encoding="utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(f"Cannot read labels from {path}: {error}. Pass a CSV file with the columns id, name, group.") from None
+    if list(labels.columns) != COLUMNS:
+        raise UsageError(f"{path} must have the columns id, name, group, got {', '.join(map(str, labels.columns))}.")
+    if labels["id"].isna().any():
+        raise UsageError(f"Line {_lines(labels['id'].isna())} of {path} has no id.")
+    repeated = labels["id"][labels["id"].duplicated()]
+    if len(repeated):
+        lines = _lines(labels["id"] == repeated.iloc[0])
+        raise UsageError(f"Lines {lines} of {path} have the same id {repeated.iloc[0]!r}. Remove all but one.")
+    return labels.astype("str")
+
+
+def _lines(mask: pd.Series) -> str:
+    """Return the line numbers of rows, where line 1 has the names of the columns."""
+    return ", ".join(str(index + 2) for index in mask.index[mask])
+
+
+def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Add the names and groups of all ids in a result.
+
+    Parameters
+    ----------
+    result : DataFrame
+        The result of an analysis, or a table.
+    labels : DataFrame
+        From :func:`read`.
+
+    Returns
+    -------
+    DataFrame
+        `result` in its order. After each text column with a known id follow ``<column>_name`` and ``<column>_group``, missing
+        for other ids.
+
+    Raises
+    ------
+    UsageError
+        If no column has a known id, or `labels` is not from :func:`read`.
+
+    Notes
+    -----
+    Ids of parties and participants: docs/facts.md#identifiers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import ledgerframes as lf
+    >>> labels = pd.DataFrame({"id": ["bank::1220aa"], "name": ["Bank"], "group": ["banks"]})
+    >>> lf.labels.apply(pd.DataFrame({"party": ["bank::1220aa", "x::1220bb"]}), labels)["party_name"].tolist()
+    ['Bank', nan]
+    """
+    if not isinstance(labels, pd.DataFrame) or list(labels.columns) != COLUMNS:
+        raise UsageError("labels= must be a result of lf.labels.read(path).")
+    by_id = labels.set_index("id")
+    labeled = result.copy()
+    columns = [name for name in result if _is_text(result[name]) and result[name].isin(by_id.index).any()]
+    if not columns and len(result):
+        raise UsageError("No column of the result has an id of the labels. Check the ids in the file.")
+    for name in columns:
+        position = int(labeled.columns.get_indexer([name])[0]) + 1
+        for offset, label in enumerate(("name", "group")):
+            labeled.insert(position + offset, f"{name}_{label}", result[name].astype("str").map(by_id[label]).astype("str"))
+    return labeled
+
+
+def _is_text(column: pd.Series) -> bool:
+    return isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype)
+
+
+def short(ids: Sequence[str]) -> dict[str, str]:
+    """Return short names of ids, all of them distinct.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        Ids such as ``bank::1220aa…``. Each counts once.
+
+    Returns
+    -------
+    dict of str to str
+        For each id its hint and the fewest characters of its fingerprint, four or more, that tell it from the others.
+
+    Notes
+    -----
+    Ids of parties and participants: docs/facts.md#identifiers.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.labels.short(["bank::1220aa77", "bank::1220ab77"])
+    {'bank::1220aa77': 'bank·1220aa', 'bank::1220ab77': 'bank·1220ab'}
+    """
+    parts = {each: each.partition(SEPARATOR)[::2] for each in dict.fromkeys(ids)}
+    fingerprints = defaultdict(list)
+    for hint, fingerprint in parts.values():
+        fingerprints[hint].append(fingerprint)
+    lengths = {hint: _distinct_length(each) for hint, each in fingerprints.items()}
+    return {
+        each: f"{hint}·{fingerprint[: lengths[hint]]}" if fingerprint else hint for each, (hint, fingerprint) in parts.items()
+    }
+
+
+def _distinct_length(texts: Sequence[str]) -> int:
+    """Return the least number of leading characters that tells all texts apart."""
+    longest = max(map(len, texts))
+    lengths = range(MIN_CHARACTERS, longest + 1)
+    return next((length for length in lengths if len({text[:length] for text in texts}) == len(texts)), longest)

@@ -1,0 +1,114 @@
+"""Labels, trees and eras."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ledgerframes as lf
+from ledgerframes.errors import UsageError
+from ledgerframes.testing import frames_of
+from ledgerframes.windows import Window
+
+LABELS = "id,name,group\nbank::1220aa,Bank,banks\nother::1220bb,Other,banks\nplain,,\n"
+
+
+def write(path: Path, text: str) -> Path:
+    file = path / "labels.csv"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_labels_of_a_file(tmp_path: Path) -> None:
+    labels = lf.labels.read(write(tmp_path, LABELS))
+    assert labels["id"].tolist() == ["bank::1220aa", "other::1220bb", "plain"] and pd.isna(labels.loc[2, "name"])
+    result = pd.DataFrame({"requests": [3, 2], "party": ["bank::1220aa", "new::1220cc"], "share": [0.6, 0.4]})
+    labeled = lf.labels.apply(result, labels)
+    assert list(labeled) == ["requests", "party", "party_name", "party_group", "share"]
+    assert labeled.loc[0, ["party_name", "party_group"]].tolist() == ["Bank", "banks"]
+    assert labeled.loc[1, ["party_name", "party_group"]].isna().all()
+    assert list(result) == ["requests", "party", "share"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("id,name\na,b\n", "must have the columns id, name, group, got id, name"),
+        ("id,name,group\na,1,x\nb,2,x\na,3,y\n", "Lines 2, 4 of .* have the same id 'a'"),
+        ("id,name,group\n,1,x\n", "Line 2 of .* has no id"),
+        ("", "Cannot read labels"),
+    ],
+)
+def test_files_that_are_no_labels(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        lf.labels.read(write(tmp_path, text))
+
+
+def test_labels_that_match_nothing(tmp_path: Path) -> None:
+    labels = lf.labels.read(write(tmp_path, LABELS))
+    with pytest.raises(UsageError, match="No column of the result"):
+        lf.labels.apply(pd.DataFrame({"party": ["x"]}), labels)
+    assert lf.labels.apply(pd.DataFrame({"party": pd.Series([], dtype="str")}), labels).empty
+    with pytest.raises(UsageError, match=r"lf\.labels\.read"):
+        lf.labels.apply(pd.DataFrame(), pd.DataFrame({"id": []}))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["bank", "x"]), st.text("01ab", min_size=1, max_size=9)), unique=True))
+def test_short_names_are_distinct(parts: list[tuple[str, str]]) -> None:
+    ids = [f"{hint}::{fingerprint}" for hint, fingerprint in parts]
+    names = lf.labels.short(ids)
+    assert list(names) == ids and len(set(names.values())) == len(ids)
+
+
+def test_short_names_of_nothing_and_of_an_id_without_fingerprint() -> None:
+    assert lf.labels.short([]) == {} and lf.labels.short(["plain", "a::12345"]) == {"plain": "plain", "a::12345": "a·1234"}
+
+
+def tree() -> lf.Frames:
+    """r has the children a and c, and b is below a; s is another root."""
+    parents = {"r": None, "a": "r", "b": "a", "c": "r", "s": None}
+    rows = [
+        {"update_id": "u", "event_id": node, "parent_event_id": parent, "node_index": index, "depth": 0 if parent is None else 1}
+        for index, (node, parent) in enumerate(parents.items())
+    ]
+    return frames_of(tree_events=rows)
+
+
+def test_trees() -> None:
+    assert lf.trees.roots(tree())["event_id"].tolist() == ["r", "s"]
+    assert lf.trees.children(tree(), "r")["event_id"].tolist() == ["a", "c"]
+    assert lf.trees.subtree(tree(), "r")["event_id"].tolist() == ["r", "a", "b", "c"]
+    assert lf.trees.subtree(tree(), "a")["event_id"].tolist() == ["a", "b"]
+    assert lf.trees.children(tree(), "b").empty and lf.trees.roots(frames_of()).empty
+    with pytest.raises(UsageError, match="no node 'x'"):
+        lf.trees.children(tree(), "x")
+
+
+def test_eras_of_times() -> None:
+    times = pd.Series(
+        pd.to_datetime(["2020-01-01", "2025-12-10", None, "2026-03-01T23:59:59.999999"], utc=True, format="ISO8601")
+    )
+    names = lf.eras.of(times)
+    assert names.tolist()[:2] == ["before the first era", "migration 4"] and pd.isna(names[2]) and names[3] == "migration 4"
+    with pytest.raises(UsageError, match="times= must be"):
+        lf.eras.of(pd.Series(["2020-01-01"]))
+
+
+def test_frames_are_split_at_a_break(tmp_path: Path) -> None:
+    window = Window(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC))
+    verdicts = [{"update_id": str(day), "record_time": datetime(2026, 3, day, 12, tzinfo=UTC)} for day in (1, 2, 3)]
+    parts = lf.eras.split(frames_of(window=window, verdicts=verdicts))
+    assert {name: len(part.verdicts) for name, part in parts.items()} == {"migration 4": 1, "free responses": 2}
+    own = tmp_path / "eras.csv"
+    own.write_text("at,scope,name,reason,source\n2026-03-03,app,v2,release,me\n2026-03-01,app,v1,release,me\n")
+    assert list(lf.eras.split(frames_of(window=window), lf.eras.table(own))) == ["v1", "v2"]
+    with pytest.raises(UsageError, match="frames of a window"):
+        lf.eras.split(frames_of())
+    own.write_text("at,scope,name,reason,source\nsoon,app,v2,release,me\n")
+    with pytest.raises(UsageError, match="Cannot read eras"):
+        lf.eras.table(own)
