@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.filters import Condition, Filter, Offsets, Predicate, require_list
 from ledgerframes.population import POPULATION_DESCRIPTIONS, Population, narrow_population
 from ledgerframes.store.scan import damage_as_store_error, iter_batches
-from ledgerframes.store.sources import FrameSource, MemoryFrameSource
+from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
 
 __all__ = ["FrameSource", "Frames", "MemoryFrameSource"]
@@ -127,6 +128,11 @@ class Frames:
     def failed_objects(self) -> dict[str, str]:
         """Bulk objects that could not be read, with the reasons."""
         return dict(self._failed)
+
+    @property
+    def history_start(self) -> datetime | None:
+        """The time of the network's first event, if the rows start with it and the coverage starts before it."""
+        return first_event_time(self._source)
 
     @property
     def coverage(self) -> pd.DataFrame:

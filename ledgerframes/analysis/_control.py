@@ -91,14 +91,13 @@ def control(frames: Frames) -> pd.DataFrame:
         )
     sums = as_integers([each.sum_of_parts for each in totals], "traffic_cost")
     whole_total = as_integers([total] * len(totals), "total_traffic_cost")
-    difference = whole_total - sums
     values = {
         "control": pd.Categorical([each.name for each in totals], categories=CONTROLS),
         "parts": [each.parts for each in totals],
         "sum_of_parts": sums,
         "total_traffic_cost": whole_total,
-        "difference": difference,
-        "reason": pd.Series([each.reason for each in totals], dtype="str").where(difference.fillna(1) != 0),
+        "difference": whole_total - sums,
+        "reason": pd.Series([None if each.sum_of_parts == total else each.reason for each in totals], dtype="str"),
         **{name: np.repeat(whole[name].to_numpy(), len(totals)) for name in ("coverage", "coverage_bytes")},
     }
     return CONTROL.build(frames, values)

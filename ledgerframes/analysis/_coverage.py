@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
-import pyarrow.compute as pc
 
 from ledgerframes import extents
-from ledgerframes.analysis._groups import MAX_INTEGER, Flags, Integers, Rates, distinct, microseconds, ratio
+from ledgerframes.analysis._groups import Flags, Integers, Rates, distinct, microseconds, ratio
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.frames import Frames
-
-START_OF_TIME = extents.microseconds(datetime(1, 1, 1, tzinfo=UTC))  # the first bulk object starts here
 
 
 @dataclass(frozen=True)
@@ -55,15 +51,19 @@ class CoveredTime:
 def covered_time(frames: Frames) -> CoveredTime:
     """Return the time that is final in every migration that can have rows in it.
 
-    Frames that were loaded by id or by offset cover no time. A listing is stored from the first event of the network on, so
-    the time before it is not covered. Nothing happens between two migrations, so this time is covered.
+    Frames that were loaded by id or by offset cover no time. A listing is stored from the first event of the network on, and
+    the time before the first update of bulk objects is left out, so neither covers time before the history began. Nothing
+    happens between two migrations, so this time is covered.
     """
     rows = frames.coverage
     rows = rows[rows["since"].notna() & rows["until"].notna()]
     if frames.window is None or rows.empty:
         return CoveredTime(*np.zeros((2, 0), dtype=np.int64))
     starts, ends = microseconds(rows["since"]), microseconds(rows["until"])
-    starts = np.where(starts == START_OF_TIME, _first_record_time(frames), starts)
+    history_start = frames.history_start
+    if history_start is not None:
+        starts = np.maximum(starts, extents.microseconds(history_start))
+        ends = np.maximum(ends, starts)
     is_final = (rows["status"] == "final").to_numpy(dtype=bool)
     between_starts, between_ends = _between_migrations(frames, rows["migration_id"], starts, ends)
     failed_starts, failed_ends = _failed_folders(frames)
@@ -81,12 +81,6 @@ def window_share(frames: Frames) -> float:
         return float("nan")
     start, end = (np.array([extents.microseconds(time)]) for time in (frames.window.since, frames.window.until))
     return float(covered_time(frames).share(start, end)[0])
-
-
-def _first_record_time(frames: Frames) -> int:
-    """Return the time of the first update of frames that start with the first bulk object."""
-    first = pc.min(frames.scan("updates").to_table(columns=["record_time"])["record_time"]).as_py()
-    return MAX_INTEGER if first is None else extents.microseconds(first)
 
 
 def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:

@@ -83,6 +83,10 @@ class Groups:
         has_no_part = (self.count(mask) == 0) & (self.count(known(values)) > 0)
         return sums.mask(has_no_part, 0)
 
+    def known_part(self, values: pd.Series, mask: Flags) -> pd.Series:
+        """Return exact sums of the known values in the mask, missing for a group without a known value."""
+        return self.total(values.mask(known(values) & ~mask, 0))
+
     def percentiles(self, values: pd.Series, percents: Sequence[int]) -> list[pd.Series]:
         """Return percentiles of integers by nearest rank.
 

@@ -145,8 +145,8 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None, st
     if by == "party":
         is_single = rows["is_single_party"].to_numpy(dtype=bool)
         values["single_party_requests"] = groups.count(is_single)
-        values["single_party_traffic_cost"] = groups.masked_total(costs, is_single)
-        values["shared_traffic_cost"] = groups.masked_total(
+        values["single_party_traffic_cost"] = groups.known_part(costs, is_single)
+        values["shared_traffic_cost"] = groups.known_part(
             costs, (is_first & ~is_single & rows["party"].notna()).to_numpy(dtype=bool)
         )
     if by == "view":

@@ -53,9 +53,7 @@ def table(path: str | PathLike[str] | None = None) -> pd.DataFrame:
         if list(eras.columns) == COLUMNS:
             eras["at"] = pd.to_datetime(eras["at"], utc=True, format="ISO8601").astype("datetime64[us, UTC]")
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise UsageError(
-            f"Cannot read eras from {path}: {error}. Pass a CSV file with the columns {', '.join(COLUMNS)}."
-        ) from None
+        raise UsageError(f"Cannot read eras from {path}: {error}. Pass a CSV file of eras.") from None
     if list(eras.columns) != COLUMNS:
         raise UsageError(f"{path} must have the columns {', '.join(COLUMNS)}, got {', '.join(map(str, eras.columns))}.")
     repeated = eras["name"][eras["name"].duplicated()]

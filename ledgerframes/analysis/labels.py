@@ -19,7 +19,7 @@ MIN_CHARACTERS = 4
 
 
 def read(path: str | PathLike[str]) -> pd.DataFrame:
-    """Read labels from a CSV file with the columns ``id``, ``name`` and ``group``.
+    r"""Read labels from a CSV file with the columns ``id``, ``name`` and ``group``.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def read(path: str | PathLike[str]) -> pd.DataFrame:
     >>> from tempfile import mkdtemp
     >>> import ledgerframes as lf
     >>> file = Path(mkdtemp()) / "labels.csv"
-    >>> _ = file.write_text("id,name,group\\nbank::1220aa,Bank,banks\\n")
+    >>> _ = file.write_text("id,name,group\nbank::1220aa,Bank,banks\n")
     >>> lf.labels.read(file).loc[0, "name"]
     'Bank'
     """
@@ -111,7 +111,7 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     if not columns and len(result):
         raise UsageError("No column of the result has an id of the labels. Check the ids in the file.")
     for name in columns:
-        position = int(labeled.columns.get_indexer([name])[0]) + 1
+        position = list(labeled.columns).index(name) + 1
         for offset, label in enumerate(("name", "group")):
             labeled.insert(position + offset, f"{name}_{label}", result[name].astype("str").map(by_id[label]).astype("str"))
     return labeled

@@ -122,8 +122,12 @@ def verdict_rejection_rates(frame: pd.DataFrame, ax: Axes | None = None) -> Axes
         ax.grid(visible=False)
         c.hour_axis(ax)
         ax.set_xlim(-0.5, 23.5)
-        notes = r.omitted_note(len(decided) - len(largest)), r.coverage_note(frame, "Verdict"), r.population_note(frame)
-        hatched = f"Hatched: fewer than {MIN_REQUESTS_PER_CELL} decided requests"
+        notes = (
+            r.omitted_note(len(decided) - len(largest)),
+            r.coverage_note(frame.drop(columns="is_partial"), "Verdict"),
+            r.population_note(frame),
+        )
+        hatched = f"Hatched: under {MIN_REQUESTS_PER_CELL} decided"
         c.set_titles(ax, "Rejection rate (%) by hour", hatched, *notes)
         return ax
 
@@ -138,6 +142,6 @@ def _heat_map(ax: Axes, rejected: Any, decided: Any) -> None:
         rate = rates[row, column]
         color = "#ffffff" if rate > highest * 0.75 else "#23272d"
         ax.text(column, row, r.percent(rate).removesuffix(" %"), ha="center", va="center", fontsize=7, color=color)
-    cells: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.7", "linewidth": 0, "hatch": "////"}
+    cells: dict[str, Any] = {"facecolor": "0.88", "edgecolor": "white", "linewidth": 0, "hatch": "////"}
     for row, column in np.argwhere(~is_enough & (decided > 0)):
         ax.fill_between([column - 0.5, column + 0.5], row - 0.5, row + 0.5, **cells)

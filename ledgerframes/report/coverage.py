@@ -25,8 +25,8 @@ class Coverage:
     Attributes
     ----------
     final, provisional, missing : float
-        Shares of the window's time, together 1. Time is final where it is final in every migration that can have rows in it.
-        Time before the history began, and time to come, is missing.
+        Shares of the window's time, together 1. Time is final where it is final in every migration that can have rows in it,
+        and missing before the first event of the network.
     rows, provisional_rows : int
         Rows of all tables in the window, and those of them that can change.
     requests, requests_with_cost : int
@@ -140,16 +140,13 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
     Coverage
     """
     segments = net.store.segments(EVENTS, window)
-    migrations = net.store.migrations()
-    not_final = plan_missing(window, migrations, [segment.extent for segment in segments if segment.final])
-    missing = plan_missing(window, migrations, [segment.extent for segment in segments])
-    history = _history(net, window)
-    final, in_store = (_covered_share(window, history, extents) for extents in (not_final, missing))
     requests = cost.spend(frames)
+    final = float(requests["coverage_time"].iloc[0])
+    provisional = max(_share_in_store(net, segments, window) - final, 0.0)
     return Coverage(
         final=final,
-        provisional=in_store - final,
-        missing=1 - in_store,
+        provisional=provisional,
+        missing=1 - final - provisional,
         rows=sum(frames.count_rows(table) for table in frames.tables),
         provisional_rows=_count_provisional_rows(frames, segments),
         requests=int(requests["requests"].sum()),
@@ -159,15 +156,16 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
     )
 
 
-def _history(net: Network, window: Window) -> Window | None:
-    """Return the part of a window from the beginning of the history until now."""
-    starts = [migration.first for migration in net.store.migrations()]
-    since = from_microseconds(min(starts)) if starts else None
-    return window.intersect(Window(since, net.now())) if since and since < net.now() else None
+def _share_in_store(net: Network, segments: list[Segment], window: Window) -> float:
+    """Return the share of a window's time that segments of every migration with rows in it cover."""
+    migrations = net.store.migrations()
+    with_rows = plan_missing(window, migrations, [])
+    not_in_store = plan_missing(window, migrations, [segment.extent for segment in segments])
+    return _share_outside(window, not_in_store) - _share_outside(window, with_rows)
 
 
-def _covered_share(window: Window, history: Window | None, uncovered: list[MigrationWindow]) -> float:
-    """Return the share of a window's time that is history and outside all extents.
+def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
+    """Return the share of a window's time outside all extents.
 
     The extents of different migrations can overlap in time.
     """

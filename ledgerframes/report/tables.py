@@ -34,6 +34,13 @@ UNITS = {
     for by in (None, *figure.by)
     for column in figure.result_columns(by, has_periods=True)
 }
+# Columns at the end of every result. With one value in all rows they are a note below the table.
+TAIL_NAMES = {
+    "coverage_bytes": "Known bytes",
+    "coverage_time": "Time covered by final data",
+    "population": "Requests",
+    "network": "Network",
+}
 # The name of a count is its unit.
 UNITS_IN_HEAD = ("bytes", "UTC")
 
@@ -127,16 +134,24 @@ class TableOutput:
     def _repr_html_(self) -> str:
         if self.frame.empty:
             return '<p class="note">No rows.</p>'
-        rows = self.frame.head(self.max_rows)
+        rows = self.frame.head(self.max_rows).drop(columns=list(self._constants()))
         columns = [_Column(name, rows[name]) for name in rows]
         head = "".join(column.head() for column in columns)
         body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in zip(*(column.cells() for column in columns), strict=True))
         table = f'<table class="result"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         return table + f'<p class="note">{escape(self._note())}</p>'
 
+    def _constants(self) -> dict[str, str]:
+        """Return the columns at the end of a result that have the same text in all rows."""
+        names = [name for name in TAIL_NAMES if name in self.frame and self.frame[name].nunique(dropna=False) == 1]
+        return {name: _Column(name, self.frame[name].head(1)).text() for name in names}
+
     def _note(self) -> str:
         visible, count = min(self.max_rows, len(self.frame)), self.row_count
         text = f"{visible:,} of {count:,} rows" if visible < count else f"{count:,} {'row' if count == 1 else 'rows'}"
+        text = ". ".join(
+            [text, *(f"{TAIL_NAMES[name]}: {value}" for name, value in self._constants().items() if value != printing.MISSING)]
+        )
         return f"{text}. All rows: tables/{self.name}.csv and .parquet" if self.has_files else text
 
 
@@ -176,6 +191,11 @@ class _Column:
 
     def cells(self) -> list[str]:
         return [f"<td{self._class()}{_tooltip(value)}>{_allow_breaks(escape(self._text(value)))}</td>" for value in self.values]
+
+    def text(self) -> str:
+        """Return the first value with its unit."""
+        text = self._text(self.values.iloc[0])
+        return f"{text} %" if self.unit == SHARE and text != printing.MISSING else text
 
     def _class(self) -> str:
         return ' class="number"' if self.is_number else ' class="text"' if self.is_text else ""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ledgerframes.datasets import table as table_spec
@@ -15,7 +17,9 @@ from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.store.location import Location
 from ledgerframes.windows import Window
 
-__all__ = ["FrameSource", "MemoryFrameSource"]
+__all__ = ["FrameSource", "MemoryFrameSource", "first_event_time"]
+
+START_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)  # the first bulk object starts here
 
 
 class FrameSource(Protocol):
@@ -72,3 +76,14 @@ class MemoryFrameSource:
     def coverage(self) -> pd.DataFrame:
         """Return the coverage passed at construction."""
         return COVERAGE.empty() if self.covered is None else self.covered
+
+
+def first_event_time(source: FrameSource) -> datetime | None:
+    """Return the time of the first event of the network, None if no segment starts before it.
+
+    The segments of a listing start with the first event, so that they need no such limit.
+    """
+    if not (source.coverage()["since"] == START_OF_TIME).any():
+        return None
+    first: datetime | None = pc.min(source.scan("updates").to_table(columns=["record_time"])["record_time"]).as_py()
+    return first

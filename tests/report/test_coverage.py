@@ -53,16 +53,10 @@ def test_time_is_final_only_where_all_migrations_are(tmp_path: Path) -> None:
     assert measured(stored(tmp_path, *parts), hours(0, 24)).final == 0.5
 
 
-def test_time_before_the_history_is_not_covered(tmp_path: Path) -> None:
+def test_time_before_the_first_row_of_a_network_is_not_covered(tmp_path: Path) -> None:
     net = stored(tmp_path, (3, hours(0, 24), True))
     coverage = measured(net, hours(-24, 24))
     assert (coverage.final, coverage.provisional, coverage.missing) == (0.5, 0.0, 0.5)
-
-
-def test_time_to_come_is_not_covered(tmp_path: Path) -> None:
-    net = stored(tmp_path, (3, hours(0, 24), True))
-    earlier = Network(net.settings, offline=True, clock=lambda: DAY + timedelta(hours=12))
-    assert measured(earlier, hours(0, 24)).final == 0.5
 
 
 def test_rows_of_the_sandbox_are_counted(net: Network) -> None:
