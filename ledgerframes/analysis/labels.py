@@ -111,7 +111,7 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     if not columns and len(result):
         raise UsageError("No column of the result has an id of the labels. Check the ids in the file.")
     for name in columns:
-        position = list(labeled.columns).index(name) + 1
+        position = list(map(str, labeled)).index(str(name)) + 1
         for offset, label in enumerate(("name", "group")):
             labeled.insert(position + offset, f"{name}_{label}", result[name].astype("str").map(by_id[label]).astype("str"))
     return labeled

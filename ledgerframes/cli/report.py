@@ -165,11 +165,11 @@ def _format_status(document: dict[str, Any]) -> str:
 
 
 def _cell(name: str, value: Any) -> str:
-    from ledgerframes.report.coverage import format_percent
+    from ledgerframes.statistics import printing
 
     texts = {True: "yes", False: "", None: "–"}
     if name == "final":
-        return format_percent(value)
+        return printing.share(value)
     return texts[value] if value is None or isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -169,8 +169,8 @@ def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
 
     The extents of different migrations can overlap in time.
     """
-    covered = history.difference([extent.window for extent in uncovered]) if history else []
-    return sum((part.until - part.since for part in covered), timedelta()) / (window.until - window.since)
+    outside = window.difference([extent.window for extent in extents])
+    return sum((part.until - part.since for part in outside), timedelta()) / (window.until - window.since)
 
 
 def _count_provisional_rows(frames: Frames, segments: list[Segment]) -> int:

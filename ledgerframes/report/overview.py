@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ledgerframes.report.coverage import format_duration, format_percent
+from ledgerframes.report.coverage import format_duration
 from ledgerframes.report.publish import PAGE, STAGING_PREFIX
 from ledgerframes.report.runs import failure_notes, list_runs, report_names
+from ledgerframes.statistics import printing
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -56,7 +57,7 @@ def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:
         "window": f"{run['since']:%Y-%m-%d %H:%M} to {run['until']:%Y-%m-%d %H:%M}",
         "created_at": f"{created_at:%Y-%m-%d %H:%M}",
         "age": format_duration(now - created_at),
-        "final": format_percent(run["final"]),
+        "final": printing.share(run["final"]),
         "requests": f"{run['requests']:,}",
         "rejection_rate": _percent(run["rejection_rate"]),
         "cost_coverage": _percent(run["cost_coverage"]),
@@ -65,4 +66,4 @@ def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:
 
 
 def _percent(share: float) -> str:
-    return "–" if share != share else format_percent(share)
+    return printing.share(None if share != share else share)
