@@ -55,7 +55,11 @@ SPEND = declare.Figure(
         declare.count("requests", "Confirmation requests."),
         declare.count("requests_with_cost", "Requests with a known cost."),
         declare.ResultColumn(
-            "rejected", declare.INTEGER, "Rejected requests. Missing if the requests are committed updates.", "requests", "Rejected"
+            "rejected",
+            declare.INTEGER,
+            "Rejected requests. Missing if these are committed updates.",
+            "requests",
+            "Rejected",
         ),
         declare.cost("total_traffic_cost", "Cost of all requests. By view, cost of the envelopes counted for the view."),
         declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused. Missing like their number."),
