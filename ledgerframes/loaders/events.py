@@ -67,7 +67,7 @@ def load_events(
         Look up these events by id instead of by window.
     id_source : {"user", "ledger", "bulk"}
         Origin of the ids, for ``verdicts.id_source``. Ledger updates and bulk objects are committed updates only
-        (docs/facts.md#survivorship). If the store knows one of the ids from them, the frames are committed, whatever this says.
+        (docs/facts.md#survivorship). If the store knows one of the ids from them, so are the frames, also with ``user``.
 
     Returns
     -------

@@ -165,9 +165,9 @@ def known_share_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
 
 
 def population_note(frame: pd.DataFrame) -> str:
-    """Return a note on the population of a rate, or an empty text if it holds for all requests."""
-    populations = frame["population"].dropna() if "population" in frame else ()
-    return POPULATION_NOTES.get(str(populations.iloc[0]), "") if len(populations) else ""
+    """Return a note on the population of a rate, or an empty text for all requests."""
+    populations: list[str] = frame["population"].astype("str").unique().tolist() if "population" in frame else []
+    return ". ".join(POPULATION_NOTES[each] for each in populations if each in POPULATION_NOTES)
 
 
 def omitted_note(omitted: int, visible: int = MAX_ROWS) -> str:
