@@ -96,6 +96,15 @@ def test_ids_of_bulk_objects_give_no_rate(tmp_path: Path, rejected_ids: list[str
     assert lf.load_events(net, update_ids=rejected_ids[:5]).population == "chosen"
 
 
+def test_ids_of_bulk_objects_by_key_give_no_rate(tmp_path: Path, day: lf.Frames) -> None:
+    keys = lf.load_bulk(connect(tmp_path / "listing"), **DAY).bulk_objects["object_key"].tolist()
+    net = connect(tmp_path / "by key")
+    ids = day.verdicts.loc[day.verdicts["update_visible"], "update_id"].head(5).tolist()
+    assert lf.load_events(net, update_ids=ids).population == "chosen"
+    assert lf.load_bulk(net, object_keys=keys).population == "committed"
+    assert_no_rejection_rate(lf.load_events(net, update_ids=ids))
+
+
 def test_the_first_label_in_the_store_does_not_stick(tmp_path: Path, ledger_ids: list[str]) -> None:
     net = connect(tmp_path)
     first = lf.load_events(net, update_ids=ledger_ids)
