@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ledgerframes.decimals import totals
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -50,9 +51,11 @@ class Groups:
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
 
     def total(self, values: pd.Series) -> pd.Series:
-        """Return exact sums of integers, missing for a group without a known value."""
-        sums = values.astype("Int64").groupby(self.codes).sum(min_count=1)
-        return sums.reindex(range(len(self))).reset_index(drop=True)
+        """Return exact sums of integers, missing for a group without a known value.
+
+        A sum beyond 64 bits is refused.
+        """
+        return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
 
     def masked_total(self, values: pd.Series, mask: Flags) -> pd.Series:
         """Return exact sums over the rows in the mask.

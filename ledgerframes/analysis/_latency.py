@@ -130,9 +130,10 @@ def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
 
 
 def latency_curve(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of all accepted and rejected requests that is decided within each latency.
+    """Return the share of all requests that is decided within each latency.
 
-    The curve ends at 1 minus the share of timeouts, because a timeout is no decision.
+    Requests without an accepting or rejecting verdict do not count. The curve ends at 1 minus the share of timeouts, because a
+    timeout is no decision.
     """
     numbers = latencies(rows)
     classes = outcome_classes(rows["verdict_result"], numbers)
@@ -157,7 +158,7 @@ def _timeouts(timeouts: Integers, decided: Integers, is_doubtful: bool) -> dict[
 def _percentiles(
     numbers: pd.Series, mask: Flags, groups: Groups, prefix: str, noun: str
 ) -> tuple[dict[str, pd.Series], list[str]]:
-    """Return percentiles with their intervals and the largest value, and the reason of missing ones per group."""
+    """Return percentiles with intervals and the largest value, and a reason per group."""
     values, codes = numbers[mask].to_numpy("int64"), groups.codes[mask]
     columns: dict[str, pd.Series] = {}
     missing: list[list[str]] = [[] for _ in range(len(groups))]
