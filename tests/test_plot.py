@@ -260,7 +260,8 @@ def test_the_coverage_is_a_note():
     ],
 )
 @pytest.mark.parametrize(
-    "name", ["outcomes over time", "outcomes by party", "rejections", "waste over time", "waste by participant", "rejection rates"]
+    "name",
+    ["outcomes over time", "outcomes by party", "rejections", "waste over time", "waste by participant", "rejection rates"],
 )
 def test_the_population_of_a_rate_is_a_note(name, population, note):
     draw, make, *_ = PICTURES[name]
