@@ -23,7 +23,7 @@ from ledgerframes.store.scan import damage_as_store_error, iter_batches
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
 
-__all__ = ["FrameSource", "Frames", "MemoryFrameSource"]
+__all__ = ["FrameSource", "Frames", "MemoryFrameSource", "Population"]
 
 CommittedIds = Callable[[pa.Array], Collection[str]]
 

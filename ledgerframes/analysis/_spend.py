@@ -53,7 +53,7 @@ SPEND = declare.Figure(
         declare.ResultColumn(
             "rejected",
             declare.INTEGER,
-            "Rejected requests. Missing if the requests are committed updates.",
+            "Rejected requests. Missing if these are committed updates.",
             "requests",
             "Rejected",
         ),

@@ -179,9 +179,9 @@ def _known_note(frame: pd.DataFrame, fact: str) -> str:
 
 
 def population_note(frame: pd.DataFrame) -> str:
-    """Return a note on the population of a rate, or an empty text if it holds for all requests."""
-    populations = frame["population"].dropna()
-    return POPULATION_NOTES.get(str(populations.iloc[0]), "") if len(populations) else ""
+    """Return a note on the population of a rate, or an empty text for all requests."""
+    populations: list[str] = frame["population"].astype("str").unique().tolist()
+    return ". ".join(POPULATION_NOTES[each] for each in populations if each in POPULATION_NOTES)
 
 
 def omitted_note(omitted: int, visible: int = MAX_ROWS) -> str:
