@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ledgerframes.statistics.printing import largest_remainder
+from ledgerframes.statistics.rounding import largest_remainder
 
 Totals = Mapping[Hashable, tuple[int, int]]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import ledgerframes as lf
-from ledgerframes.statistics import printing
+from ledgerframes.statistics import printing, rounding
 
 COUNTS = some.integers(0, 10**20)
 
@@ -53,7 +53,7 @@ def test_shares_add_up_and_are_less_than_a_step_off(values: list[int], decimals:
 @given(some.lists(some.fractions(), min_size=1, max_size=8))
 def test_largest_remainders_keep_the_sum(values: list[Fraction]) -> None:
     values.append(-sum(values) % 1)  # the sum is an integer
-    rounded = printing.largest_remainder(values)
+    rounded = rounding.largest_remainder(values)
     assert sum(rounded) == sum(values)
     assert all(abs(one - other) < 1 for one, other in zip(rounded, values, strict=True))
 
