@@ -1,9 +1,9 @@
 """A seeded ledger network in the process, with the same APIs.
 
 It writes the literal field names of the wire and shares no code with the decoders, so that two readings of the
-specification must agree. To find your way, start with `world` (the data), `cases` (what is planted in it) and `transactions` (network.txt declares
-what happens), then read `history_api` and `bulk_api` (the network's APIs), `participant` and `ledger_api` (what one
-participant sees), `offer_book` and `wallet_api` (transfer offers, in memory) and `faults`.
+specification must agree. To find your way, start with `world` (the data), `transactions` (network.txt declares what
+happens) and `cases` (what is planted), then read `history_api` and `bulk_api` (the network's APIs), `participant` and
+`ledger_api` (what one participant sees), `offer_book` and `wallet_api` (transfer offers, in memory) and `faults`.
 
 Imports go one way: `app`, the APIs, `endpoints`, `services` (the record of the parts), the parts, `responses`.
 """

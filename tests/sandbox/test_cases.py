@@ -85,12 +85,12 @@ def test_the_key_needs_no_events_and_does_not_depend_on_reading() -> None:
 @given(st.randoms(use_true_random=False), st.integers(0, 3))
 @settings(max_examples=3)
 def test_any_order_of_access_gives_the_same_bytes(order: random.Random, seed: int) -> None:
-    plain, shuffled = Sandbox(seed, 1_700, 8), Sandbox(seed, 1_700, 8)
+    plain, shuffled = Sandbox(seed, 1_000, 3), Sandbox(seed, 1_000, 3)
     numbers = list(range(plain.world.timeline.count))
     expected = [[event.item() for event in plain.world.slice(number)] for number in numbers]
     order.shuffle(numbers)
     for number in numbers:
-        if order.random() < 0.3:
+        if order.random() < 0.02:
             shuffled.key()
         assert [event.item() for event in shuffled.world.slice(number)] == expected[number]
 
@@ -169,8 +169,7 @@ def test_accepted_requests_can_be_slow(items: Items, planted: Key) -> None:
     assert 19 < latencies[-1] <= 22
 
 
-def test_requests_with_the_slow_confirmer_take_longer(planted: Key) -> None:
-    items = [json.loads(event.item()) for event in Sandbox(1, 6_000, 3).world.events()]
+def test_requests_with_the_slow_confirmer_take_longer(items: Items, planted: Key) -> None:
     slow = {True: 0, False: 0}
     total = {True: 0, False: 0}
     for item in items:
@@ -180,7 +179,7 @@ def test_requests_with_the_slow_confirmer_take_longer(planted: Key) -> None:
             is_concerned = planted["slow confirmer"][0].subject in confirmers
             total[is_concerned] += 1
             slow[is_concerned] += latency(item) > 4
-    assert total[True] > 100
+    assert total[True] > 40
     assert slow[True] / total[True] > 0.45 > 0.2 > slow[False] / total[False]
 
 
@@ -211,7 +210,7 @@ def test_some_thresholds_are_below_the_number_of_parties(items: Items) -> None:
 
 
 def test_a_newer_version_comes_with_costs_that_are_18_percent_higher() -> None:
-    box = Sandbox(1, 16_000, 8)
+    box = Sandbox(1, 9_000, 8)
     (entry,) = [entry for entry in box.key() if entry.kind == "newer version of a package"]
     per_view: dict[bool, list[float]] = {True: [], False: []}
     for event in box.world.events():
@@ -225,7 +224,7 @@ def test_a_newer_version_comes_with_costs_that_are_18_percent_higher() -> None:
             if item["traffic_summary"]:
                 envelopes = item["traffic_summary"]["envelope_traffic_summaries"]
                 per_view[is_newer] += [one["traffic_cost"] / len(one["view_ids"]) for one in envelopes if one["view_ids"]]
-    assert min(map(len, per_view.values())) > 500
+    assert min(map(len, per_view.values())) > 200
     assert 1.13 < median(per_view[True]) / median(per_view[False]) < 1.23
 
 
@@ -264,7 +263,7 @@ def test_one_weekday_of_the_last_week_has_half_as_much_waste_again() -> None:
     assert not [entry for entry in Sandbox(1, 3_000, 6).key() if entry.kind == "weekday with more waste"]
     waste: Counter[int] = Counter()
     for seed in (1, 2):
-        world = Sandbox(seed, 12_000, 8).world
+        world = Sandbox(seed, 8_000, 8).world
         for event in world.events(datetime(2026, 11, 2, tzinfo=UTC), datetime(2026, 11, 7, tzinfo=UTC)):
             if b"RESULT_REJECTED" in event.verdict and event.traffic_summary != b"null":
                 day = datetime.fromtimestamp(event.record_time // 10**6, UTC).weekday()
