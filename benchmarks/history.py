@@ -189,7 +189,7 @@ def event_lines(path: Path, megabytes: int) -> None:
     megabytes
         How much is written at least, in 10**6 bytes.
     """
-    box = Sandbox(events=max(24_000, megabytes * 1000))
+    box = Sandbox(events=max(24_000, megabytes * 1000), days=8)
     world = box.world
     written = 0
     with path.open("xb") as file:

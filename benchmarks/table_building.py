@@ -48,7 +48,7 @@ PLACES = ["node_index", "parent_event_id", "depth"]
 def write_lines(path: Path, every: int = EVERY) -> Path:
     """Write every so many event items of the sandbox as JSON lines."""
     with path.open("wb") as file:
-        for event in islice(Sandbox().world.events(), 0, None, every):
+        for event in islice(Sandbox(events=24_000, days=8).world.events(), 0, None, every):
             file.write(event.item() + b"\n")
     return path
 

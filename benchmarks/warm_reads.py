@@ -152,7 +152,7 @@ def _add(net: Network, segments: list[Segment]) -> None:
 
 def _sample() -> tuple[pa.Table, list[str]]:
     """The traffic of one segment's events, and the names of the other tables that have rows."""
-    box = Sandbox(events=24_000)
+    box = Sandbox(events=24_000, days=8)
     items = [msgspec.json.decode(event.item(), type=Event) for event in islice(box.world.events(), 4_000, 4_000 + SAMPLE)]
     tables = event_tables(items, "listing")
     share = SEGMENT_BYTES / sum(table.nbytes for table in tables.values())

@@ -95,8 +95,8 @@ class SandboxShape(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     seed: int = Field(default=1, ge=0)
-    events: int = Field(default=24_000, ge=1)
-    days: int = Field(default=8, ge=1, le=3650)
+    events: int = Field(default=52_000, ge=1)
+    days: int = Field(default=52, ge=1, le=3650)
 
 
 class Settings(BaseModel):

@@ -1,15 +1,16 @@
 """A seeded ledger network in the process, with the same APIs.
 
 It writes the literal field names of the wire and shares no code with the decoders, so that two readings of the
-specification must agree. To find your way, start with `world` (the data) and `transactions` (network.txt declares
-what happens), then read `history_api` and `bulk_api` (the network's APIs), `participant` and `ledger_api` (what one
-participant sees), `offer_book` and `wallet_api` (transfer offers, in memory) and `faults`.
+specification must agree. To find your way, start with `world` (the data), `transactions` (network.txt declares what
+happens) and `cases` (what is planted), then read `history_api` and `bulk_api` (the network's APIs), `participant` and
+`ledger_api` (what one participant sees), `offer_book` and `wallet_api` (transfer offers, in memory) and `faults`.
 
 Imports go one way: `app`, the APIs, `endpoints`, `services` (the record of the parts), the parts, `responses`.
 """
 
+from .cases import Planted
 from .faults import Dropped, Faults
 from .sandbox import Sandbox
 from .serve import serve
 
-__all__ = ["Dropped", "Faults", "Sandbox", "serve"]
+__all__ = ["Dropped", "Faults", "Planted", "Sandbox", "serve"]

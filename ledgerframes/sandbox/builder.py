@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from .activity import activity_records
+from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
 from .identifiers import UpdateIds
 from .ledger import arrange
 from .randomness import Draws, number
@@ -28,6 +29,7 @@ from .values import LEDGER
 from .verdicts import traffic_of, verdict_of
 
 NULL = b"null"
+HISTORY = "history"
 REASSIGNMENT_OFFSET = "000000000000000001"  # a constant on the wire (docs/facts.md#reassignment-item)
 WITHOUT_TRAFFIC = 0.03  # share of verdicts whose traffic the service does not know
 EXTERNALLY_SIGNED = 0.02
@@ -46,12 +48,17 @@ class Event:
     verdict: bytes = NULL
     traffic_summary: bytes = NULL
     app_activity_records: bytes = NULL
+    only_in: str = ""  # HISTORY or LEDGER.name if only one of them shows it
 
     def item(self) -> bytes:
         """Return the event item of POST /v0/events, in which all four keys are present."""
         return b'{"update":%b,"verdict":%b,"traffic_summary":%b,"app_activity_records":%b}' % (
             self.update, self.verdict, self.traffic_summary, self.app_activity_records,
         )  # fmt: skip
+
+    def is_in(self, encoding: str) -> bool:
+        """Return whether the API with this value encoding shows it."""
+        return not self.only_in or (self.only_in == LEDGER.name) == (encoding == LEDGER.name)
 
     @property
     def size(self) -> int:
@@ -99,8 +106,8 @@ class SliceBuilder:
     def _event(self, index: int, planned: PlannedEvent) -> Event:
         draft, kind = self._draft(index, planned)
         update = encode(self._update(draft, kind)) if draft.is_visible else NULL
-        event = Event(draft.update_id, draft.migration_id, planned.time, update)
-        if planned.time >= self._planner.verdicts_since:
+        event = Event(draft.update_id, draft.migration_id, planned.time, update, only_in=_only_in(planned))
+        if planned.time >= self._timeline.verdicts_since:
             self._add_verdict(event, draft, kind)
         return event
 
@@ -116,12 +123,20 @@ class SliceBuilder:
             self._state,
             planned,
             index,
-            self._identifiers.at(self._number, index),
+            self._update_id(index, planned),
             self._migration_id,
             effective_at,
             rounds.state_at(planned.time),
         )
+        if planned.case is not None:
+            draft.draw_from(draws_of(self._constants.seed, planned, "roles"))
         return draft, assign_roles(draft)
+
+    def _update_id(self, index: int, planned: PlannedEvent) -> str:
+        """Return the id of the update, which a second verdict shares with the first."""
+        first = first_of(planned)
+        position = (self._number, index) if first is planned else self._planner.position_of(first)
+        return self._identifiers.at(*position)
 
     def _update(self, draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
         is_for_ledger = self._constants.encoding is LEDGER
@@ -153,16 +168,31 @@ class SliceBuilder:
 
     def _add_verdict(self, event: Event, draft: DraftTransaction, kind: Kind) -> None:
         """Add verdict, traffic and activity to an event."""
+        seed, is_planted = self._constants.seed, draft.event.case is not None
+        if is_planted:
+            draft.draw_from(draws_of(seed, draft.event, "verdict"))
         verdict = verdict_of(draft, kind)
-        event.verdict = encode(verdict)
-        if self._draws.chance(WITHOUT_TRAFFIC) and not draft.fixed_costs:
-            return
+        if is_planted:
+            draft.draw_from(draws_of(seed, draft.event, "traffic"))
         traffic = traffic_of(draft, len(verdict["transaction_views"]["views"]))
+        alter(draft.event, verdict, traffic, draft.draws)
+        event.verdict = encode(verdict)
+        if self._draws.chance(WITHOUT_TRAFFIC) and not draft.fixed_costs and not is_planted:
+            return
         event.traffic_summary = encode(traffic)
         state = draft.round_state
         if state and state.is_complete and self._constants.encoding is not LEDGER:  # the ledger API has no activity
             records = activity_records(verdict, traffic, state.number, state.featured, state.sv_participants)
             event.app_activity_records = encode(records)
+
+
+def _only_in(planned: PlannedEvent) -> str:
+    """Return who shows a planned event, "" for all."""
+    case = case_of(planned)
+    if case is None:
+        return ""
+    repeats = case.kind == SECOND_VERDICT and planned.member > 0
+    return HISTORY if repeats or case.kind == ONLY_IN_HISTORY else LEDGER.name if case.kind == ONLY_IN_LEDGER else ""
 
 
 def _effective_at(record_time: int, draws: Draws) -> int:

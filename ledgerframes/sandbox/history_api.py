@@ -98,7 +98,8 @@ class HistoryApi(Api):
         lossless = flask.request.args.get("lossless", "false")
         if lossless not in ("true", "false"):
             raise HttpError(400, f"'{lossless}' is not a value of lossless: use true or false")
-        return in_first_version(self._found_update(update_id, "protobuf_json" if lossless == "true" else "compact_json"))
+        update = self._found_update(update_id, "protobuf_json" if lossless == "true" else "compact_json")
+        return in_first_version(update, self._world.identifiers.order(update_id))
 
     def _found_update(self, update_id: str, encoding: str) -> bytes:
         event = self._find(update_id, encoding)
@@ -219,15 +220,14 @@ def contract_object(template_id: str, identifier: str, payload: Json, created_at
     }
 
 
-def in_first_version(update: bytes) -> bytes:
-    """Return an update with "#" before event ids (docs/facts.md#event-id-prefix)."""
+def in_first_version(update: bytes, offset: int) -> bytes:
+    """Return an update with an offset, and with "#" before event ids (docs/facts.md#event-id-prefix)."""
     item: Json = decode_object(update)
     if "event" in item:
         return update
-    offset = f"{int(item['update_id'][4:20], 16):018d}"[:18]
     nodes = {f"#{key}": _with_marks(node) for key, node in item.pop("events_by_id").items()}
     roots = [f"#{key}" for key in item.pop("root_event_ids")]
-    return msgspec.json.encode({**item, "offset": offset, "root_event_ids": roots, "events_by_id": nodes})
+    return msgspec.json.encode({**item, "offset": f"{offset:018d}", "root_event_ids": roots, "events_by_id": nodes})
 
 
 def _with_marks(node: Json) -> Json:

@@ -53,6 +53,13 @@ class UpdateIds:
         slice_number, index = divmod(mixed ^ self._key, 1 << INDEX_BITS)
         return (slice_number, index) if self.at(slice_number, index) == update_id else None
 
+    def order(self, update_id: str) -> int:
+        """Return a number that increases along the history, of an id of this world."""
+        position = self.position(update_id)
+        if position is None:
+            raise ValueError(f"This world has no update {update_id!r}.")
+        return (position[0] << INDEX_BITS) + position[1] + 1
+
 
 def contract_id(*parts: object) -> str:
     """Return a contract id with version, discriminator and a salted suffix."""

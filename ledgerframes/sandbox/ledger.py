@@ -19,6 +19,11 @@ class Template(NamedTuple):
     identifier: str
     package_name: str
 
+    @property
+    def package_id(self) -> str:
+        """Id of the package."""
+        return self.identifier.partition(":")[0]
+
 
 @dataclass(slots=True, eq=False)
 class Contract:

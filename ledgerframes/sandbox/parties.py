@@ -31,6 +31,7 @@ PROVIDERS = (
     ("larkspur-tickets", None, ""),
 )
 REGISTRAR = "ironbark-registry"  # issues the tokens that are traded against coin
+SLOW_PROVIDER = "hazelnut-lending"  # whose confirmations take long
 USER_NAMES = (
     "ada", "boris", "chiara", "dmitri", "elif", "farid", "greta", "hana", "ivan", "joana",
     "kofi", "lena", "milan", "nadia", "oskar", "petra", "quentin", "rosa", "sven", "tomas",
@@ -80,6 +81,12 @@ class WorldParties:
         self.users = [_user(seed, position, hosts) for position in range(USERS)]
         everyone = self.validators + [provider.party for provider in self.providers] + self.users
         self.by_identifier = {party.identifier: party for party in everyone}
+        self.by_participant: dict[str, list[Party]] = {}
+        for party in everyone:
+            self.by_participant.setdefault(party.participant, []).append(party)
+        self.largest = max(self.by_participant, key=lambda name: len(self.by_participant[name]))
+        self.users_of_largest = [user for user in self.users if user.participant == self.largest]
+        self.slow_confirmer = next(entry.party for entry in self.providers if entry.party.name == SLOW_PROVIDER)
         # The rank makes the volume; a validator that retries carelessly is more often among the rejected.
         ranks = [4000 // (position % 40 + 2) for position in range(USERS)]
         careless = {party.participant for party in ordinary[3::7]}

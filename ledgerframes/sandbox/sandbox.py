@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, make_app
 from .bulk import BulkStorage
+from .cases import Planted
 from .clock import Clock
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
@@ -25,7 +26,7 @@ from .world import world_of
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
-WORLD_VERSION = 1  # raise it when the same seed gives other bytes: stores are named by it
+WORLD_VERSION = 2  # raise it when the same seed gives other bytes: stores are named by it
 HOST = "http://sandbox.invalid"
 
 
@@ -86,8 +87,8 @@ class Sandbox:
     def __init__(
         self,
         seed: int = 1,
-        events: int = 24_000,
-        days: int = 8,
+        events: int = 52_000,
+        days: int = 52,
         vocabulary: str | Mapping[str, str] = "neutral",
         faults: Faults | None = None,
         *,
@@ -175,6 +176,13 @@ class Sandbox:
     def prune(self, through: float) -> int:
         """Prune the ledger through an offset, or a share of it if below 1, and return the offset."""
         return self.ledger.prune(through)
+
+    def key(self) -> list[Planted]:
+        """Return what was planted in the world, by time, with what an analysis is to say about it.
+
+        See :meth:`planted_traffic_mismatches` for costs that differ, which depend on the participant.
+        """
+        return self.world.key()
 
     def planted_traffic_mismatches(self) -> list[PlantedMismatch]:
         """Return the updates whose paid traffic cost differs from the history."""

@@ -8,18 +8,22 @@ is known without reading the history.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .parties import SV_NAMES, VALIDATOR_NAMES
 from .randomness import Draws, lookup_table, number
-from .timeline import FIRST_MIGRATION, Timeline
+from .timeline import FIRST_MIGRATION, SECOND_MIGRATION, Timeline
 from .times import HOUR, MINUTE, SECOND
+
+if TYPE_CHECKING:
+    from .cases import Cases
 
 TICK = 10 * MINUTE
 RACE_EVERY = 4  # every fourth round a second SV tries the same and loses
 SUBSCRIBERS = 12
 LIVENESS_SHARE, SUBSCRIPTION_SHARE, STATUS_SHARE, RACE_SHARE = 12, 60, 60, 60  # at most one event in so many
 GENESIS_STEPS = 9
+OUTLIER_VOTER, STALE_VOTER = 3, 4  # of the SVs, whose prices are far from the others, and who votes only once
 FEATURED_LATER_PERCENT = 55
 ACCEPTED, PRIVATE, CONTENTION, TIMEOUT = "accepted", "private", "contention", "timeout"
 REJECTED = (CONTENTION, TIMEOUT)
@@ -39,6 +43,7 @@ class PlannedEvent(NamedTuple):
     member: int = 0  # who of those that recur
     occurrence: int = 0
     outcome: str = ACCEPTED
+    case: int | None = None  # of the planted cases, whose request this is
 
 
 class RecurringEvent(NamedTuple):
@@ -92,6 +97,7 @@ class Schedule:
         liveness = max(TICK, validators * length * LIVENESS_SHARE // events)
         payment = max(TICK, SUBSCRIBERS * length * SUBSCRIPTION_SHARE // events)
         self.votes = _members(seed, "price vote", start + HOUR, 6 * HOUR, svs)
+        self.votes[STALE_VOTER] = self.votes[STALE_VOTER]._replace(period=2 * length)
         featured = start + length * FEATURED_LATER_PERCENT // 100
         self.late_feature = RecurringEvent(seed, "feature", 0, featured, 2 * length, HOUR)
         self.genesis = RecurringEvent(seed, "genesis", 0, start + SECOND // 4, SECOND // 4, SECOND // 8)
@@ -133,25 +139,26 @@ class SlicePlanner:
     ----------
     seed
         Seed of the world.
-    timeline, schedule
-        Timeline and scheduled events of the world.
+    timeline, schedule, cases
+        Timeline, scheduled events and planted cases of the world.
     events
         Number of event items of the world.
     weights
         Weight of each kind among the events that are not scheduled.
     """
 
-    def __init__(self, seed: int, timeline: Timeline, schedule: Schedule, events: int, weights: Mapping[str, int]) -> None:
-        self.timeline = timeline
+    def __init__(
+        self, seed: int, timeline: Timeline, schedule: Schedule, cases: Cases, events: int, weights: Mapping[str, int]
+    ) -> None:
+        self.timeline, self.cases = timeline, cases
         self._seed, self._schedule = seed, schedule
         self._kinds = lookup_table(list(weights), list(weights.values()))
-        self._unscheduled = events - schedule.total()
+        needed = schedule.total() + cases.total()
+        self._unscheduled = events - needed
         self._cache: tuple[tuple[int, list[PlannedEvent]], ...] = ()
-        # Verdicts were not recorded at first: a tenth of the first migration has none.
-        self.verdicts_since = timeline.start + (timeline.switch - timeline.start) // 10
         if self._unscheduled < 0:
             raise ValueError(
-                f"events={events} is below the {schedule.total()} that rounds, votes and reports need. "
+                f"events={events} is below the {needed} that rounds, votes, reports and planted cases need. "
                 "Use more events or fewer days."
             )
 
@@ -164,6 +171,18 @@ class SlicePlanner:
         self._cache = (*self._cache[1 - MAX_CACHED_PLANS :], (slice_number, plan))
         return plan
 
+    def position_of(self, event: PlannedEvent) -> tuple[int, int]:
+        """Return slice and index of a scheduled or planted event, whose time may have given way in the plan."""
+        migration_id = FIRST_MIGRATION if event.time < self.timeline.switch else SECOND_MIGRATION
+        slice_number = self.timeline.number_at(migration_id, event.time)
+        identity = event[1:]
+        return slice_number, next(n for n, planned in enumerate(self.plan(slice_number)) if planned[1:] == identity)
+
+    def planned(self, event: PlannedEvent) -> PlannedEvent:
+        """Return a scheduled or planted event as the plan has it."""
+        slice_number, index = self.position_of(event)
+        return self.plan(slice_number)[index]
+
     def _plan(self, slice_number: int) -> list[PlannedEvent]:
         slice_ = self.timeline.slice(slice_number)
         draws = Draws(number(self._seed, "plan", slice_number))
@@ -171,12 +190,14 @@ class SlicePlanner:
         space = slice_.end - slice_.begin - count - CLOCK_MARGIN
         times = sorted(draws.below(space) for _ in range(count))
         reject = QUIET_REJECTS + BUSY_REJECTS * self.timeline.busyness(slice_number) / BUSIEST
+        reject *= self.cases.rejection_factor(slice_.begin)
         unscheduled = [self._unscheduled_event(draws, reject, slice_.begin + time + n) for n, time in enumerate(times)]
         # While the migrations overlap, what is scheduled already happens in the second one.
         end = min(slice_.end, self.timeline.switch) if slice_.migration_id == FIRST_MIGRATION else slice_.end
         plan: list[PlannedEvent] = []
-        for event in sorted(self._schedule.within(slice_.begin, end) + unscheduled, key=lambda event: event.time):
-            if event.kind == "round race" and event.time >= self.verdicts_since:
+        scheduled = self._schedule.within(slice_.begin, end) + self.cases.within(slice_.begin, end)
+        for event in sorted(scheduled + unscheduled, key=lambda event: event.time):
+            if event.kind == "round race" and event.time >= self.timeline.verdicts_since:
                 event = event._replace(outcome=CONTENTION)
             if plan and event.time <= plan[-1].time:  # of two at the same microsecond the unscheduled one gives way
                 event = event._replace(time=plan[-1].time + 1)
@@ -185,7 +206,7 @@ class SlicePlanner:
 
     def _unscheduled_event(self, draws: Draws, reject: float, time: int) -> PlannedEvent:
         kind, fate, outcome = draws.pick(self._kinds), draws.random(), ACCEPTED
-        if time >= self.verdicts_since:
+        if time >= self.timeline.verdicts_since:
             if fate < reject:
                 outcome = TIMEOUT if fate < reject * TIMED_OUT else CONTENTION
             elif fate > PRIVATE_ABOVE:

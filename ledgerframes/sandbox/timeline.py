@@ -48,10 +48,12 @@ class Timeline:
 
     def __init__(self, events: int, days: int) -> None:
         hours = 24 * days + EXTRA_HOURS
-        last_day = micros(END_OF_LAST_DAY)
-        self.start = last_day - days * DAY
-        self.now = last_day + EXTRA_HOURS * HOUR
+        self.midnight = micros(END_OF_LAST_DAY)
+        self.start = self.midnight - days * DAY
+        self.now = self.midnight + EXTRA_HOURS * HOUR
         self.switch = self.start + hours * 2 // 5 * HOUR
+        # Verdicts were not recorded at first: a tenth of the first migration has none.
+        self.verdicts_since = self.start + (self.switch - self.start) // 10
         parts = next((part for part in PARTS_OF_AN_HOUR if events / hours / part <= EVENTS_PER_SLICE), 3600)
         self.step = HOUR // parts
         self.first_count = -(-(self.switch + OVERLAP - self.start) // self.step)

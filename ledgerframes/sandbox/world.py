@@ -7,22 +7,26 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import lru_cache
+from itertools import starmap
 from operator import attrgetter, itemgetter
 from threading import RLock
 from typing import Any, TypeVar
 
 from .builder import Event, SliceBuilder
+from .cases import Case, Cases, Planted, first_of
 from .identifiers import UpdateIds
 from .parties import WorldParties
 from .rounds import Rounds
-from .schedule import Schedule, SlicePlanner
+from .schedule import OUTLIER_VOTER, STALE_VOTER, PlannedEvent, Schedule, SlicePlanner
 from .timeline import Timeline
-from .times import micros
-from .transactions import WEIGHTS, WorldConstants
+from .times import micros, to_datetime
+from .transactions import RISE_PERCENT, WEIGHTS, WorldConstants, newer
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary
 
 T = TypeVar("T")
+SLOW_CONFIRMER, STALE_VOTE, OUTLIER = "slow confirmer", "stale price vote", "price vote far from the others"
+NEW_VERSION, RAISED_WASTE = "newer version of a package", "weekday with more waste"
 MAX_CACHED_WORLDS = 4
 MIN_CACHED_SLICES = 12  # enough for four readers at different positions
 MAX_CACHED_BYTES = 16_000_000  # of JSON: up to this more slices are cached, so that a small world is built once
@@ -83,10 +87,11 @@ class World:
         self.schedule = Schedule(seed, self.timeline, events)
         self.rounds = Rounds(seed, self.schedule, self.people, self.timeline.now)
         self.identifiers = UpdateIds(seed)
-        self.planner = SlicePlanner(seed, self.timeline, self.schedule, events, WEIGHTS)
+        self.cases = Cases(seed, self.timeline)
+        self.planner = SlicePlanner(seed, self.timeline, self.schedule, self.cases, events, WEIGHTS)
         self.generated = 0
         self._constants = {
-            encoding.name: WorldConstants(seed, self.people, self.rounds, vocabulary, encoding)
+            encoding.name: WorldConstants(seed, self.people, self.rounds, vocabulary, encoding, self.cases.upgraded_at)
             for encoding in (*ENCODINGS.values(), LEDGER)
         }
         self._cache: OrderedDict[tuple[int, str], tuple[list[Event], int]] = OrderedDict()  # with their size
@@ -135,7 +140,7 @@ class World:
             if slice_.migration_id == migration_id:
                 first = bisect_right(events, record_time, key=_record_time)
             last = bisect_left(events, until, key=_record_time)
-            yield from events[first:last]
+            yield from (event for event in events[first:last] if event.is_in(encoding))
 
     def events(
         self, since: datetime | None = None, until: datetime | None = None, encoding: str = "compact_json"
@@ -146,7 +151,8 @@ class World:
         for number in range(self.timeline.count):
             slice_ = self.timeline.slice(number)
             if slice_.begin < end and begin < slice_.end:
-                yield from (event for event in self.slice(number, encoding) if begin <= event.record_time < end)
+                events = (event for event in self.slice(number, encoding) if event.is_in(encoding))
+                yield from (event for event in events if begin <= event.record_time < end)
 
     def constants(self, encoding: str = "compact_json") -> WorldConstants:
         """Return what all slices share in an encoding."""
@@ -158,4 +164,33 @@ class World:
         if position is None or position[0] >= self.timeline.count:
             return None
         events = self.slice(position[0], encoding)
-        return events[position[1]] if position[1] < len(events) else None
+        event = events[position[1]] if position[1] < len(events) else None
+        # A second verdict has the id of the first, so that nothing is at its own position.
+        return event if event and event.update_id == update_id and event.is_in(encoding) else None
+
+    def key(self) -> list[Planted]:
+        """Return what was planted, by time, without generating any event."""
+        requests = (self._planted(case, events) for case, events in self.cases.groups())
+        return sorted([*requests, *self._lasting_entries()], key=attrgetter("time"))
+
+    def _planted(self, case: Case, events: list[PlannedEvent]) -> Planted:
+        times = tuple(to_datetime(self.planner.planned(event).time) for event in events)
+        positions = [self.planner.position_of(first_of(event)) for event in events]
+        update_ids = dict.fromkeys(starmap(self.identifiers.at, positions))
+        return Planted(case.kind, times, case.reason, tuple(update_ids))
+
+    def _lasting_entries(self) -> Iterator[Planted]:
+        """Iterate over what is planted once in a world."""
+        cases, people, start = self.cases, self.people, (to_datetime(self.timeline.start),)
+        yield Planted(SLOW_CONFIRMER, start, "its requests take longer", subject=people.slow_confirmer.identifier)
+        for kind, member, reason in (
+            (STALE_VOTE, STALE_VOTER, "the SV votes once and never again"),
+            (OUTLIER, OUTLIER_VOTER, "the SV's price is more than twice that of the others"),
+        ):
+            time = to_datetime(self.schedule.votes[member].time(0))
+            yield Planted(kind, (time,), reason, subject=people.svs[member].identifier)
+        package = newer(self.constants().templates.ticket).package_id
+        upgrade = (to_datetime(cases.upgraded_at),)
+        yield Planted(NEW_VERSION, upgrade, f"its requests cost {RISE_PERCENT} % more", subject=package)
+        if cases.raised_day is not None:
+            yield Planted(RAISED_WASTE, (to_datetime(cases.raised_day),), "half as much waste again as on other days")

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox import Planted, Sandbox
 from ledgerframes.sandbox.world import World
 
 EVENTS, DAYS = 3_000, 2
@@ -36,6 +36,24 @@ def items(box: Sandbox) -> list[dict[str, Any]]:
 def updates(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every transaction that the history shows."""
     return [item["update"] for item in items if item["update"] and "events_by_id" in item["update"]]
+
+
+@pytest.fixture(scope="session")
+def planted(box: Sandbox) -> dict[str, list[Planted]]:
+    """The key of the world, by kind."""
+    entries: dict[str, list[Planted]] = {}
+    for entry in box.key():
+        entries.setdefault(entry.kind, []).append(entry)
+    return entries
+
+
+@pytest.fixture(scope="session")
+def by_id(items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The first event item of each update id."""
+    results: dict[str, dict[str, Any]] = {}
+    for item in items:
+        results.setdefault((item["verdict"] or item["update"])["update_id"], item)
+    return results
 
 
 @pytest.fixture

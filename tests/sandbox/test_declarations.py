@@ -38,6 +38,7 @@ def test_every_choice_is_exercised() -> None:
 def test_views_are_read_from_their_notation() -> None:
     inner = [View(["buyer", "wallet"], [], [], [], [View(["dso", "buyer"], [], [], [], [])])]
     inner.append(View(["seller", "issuer"], [], ["buyer"], [], []))
+    inner.append(View(["operator", "leg"], [], ["issuer"], ["leg", "legs"], []))
     assert KINDS["settlement"].views == [View(["operator"], [], ["buyer", "seller"], [], inner)]
     assert KINDS["confirmation"].views == [View(["dso", "sv"], ["second"], [], [], [])]
     assert KINDS["app batch"].views[0].children[0].each == ["customer", "customers"]

@@ -101,6 +101,13 @@ def test_the_first_version_marks_event_ids(client: httpx.Client, updates: Any) -
         assert response["events_by_id"][f"#{key}"].get("child_event_ids", []) == children
 
 
+def test_offsets_of_the_first_version_increase_along_the_history(client: httpx.Client, updates: Any) -> None:
+    chosen = updates[:: len(updates) // 40]
+    offsets = [client.get(f"/v0/updates/{update['update_id']}").json()["offset"] for update in chosen]
+    assert offsets == sorted(set(offsets), key=int)
+    assert {len(offset) for offset in offsets} == {18}
+
+
 def test_look_ups_near_the_end_answer_in_part(client: httpx.Client, box: Sandbox) -> None:
     near = list(box.world.events(box.now - timedelta(seconds=90)))
     fresh = [event for event in near if event.record_time >= box.world.timeline.now - 45_000_000]

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER
 
 from .conftest import ANYBODY, DAYS, DELTA, EVENTS, events_of, ledger_of, update_format
 from .test_served_pages import refusal
@@ -204,7 +205,7 @@ def test_one_update(ledger: httpx.Client, effects: Any, deltas: Any, box: Sandbo
     assert missing.json()["resources"] == [["ErrorResource(UPDATE_ID)", "1220ab"]]
 
 
-def test_completions(ledger: httpx.Client, box: Sandbox, effects: Any, items: Any) -> None:
+def test_completions(ledger: httpx.Client, box: Sandbox, effects: Any, by_id: Any, planted: Any) -> None:
     paid = {value["updateId"]: value.get("paidTrafficCost") for _, value in effects}
     path, results, begin = "/v2/commands/command-completions", [], 0
     while True:
@@ -214,18 +215,27 @@ def test_completions(ledger: httpx.Client, box: Sandbox, effects: Any, items: An
             break
         results += values
         begin = values[-1]["offset"]
-    own = [i for i in items if i["verdict"] and i["verdict"]["submitting_participant_uid"] == box.participant]
+    sides = [
+        {update_id for entry in planted[kind] for update_id in entry.update_ids} for kind in (ONLY_IN_LEDGER, ONLY_IN_HISTORY)
+    ]
+    own = [i for i in by_id.values() if i["verdict"] and i["verdict"]["submitting_participant_uid"] == box.participant]
+    own = [item for item in own if item["verdict"]["update_id"] not in sides[1]]
+    assert len(results) == len(own) + len(sides[0])
+    results = [value for value in results if value["updateId"] not in sides[0]]
     assert len(results) == len(own)
     codes: Counter[int] = Counter()
+    counts: Counter[str] = Counter()
     for value, item in zip(results, own, strict=True):
         codes[value["status"]["code"]] += 1
-        rejected = item["verdict"]["verdict_result"].endswith("REJECTED")
+        rejected = not item["verdict"]["verdict_result"].endswith("ACCEPTED")
         assert (value["status"]["code"] != 0) == rejected
         if not rejected and value["updateId"] in paid:
             assert value["paidTrafficCost"] == paid[value["updateId"]]
         if rejected:
             assert value["updateId"] == ""
             assert value["paidTrafficCost"] == (item["traffic_summary"] or {}).get("total_traffic_cost")
+            counts["rejected with a cost"] += value["paidTrafficCost"] is not None
+    assert counts["rejected with a cost"] > 20
     assert {0, 4, 10} == set(codes)
     commands = {value["commandId"] for _, value in effects if value.get("commandId")}
     assert len(commands & {value["commandId"] for value in results}) > 300
@@ -285,7 +295,7 @@ def test_vetting(ledger: httpx.Client, box: Sandbox) -> None:
     }
     entries = ledger.post("/v2/package-vetting/list", json=mine).json()["vettedPackages"]
     assert {entry["participantId"] for entry in entries} == {box.participant}
-    assert {package["packageName"] for package in entries[0]["packages"]} == {"meadow-settlement", "meadow-token"}
+    assert {package["packageName"] for package in entries[0]["packages"]} == {"meadow-settlement", "meadow-token", "meadow-batch"}
 
 
 def test_reference_data(ledger: httpx.Client, box: Sandbox) -> None:

@@ -11,13 +11,9 @@ import httpx
 import pytest
 
 from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER
 
 from .conftest import DAYS, DELTA, EFFECTS, EVENTS, PAGE, events_of, ledger_of, read_pages, update_format, updates_of
-
-
-@pytest.fixture(scope="module")
-def by_id(items: Any) -> dict[str, dict[str, Any]]:
-    return {(item["verdict"] or item["update"])["update_id"]: item for item in items}
 
 
 def transactions(updates: Any) -> list[dict[str, Any]]:
@@ -39,10 +35,12 @@ def test_all_kinds_are_there(effects: Any, deltas: Any) -> None:
     assert all(value["events"] for _, value in effects)
 
 
-def test_updates_are_those_of_the_history(effects: Any, by_id: Any) -> None:
+def test_updates_are_those_of_the_history(effects: Any, by_id: Any, planted: Any) -> None:
     private = 0
+    (only_in_ledger,) = planted[ONLY_IN_LEDGER][0].update_ids
+    assert only_in_ledger not in by_id
     for kind, value in effects:
-        if kind == "TopologyTransaction":
+        if kind == "TopologyTransaction" or value["updateId"] == only_in_ledger:
             assert value["updateId"] not in by_id
             continue
         item = by_id[value["updateId"]]
@@ -58,32 +56,38 @@ def test_updates_are_those_of_the_history(effects: Any, by_id: Any) -> None:
     assert private > 5
 
 
-def test_every_update_of_the_parties_is_there(effects: Any, items: Any, box: Sandbox) -> None:
+def test_every_update_of_the_parties_is_there(effects: Any, items: Any, box: Sandbox, planted: Any) -> None:
     parties, visible = set(box.user_parties), {value["updateId"] for _, value in effects}
+    (only_in_history,) = planted[ONLY_IN_HISTORY][0].update_ids
+    assert only_in_history not in visible
     missing = 0
     for item in items:
         update = item["update"]
         if update and "events_by_id" in update:
             nodes = update["events_by_id"].values()
             seen = {p for n in nodes for p in [*n.get("signatories", []), *n.get("observers", []), *n.get("acting_parties", [])]}
-            assert (update["update_id"] in visible) >= bool(seen & parties)
+            assert (update["update_id"] in visible) >= (bool(seen & parties) and update["update_id"] != only_in_history)
             missing += update["update_id"] not in visible
     assert missing > 500
 
 
-def test_paid_costs_are_the_historys(effects: Any, by_id: Any, box: Sandbox) -> None:
-    planted = {results.update_id: results for results in box.planted_traffic_mismatches()}
+def test_paid_costs_are_the_historys(effects: Any, by_id: Any, box: Sandbox, planted: Any) -> None:
+    (only_in_ledger,) = planted[ONLY_IN_LEDGER][0].update_ids
+    mismatches = {results.update_id: results for results in box.planted_traffic_mismatches()}
     counts: Counter[str] = Counter()
     for kind, value in effects:
         if kind == "TopologyTransaction":
             assert "paidTrafficCost" not in value
             continue
+        if value["updateId"] == only_in_ledger:
+            assert value["paidTrafficCost"] > 0
+            continue
         item = by_id[value["updateId"]]
         own = item["verdict"] and item["verdict"]["submitting_participant_uid"] == box.participant
         traffic = item["traffic_summary"] if own else None
         paid = value["paidTrafficCost"]
-        if value["updateId"] in planted:
-            results = planted[value["updateId"]]
+        if value["updateId"] in mismatches:
+            results = mismatches[value["updateId"]]
             assert (paid, traffic["total_traffic_cost"]) == (results.paid_traffic_cost, results.total_traffic_cost)
             assert results.offset == value["offset"]
             assert paid != traffic["total_traffic_cost"]
@@ -93,7 +97,7 @@ def test_paid_costs_are_the_historys(effects: Any, by_id: Any, box: Sandbox) -> 
         counts["known" if paid else "unknown"] += 1
         if item["verdict"]:
             assert bool(value["commandId"]) == bool(own)
-    assert counts["planted"] == len(planted) > 0
+    assert counts["planted"] == len(mismatches) > 0
     assert min(counts["known"], counts["unknown"]) > 100
 
 

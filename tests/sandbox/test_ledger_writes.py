@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ from .conftest import DAYS, EVENTS, PAGE, ledger_of, read_pages, update_format
 from .test_served_pages import refusal
 
 Json = dict[str, Any]
+KEY = base64.b64encode(bytes(range(44))).decode()
 
 
 @pytest.fixture
@@ -70,7 +72,7 @@ def test_allocated_parties_are_listed(fresh: Sandbox) -> None:
 
 def test_external_parties(fresh: Sandbox) -> None:
     client = ledger_of(fresh)
-    request_body = {"synchronizer": fresh.world.people.synchronizer, "partyHint": "ext", "publicKey": {"keyData": "AA=="}}
+    request_body = {"synchronizer": fresh.world.people.synchronizer, "partyHint": "ext", "publicKey": {"keyData": KEY}}
     topology = client.post("/v2/parties/external/generate-topology", json=request_body).json()
     assert set(topology) == {"partyId", "publicKeyFingerprint", "topologyTransactions", "multiHash"}
     assert fresh.writes == []
@@ -78,6 +80,13 @@ def test_external_parties(fresh: Sandbox) -> None:
     party = client.post("/v2/parties/external/allocate", json=body).json()["partyId"]
     assert client.get(f"/v2/parties/{party}").json()["partyDetails"][0]["party"] == party
     assert refusal(client.post("/v2/parties/external/allocate", json={}))[1] == "MISSING_FIELD"
+
+
+@pytest.mark.parametrize("key_data", [None, "", "AA==", "no base64", KEY[:40], base64.b64encode(bytes(161)).decode()])
+def test_a_party_key_that_is_none_is_refused(fresh: Sandbox, key_data: str | None) -> None:
+    request_body = {"partyHint": "ext", "publicKey": {"keyData": key_data}}
+    answer = ledger_of(fresh).post("/v2/parties/external/generate-topology", json=request_body)
+    assert refusal(answer)[:2] == (400, "INVALID_ARGUMENT")
 
 
 def test_uploads(fresh: Sandbox) -> None:

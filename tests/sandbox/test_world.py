@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.sandbox.identifiers import UpdateIds
 from ledgerframes.sandbox.timeline import Timeline
+from ledgerframes.sandbox.times import DAY, to_datetime
 from ledgerframes.sandbox.vocabulary import vocabulary_of
 from ledgerframes.sandbox.world import world_of
 
 from .conftest import DAYS, EVENTS, client_of, cursor_of
 
-PROMISED = "681b65f00f14655c"  # of the world with seed 7, 300 events, one day
+PROMISED = "e63fbd5436c554bb"  # of the world with seed 7, 300 events, one day
 
 
 def all_bytes(box: Sandbox) -> list[bytes]:
@@ -92,10 +93,17 @@ def test_both_migrations_have_events_while_they_overlap(box: Sandbox) -> None:
 
 def test_the_world_has_a_beginning_and_an_end() -> None:
     box = Sandbox()
-    assert box.start == datetime(2026, 11, 1, tzinfo=UTC)
+    assert box.start == datetime(2026, 9, 18, tzinfo=UTC)
     assert box.now == datetime(2026, 11, 9, 6, tzinfo=UTC)
-    assert box.name == "sandbox-v1-seed1-events24000-days8"
+    assert box.name == "sandbox-v2-seed1-events52000-days52"
     assert "seed1" in repr(box)
+
+
+def test_six_whole_weeks_lie_before_the_last_whole_week() -> None:
+    """The week before the present is reported, and the weeks before it give the usual range."""
+    timeline = Sandbox().world.timeline
+    assert to_datetime(timeline.midnight).weekday() == 0
+    assert timeline.midnight - timeline.verdicts_since > 7 * 7 * DAY
 
 
 def test_days_are_busier_than_nights_and_workdays_than_weekends() -> None:

@@ -5,6 +5,7 @@ Reads show the world and the accepted writes.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 
 import flask
@@ -23,6 +24,7 @@ from .service import LedgerEndpoints, check_size, malformed_body, page, read_tok
 
 DEFAULT_PARTIES, MAX_PARTIES = 1000, 10_000
 MAX_VETTED = 100
+MIN_KEY_BYTES, MAX_KEY_BYTES = 32, 160  # from a raw key of Ed25519 to a key of P-384 in DER
 BYTES = "application/octet-stream"
 ARCHIVE, PROTOBUF = b"PK\x03\x04", b"\x0a\x04"  # first bytes of archives and of single packages
 FEATURES: Json = {
@@ -158,7 +160,7 @@ class Admin(LedgerEndpoints):
     def _generate_topology(self, request: ExternalRequest) -> Json:
         if request.public_key is None:
             raise missing("public_key")
-        key = fingerprint("external", msgspec.json.encode(request.public_key))
+        key = fingerprint("external", _key_bytes(request.public_key))
         return {
             "partyId": f"{request.party_hint}::{key}",
             "publicKeyFingerprint": key,
@@ -175,7 +177,8 @@ class Admin(LedgerEndpoints):
         return {"partyId": party}
 
     def _package_ids(self) -> list[str]:
-        return [*sorted(self.services.registry.packages.values()), *self._packages]
+        registry = self.services.registry
+        return [*sorted([*registry.packages.values(), *registry.newer_packages.values()]), *self._packages]
 
     @endpoint("GET", "/v2/packages")
     def _package_list(self) -> Json:
@@ -259,7 +262,8 @@ class Admin(LedgerEndpoints):
                 "packageName": name,
                 "packageVersion": f"0.1.{int(package_id[:2], 16) % 20}",
             }
-            for name, package_id in sorted(self.services.registry.packages.items())
+            for versions in (self.services.registry.packages, self.services.registry.newer_packages)
+            for name, package_id in sorted(versions.items())
             if everything or name.startswith(prefixes) or package_id in identifiers
         ]
 
@@ -273,6 +277,17 @@ def _party_details(party: str, local: bool = True, metadata: Json | None = None,
     annotations = (metadata or {}).get("annotations", {})
     details = {"resourceVersion": str(version), "annotations": annotations} if local else None
     return {"party": party, "isLocal": local, "localMetadata": details, "identityProviderId": ""}
+
+
+def _key_bytes(public_key: Json) -> bytes:
+    """Return the bytes of a public key, or refuse what is none."""
+    try:
+        contents = base64.b64decode(str(public_key.get("keyData", "")), validate=True)
+    except ValueError as error:
+        raise LedgerApiError("INVALID_ARGUMENT", "the keyData of the public key is not base64") from error
+    if not MIN_KEY_BYTES <= len(contents) <= MAX_KEY_BYTES:
+        raise LedgerApiError("INVALID_ARGUMENT", f"the public key has {len(contents)} bytes, which no key specification has")
+    return contents
 
 
 def _archive() -> bytes:

@@ -160,7 +160,7 @@ class Commands(LedgerEndpoints):
             verdict = decode_verdict(event.verdict)
             act_as = [party for party in verdict.submitting_parties if party in parties]
             if verdict.submitting_participant_uid == self.ledger.participant and act_as:
-                rejected = verdict.verdict_result.endswith("REJECTED")
+                rejected = not verdict.verdict_result.endswith("ACCEPTED")
                 yield {"Completion": {"value": self._completion(offset, event, rejected, act_as)}}
         yield self.checkpoint(end, self.ledger.clock.now())
 

@@ -12,7 +12,7 @@ import msgspec
 
 from ..ledger import Template
 from ..ledger_errors import LedgerApiError
-from ..transactions import Templates
+from ..transactions import UPGRADED_PACKAGE, Templates, newer
 
 Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]
 DELTA: Shape = "TRANSACTION_SHAPE_ACS_DELTA"
@@ -91,9 +91,17 @@ class Registry:
             **{known[name].identifier: (holding,) for name in holdings},
             known["allocation"].identifier: (allocation,),
         }
-        self.packages = {entry.package_name: entry.identifier.partition(":")[0] for entry in known.values()}
+        self.packages = {entry.package_name: entry.package_id for entry in known.values()}
+        upgraded = [entry for entry in known.values() if entry.package_name == UPGRADED_PACKAGE]
+        # A filter matches a template in all versions of its package.
+        self._first_versions = {newer(entry).identifier: entry.identifier for entry in upgraded}
+        self.newer_packages = {entry.package_name: newer(entry).package_id for entry in upgraded}
         self._interfaces = {holding, allocation}
         self._templates = {entry.identifier for entry in known.values()} - self._interfaces
+
+    def first_version(self, template_id: str) -> str:
+        """Return the id that a template had in the first version of its package."""
+        return self._first_versions.get(template_id, template_id)
 
     def resolve(self, name: str, interface: bool = False) -> str:
         """Return the id of a template or interface that a filter names."""
@@ -106,7 +114,7 @@ class Registry:
                 cause = f"package names {NEVER_UPLOADED}: {package[1:]}"
                 raise LedgerApiError("PACKAGE_NAMES_NOT_FOUND", cause, resources=[("PACKAGE_NAME", package[1:])])
             package = self.packages[package[1:]]
-        identifier = f"{package}:{entity}"
+        identifier = self.first_version(f"{package}:{entity}")
         if identifier not in (self._interfaces if interface else self._templates):
             cause = f"templates or interfaces {NEVER_UPLOADED}: {name}"
             raise LedgerApiError("TEMPLATES_OR_INTERFACES_NOT_FOUND", cause, resources=[("TEMPLATE_ID", name)])
@@ -182,7 +190,7 @@ class EventFilter:
 
     def _match(self, template_id: str, parties: frozenset[str]) -> Match | None:
         interfaces = self._registry.implements.get(template_id, ())
-        names = {None, template_id, *interfaces}
+        names = {None, self._registry.first_version(template_id), *interfaces}
         filters = [each for each in self._filters if each.identifier in names and (each.party is None or each.party in parties)]
         if not filters:
             return None

@@ -129,7 +129,7 @@ class ParticipantLedger:
         for slice_number in range(slice_of(after), last + 1):
             for index, event in enumerate(self.world.slice(slice_number, "ledger_json")):
                 offset = offset_of(slice_number, index)
-                if after < offset <= through and mark in event.verdict:
+                if after < offset <= through and mark in event.verdict and event.is_in("ledger_json"):
                     yield offset, event
 
     def guests(self) -> list[str]:
@@ -149,7 +149,7 @@ class ParticipantLedger:
         updates = topology_updates(self._participant, slice_number)
         for index, event in enumerate(self.world.slice(slice_number, "ledger_json")):
             text = event.verdict if event.update == NULL else event.update
-            if any(mark in text for mark in self._marks):
+            if event.is_in("ledger_json") and any(mark in text for mark in self._marks):
                 update = project(self._participant, event, offset_of(slice_number, index))
                 if update:
                     updates.append(update)

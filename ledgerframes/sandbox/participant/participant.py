@@ -33,11 +33,9 @@ class Participant:
 
 
 def _hosted_parties(world: World, participant: str | None) -> list[Party]:
-    by_participant: dict[str, list[Party]] = {}
-    for party in world.people.by_identifier.values():
-        by_participant.setdefault(party.participant, []).append(party)
+    by_participant = world.people.by_participant
     if participant is None:
-        participant = max(by_participant, key=lambda name: len(by_participant[name]))
+        participant = world.people.largest
     if participant not in by_participant:
         raise ValueError(f"Unknown participant {participant!r}. Choose from {sorted(by_participant)}.")
     return by_participant[participant]

@@ -4,7 +4,7 @@ Read network.txt, then `draft` and `kinds` (the interpreter); `roles`, `payments
 functions that declarations name.
 """
 
-from .constants import Templates, WorldConstants
+from .constants import RISE_PERCENT, UPGRADED_PACKAGE, Templates, WorldConstants, newer
 from .declarations import KINDS, WEIGHTS, Kind, View
 from .draft import DraftTransaction, SliceState, resolve_parties
 from .kinds import assign_roles, build_tree
@@ -13,6 +13,8 @@ from .payments import LEDGER_ONLY, carried_contract
 __all__ = [
     "KINDS",
     "LEDGER_ONLY",
+    "RISE_PERCENT",
+    "UPGRADED_PACKAGE",
     "WEIGHTS",
     "DraftTransaction",
     "Kind",
@@ -23,5 +25,6 @@ __all__ = [
     "assign_roles",
     "build_tree",
     "carried_contract",
+    "newer",
     "resolve_parties",
 ]

@@ -17,6 +17,8 @@ from ..vocabulary import Vocabulary
 from .declarations import CHOICES, FRAGMENTS, TEMPLATES, TemplateSpec
 
 T = TypeVar("T")
+UPGRADED_PACKAGE = "meadow-batch"
+RISE_PERCENT = 18  # what a request costs more with the newer version
 TREE_TOKEN = re.compile(r"[^\s\[\]]+|[\[\]]")
 
 
@@ -34,6 +36,12 @@ class Templates(SimpleNamespace):
             package_id = digest("package", spec.package.replace("$coin", "coin"))
             identifier = f"{package_id}:{vocabulary.translate(spec.qualified_name)}"
             setattr(self, name, Template(identifier, vocabulary.translate(spec.package)))
+
+
+def newer(template: Template) -> Template:
+    """Return a template as the newer version of its package has it."""
+    package_id = digest("package", template.package_name, "newer")
+    return template._replace(identifier=f"{package_id}:{template.identifier.partition(':')[2]}")
 
 
 class CompiledTemplate(NamedTuple):
@@ -84,6 +92,8 @@ class WorldConstants:
         Seed, parties and mining rounds of the world.
     vocabulary, encoding
         The vocabulary, and the encoding of payloads.
+    upgraded_at
+        When the newer version of `UPGRADED_PACKAGE` comes into use, microseconds since 1970.
 
     Attributes
     ----------
@@ -96,9 +106,17 @@ class WorldConstants:
         Sources of payloads that never change.
     """
 
-    def __init__(self, seed: int, parties: WorldParties, rounds: Rounds, vocabulary: Vocabulary, encoding: Encoding) -> None:
+    def __init__(
+        self,
+        seed: int,
+        parties: WorldParties,
+        rounds: Rounds,
+        vocabulary: Vocabulary,
+        encoding: Encoding,
+        upgraded_at: int,
+    ) -> None:
         self.seed, self.parties, self.rounds = seed, parties, rounds
-        self.vocabulary, self.encoding = vocabulary, encoding
+        self.vocabulary, self.encoding, self._upgraded_at = vocabulary, encoding, upgraded_at
         self.templates = Templates(vocabulary)
         self.dso = parties.dso
         self.unit = self._payload("unit")({})
@@ -107,6 +125,10 @@ class WorldConstants:
         self._lasting: dict[tuple[object, ...], Contract] = {}
         self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.party.identifier}
         self.names |= {name: self.lasting(name) for name in ("dso_rules", "coin_rules", "name_rules", "registry")}
+
+    def is_upgraded(self, template: Template, time: int) -> bool:
+        """Return whether a request at a record time uses the newer version of a template."""
+        return template.package_name == UPGRADED_PACKAGE and time >= self._upgraded_at
 
     def lasting(self, template: str, *key: object) -> Contract:
         """Return a contract known by its template and a key, without its payload.

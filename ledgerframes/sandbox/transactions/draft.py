@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from msgspec import Raw
 
 from ..identifiers import contract_id
-from ..ledger import Contract, Node, Pool, archive, create, exercise
+from ..ledger import Contract, Node, Pool, Template, archive, create, exercise
 from ..randomness import Draws, number
 from ..rounds import FIRST_ROUND, RoundState
 from ..schedule import ACCEPTED, REJECTED, PlannedEvent
 from ..values import UNITS_PER_COIN, Names
-from .constants import Step, WorldConstants
+from .constants import Step, WorldConstants, newer
 
 
 class SliceState:
@@ -60,6 +61,8 @@ class DraftTransaction:
         Nodes that come before those of the kind's tree.
     bytes_per_view
         Median traffic cost of the envelope of one view.
+    cost_percent
+        Percentage of its cost that each envelope has.
     fixed_costs
         Envelope costs that are not left to chance: those without views, then one for each view.
     """
@@ -85,6 +88,7 @@ class DraftTransaction:
         self.is_visible, self.is_rejected = event.outcome == ACCEPTED, event.outcome in REJECTED
         self.roots: list[Node] = []
         self.bytes_per_view = 0
+        self.cost_percent = 100
         self.fixed_costs: Sequence[int] = ()
         self.names: dict[str, Any] = {
             **state.names,
@@ -95,6 +99,14 @@ class DraftTransaction:
             "open_round": constants.lasting("open_round", self.round_number),
             "index": index,
         }
+
+    def draw_from(self, draws: Draws) -> None:
+        """Use a stream of draws from here on."""
+        self.draws = self.names["draws"] = draws
+
+    def version(self, template: Template) -> Template:
+        """Return a template in the version that is in use."""
+        return newer(template) if self.constants.is_upgraded(template, self.event.time) else template
 
     def draw_units(self, median: int) -> int:
         """Draw an amount around `median` coins, in units of 10**-10."""
@@ -125,7 +137,7 @@ class DraftTransaction:
             identifier = contract_id(self.constants.seed, self.state.number, self.state.contract_count)
         return Contract(
             identifier,
-            compiled.template,
+            self.version(compiled.template),
             payload,
             *compiled.parties(names),
             names.get("units", 0),
@@ -159,6 +171,8 @@ class DraftTransaction:
     def _exercise(self, step: Step, names: Names) -> Node:
         template, *key = step.contract
         contract = self.constants.lasting(template, names[key[0]]) if key else names[template]
+        if (template_in_use := self.version(contract.template)) != contract.template:
+            contract = replace(contract, template=template_in_use)
         children = self._nodes(step.children, names) if step.children else []
         argument, result = Raw(step.argument(names)), Raw(step.result(names))
         actors = resolve_parties(step.actors, names)

@@ -9,11 +9,12 @@ from ..ledger import Contract, Node
 from ..parties import SV_NAMES, VALIDATOR_NAMES
 from ..randomness import number
 from ..rounds import FIRST_ROUND, OPEN_AT_ONCE
-from ..schedule import SUBSCRIBERS, TICK
+from ..schedule import OUTLIER_VOTER, SUBSCRIBERS, TICK
 from .draft import DraftTransaction
 from .payments import make_coupon
 
 MAX_MARKERS = 12
+OUTLIER_FACTOR = 3
 SVS, VALIDATORS = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
 # A request known by its costs: two envelopes without views, then one view (docs/facts.md#envelopes-without-views).
 PLANTED_COSTS = (1444, 146, 3565)
@@ -33,8 +34,9 @@ def _vote(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, An
 
     It has no price at the start (docs/facts.md#price-vote-without-price).
     """
-    drawn = number(draft.constants.seed, "vote", member, occurrence) % 60_000
-    price = f"0.{120_000 + drawn:06d}".rstrip("0") if occurrence >= 0 else None
+    drawn = 140_000 + number(draft.constants.seed, "vote", member, occurrence) % 30_000
+    millionths = drawn * OUTLIER_FACTOR if member == OUTLIER_VOTER else drawn
+    price = f"0.{millionths:06d}".rstrip("0") if occurrence >= 0 else None
     return {"sv": draft.parties.svs[member].identifier, "price": price}
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from ..ledger import Node
 from . import governance, payments, roles
+from .constants import RISE_PERCENT
 from .declarations import KINDS, Calls, Kind
 from .draft import DraftTransaction
 
+UPGRADED_KIND = "app batch"
 SUBSTITUTES = {"offer step": payments.choose_offer_step, "round race": governance.choose_race}
 FUNCTIONS: dict[str, Any] = {**vars(roles), **vars(payments), **vars(governance)}
 
@@ -20,6 +22,8 @@ def assign_roles(draft: DraftTransaction) -> Kind:
         name = SUBSTITUTES[name](draft)
     kind = KINDS[name]
     draft.bytes_per_view = kind.bytes_per_view
+    if name == UPGRADED_KIND and draft.constants.is_upgraded(draft.constants.templates.batch, draft.event.time):
+        draft.cost_percent += RISE_PERCENT
     _call(draft, kind.roles)
     return kind
 

@@ -13,7 +13,7 @@ from .constants import WorldConstants
 from .draft import DraftTransaction
 from .roles import user
 
-BATCH_STEPS = 13  # three nodes each, and the root: forty nodes
+MIN_BATCH, MAX_BATCH = 9, 17  # steps of three nodes each
 ASSIGNED_FIRST = 0.15
 LEDGER_ONLY = "unassigned_contract"  # only the ledger API shows it
 
@@ -227,12 +227,14 @@ def mark_featured(draft: DraftTransaction, provider: str) -> list[Node]:
 def app_batch(draft: DraftTransaction) -> list[Node]:
     """Process a ticket in each step, which leaves a stamped one."""
     customers, nodes = draft.names["customers"], []
-    draft.names["steps"] = BATCH_STEPS
-    for step in range(BATCH_STEPS):
+    steps = draft.names["steps"] = draft.draws.between(MIN_BATCH, MAX_BATCH)
+    for step in range(steps):
         source = {"customer": customers[step % len(customers)], "step": step}
         ticket = draft.make("ticket", state="Queued", **source)
         stamped = draft.make("ticket", state="Stamped", **source)
         nodes += draft.nodes("+ticket Ticket_Process[+stamped]", step=step, ticket=ticket, stamped=stamped)
+    if steps == MAX_BATCH:  # a full batch leaves the next ticket in the queue
+        nodes += draft.nodes("+ticket", ticket=draft.make("ticket", customer=customers[0], step=steps, state="Queued"))
     return nodes
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, case_of
 from ..ledger import Contract
+from ..randomness import number
 from ..values import TEXTS
 from .draft import DraftTransaction
 
 ENTRY_NAMES = (
     "atelier-nord", "café-lumière", "böckling", "three-hares", "o-malley", "sol-y-mar", "tide", "zweigstelle",
 )  # fmt: skip
+LARGE_SETTLEMENTS, MIN_LEGS, MAX_LEGS, BYTES_PER_LEG = 0.8, 15, 42, 500
+LARGE_USERS = 40
 
 
 def between(draft: DraftTransaction, low: str, high: str) -> int:
@@ -94,6 +98,27 @@ def confirming_app(draft: DraftTransaction) -> list[str]:
         return [draft.names["provider"]]
     draft.bytes_per_view = 1900
     return []
+
+
+def legs(draft: DraftTransaction, *names: str) -> list[str]:
+    """Draw who takes part in each leg of a large settlement, or no one for a small one."""
+    if not draft.draws.chance(LARGE_SETTLEMENTS):
+        return []
+    draft.bytes_per_view = BYTES_PER_LEG
+    count = draft.draws.between(MIN_LEGS, MAX_LEGS)
+    return [draft.names[draft.draws.pick(names)] for _ in range(count)]
+
+
+def case_owner(draft: DraftTransaction) -> str:
+    """Return who submits a planted request, and all requests of its case.
+
+    A difference between ledger and history is planted at the participant with most parties.
+    """
+    case = case_of(draft.event)
+    one_side = case is not None and case.kind in (ONLY_IN_LEDGER, ONLY_IN_HISTORY)
+    owners = draft.parties.users_of_largest if one_side else draft.parties.users[:LARGE_USERS]
+    position = number(draft.constants.seed, "case owner", draft.event.case, draft.event.occurrence)
+    return owners[position % len(owners)].identifier
 
 
 def sv(draft: DraftTransaction) -> str:

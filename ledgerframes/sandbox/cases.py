@@ -1,0 +1,178 @@
+"""Cases that are planted in a world, so that a test knows what an analysis must find.
+
+Each case recurs once in a period, a week in a world that has one. Its time is a formula, and its requests draw from
+a stream of their own, so that any of them can be made without the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from .randomness import Draws, number
+from .schedule import ACCEPTED, CONTENTION, TIMEOUT, PlannedEvent, RecurringEvent
+from .timeline import Timeline
+from .times import DAY, HOUR, MINUTE, SECOND, six_digits
+
+PLANTED_REQUEST = "planted request"  # the kind of transaction of all cases
+SECOND_VERDICT, NEIGHBORS, UNSPECIFIED = "second verdict", "one microsecond apart", "unspecified verdict"
+OTHER_TOTAL, NEGATIVE_COST = "total is not the sum of the envelopes", "negative cost"
+EARLY_VERDICT, HEAD_OF_LINE = "verdict before its record time", "requests behind a time-out"
+ONLY_IN_LEDGER, ONLY_IN_HISTORY = "only in the ledger", "only in the history"
+WEEK = 7 * DAY
+JITTER_SHARE = 50  # a case happens within a fiftieth of the period
+RAISED_WEEKDAY = 5  # days before the end of the last day
+RAISED_BY = 1.6  # of the rejections that are not scheduled, which makes half as much waste again
+UPGRADE_SHARE = 5, 2  # the new version comes two fifths of a period before the end of the last day
+ADDED_TO_TOTAL, BELOW_ZERO, BEFORE_RECORD_TIME = 137, 500, SECOND // 4
+SHORTEST_WAIT, LONGEST_WAIT = 30 * SECOND, 60 * SECOND
+
+
+class Case(NamedTuple):
+    """One or more requests that are planted together."""
+
+    kind: str
+    place: int  # in the period, in thousandths
+    reason: str
+    delays: tuple[int, ...] = (0,)  # of its requests, in microseconds
+    outcomes: tuple[str, ...] = (ACCEPTED,)  # of its requests, the last for all others
+
+
+class Planted(NamedTuple):
+    """An entry of the key, which says what was planted and what an analysis is to say about it.
+
+    Times are UTC. A case has the record times of its events, and the update ids of its requests, in their order.
+    The subject is a party or a package id where the entry is about one.
+    """
+
+    kind: str
+    times: tuple[datetime, ...]
+    reason: str
+    update_ids: tuple[str, ...] = ()
+    subject: str = ""
+
+    @property
+    def time(self) -> datetime:
+        """The first of its times."""
+        return self.times[0]
+
+
+_REPEATED = "the later verdict is dropped and counted, and its cost is not counted again"
+CASES = (
+    Case(NEIGHBORS, 320, "two events whose record times are one microsecond apart", (0, 1)),
+    Case(UNSPECIFIED, 350, "the verdict is neither accepted nor rejected", outcomes=(CONTENTION,)),
+    Case(OTHER_TOTAL, 380, f"the total is {ADDED_TO_TOTAL} bytes more than its envelopes"),
+    Case(NEGATIVE_COST, 410, "the cost is below zero, and is counted as a problem rather than summed", outcomes=(CONTENTION,)),
+    Case(EARLY_VERDICT, 440, "the finalization lies before the record time, and has no latency"),
+    Case(ONLY_IN_LEDGER, 470, "the participant paid for an update that the history does not have"),
+    Case(ONLY_IN_HISTORY, 500, "the history has a request of the participant that its ledger does not have"),
+    Case(
+        HEAD_OF_LINE,
+        550,
+        "the first request times out, and the others of its participant wait 30 to 60 seconds and are accepted",
+        (0, 2 * SECOND, 7 * SECOND, 13 * SECOND, 24 * SECOND),
+        (TIMEOUT, ACCEPTED),
+    ),
+    Case(SECOND_VERDICT, 610, _REPEATED, (0, 2 * SECOND), (ACCEPTED, CONTENTION)),
+    Case(SECOND_VERDICT, 700, _REPEATED, (0, 45 * MINUTE), (ACCEPTED, CONTENTION)),
+    Case(SECOND_VERDICT, 800, _REPEATED, (0, 3 * HOUR), (CONTENTION, CONTENTION)),
+)
+
+
+class Cases:
+    """The cases of one world.
+
+    Parameters
+    ----------
+    seed, timeline
+        Seed and timeline of the world.
+
+    Attributes
+    ----------
+    upgraded_at
+        When the newer version of a package comes into use, microseconds since 1970.
+    raised_day
+        Begin of the day with half as much waste again, in a world that has a week.
+    """
+
+    def __init__(self, seed: int, timeline: Timeline) -> None:
+        midnight, self._now, self._seed = timeline.midnight, timeline.now, seed
+        period = min(WEEK, midnight - timeline.start)
+        count = max(1, (midnight - timeline.verdicts_since) // period)
+        first, jitter = midnight - count * period, period // JITTER_SHARE
+        self._requests = [
+            (case, position, RecurringEvent(seed, "case", n, first + period * case.place // 1000 + delay, period, jitter))
+            for n, case in enumerate(CASES)
+            for position, delay in enumerate(case.delays)
+        ]
+        fraction, parts = UPGRADE_SHARE[1], UPGRADE_SHARE[0]
+        self.upgraded_at = midnight - period * fraction // parts
+        self.raised_day = midnight - RAISED_WEEKDAY * DAY if period == WEEK else None
+
+    def within(self, begin: int, end: int) -> list[PlannedEvent]:
+        """Return the requests of cases in a half-open range of time."""
+        return [
+            PlannedEvent(each.time(n), PLANTED_REQUEST, position, n, _outcome(case, position), each.member)
+            for case, position, each in self._requests
+            for n in range(each.count_before(begin), each.count_before(end))
+        ]
+
+    def total(self) -> int:
+        """Return the number of requests of cases that the history shows."""
+        return sum(each.count_before(self._now) for case, _, each in self._requests if case.kind != ONLY_IN_LEDGER)
+
+    def groups(self) -> Iterator[tuple[Case, list[PlannedEvent]]]:
+        """Iterate over all cases, each with its requests in their order."""
+        for number_, case in enumerate(CASES):
+            requests = [(position, each) for _, position, each in self._requests if each.member == number_]
+            for n in range(requests[0][1].count_before(self._now)):
+                yield (
+                    case,
+                    [
+                        PlannedEvent(each.time(n), PLANTED_REQUEST, position, n, _outcome(case, position), number_)
+                        for position, each in requests
+                    ],
+                )
+
+    def rejection_factor(self, time: int) -> float:
+        """Return the factor of the share of rejected requests at a time."""
+        return RAISED_BY if self.raised_day is not None and self.raised_day <= time < self.raised_day + DAY else 1
+
+
+def _outcome(case: Case, position: int) -> str:
+    return case.outcomes[min(position, len(case.outcomes) - 1)]
+
+
+def case_of(event: PlannedEvent) -> Case | None:
+    """Return the case that a planned event is a request of, or None."""
+    return None if event.case is None else CASES[event.case]
+
+
+def first_of(event: PlannedEvent) -> PlannedEvent:
+    """Return the request whose second verdict a planned event is, or the event itself."""
+    case = case_of(event)
+    if case is None or case.kind != SECOND_VERDICT or event.member == 0:
+        return event
+    return event._replace(time=event.time - case.delays[event.member], member=0, outcome=case.outcomes[0])
+
+
+def draws_of(seed: int, event: PlannedEvent, purpose: str) -> Draws:
+    """Return the stream of draws of a planted request, which a second verdict shares with the first."""
+    return Draws(number(seed, "case", event.case, event.occurrence, first_of(event).member, purpose))
+
+
+def alter(event: PlannedEvent, verdict: dict[str, Any], traffic: dict[str, Any], draws: Draws) -> None:
+    """Change verdict and traffic of a planted request as its case has them."""
+    kind = CASES[event.case].kind if event.case is not None else ""
+    if kind == UNSPECIFIED:
+        verdict["verdict_result"] = "VERDICT_RESULT_UNSPECIFIED"
+    elif kind == EARLY_VERDICT:
+        verdict["finalization_time"] = six_digits(event.time - BEFORE_RECORD_TIME)
+    elif kind == HEAD_OF_LINE and event.member:
+        verdict["finalization_time"] = six_digits(event.time + draws.between(SHORTEST_WAIT, LONGEST_WAIT))
+    elif kind == OTHER_TOTAL:
+        traffic["total_traffic_cost"] += ADDED_TO_TOTAL
+    elif kind == NEGATIVE_COST:
+        traffic["envelope_traffic_summaries"][-1]["traffic_cost"] -= traffic["total_traffic_cost"] + BELOW_ZERO
+        traffic["total_traffic_cost"] = -BELOW_ZERO
