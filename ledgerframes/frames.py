@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +16,7 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
+from ledgerframes.row_filters import RowFilter, SecondVerdicts
 from ledgerframes.store.scan import damage_as_store_error, iter_batches
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource
 from ledgerframes.windows import Time, Window, instant
@@ -26,27 +25,6 @@ __all__ = ["FrameSource", "Frames", "MemoryFrameSource"]
 
 Offsets = tuple[int, int]
 Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
-
-
-@dataclass(frozen=True)
-class _Filter:
-    """The rows that a Frames object is limited to."""
-
-    window: Window | None = None
-    update_ids: pa.Array | None = None
-    offsets: Offsets | None = None
-
-    def expression(self, table: Table) -> pc.Expression | None:
-        """Return the filter of one table as an Arrow expression, or None if every row passes."""
-        parts: list[pc.Expression] = []
-        if self.window and (in_window := table.filter_window(self.window)) is not None:
-            parts.append(in_window)
-        if self.update_ids is not None and "update_id" in table.column_names:
-            parts.append(pc.field("update_id").isin(self.update_ids))
-        if self.offsets:
-            after, through = self.offsets
-            parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
-        return functools.reduce(operator.and_, parts) if parts else None
 
 
 def _require_categories(column: pd.Series, values: list[Any]) -> None:
@@ -119,7 +97,8 @@ class Frames:
         self._tables = tuple(tables)
         self._unknown_ids = tuple(unknown_ids)
         self._failed = dict(failed)
-        self._filter = _Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
+        limits = RowFilter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
+        self._filter = replace(limits, second_verdicts=SecondVerdicts(source, limits))
         self._read: dict[str, pd.DataFrame] = {}
 
     # -- properties -------------------------------------------------------------------------------------------------
@@ -175,6 +154,18 @@ class Frames:
         clipped["since"] = clipped["since"].where(clipped["since"] >= window.since, pd.Timestamp(window.since))
         clipped["until"] = clipped["until"].where(clipped["until"] <= window.until, pd.Timestamp(window.until))
         return clipped
+
+    @property
+    def problems(self) -> pd.DataFrame:
+        """The rows that these frames exclude, counted by problem and table.
+
+        Columns are ``problem``, ``table``, ``rows`` and ``update_id``, an example. A second verdict on a request is excluded
+        with all rows of its event (docs/facts.md#second-verdicts).
+        """
+        return self._filter.problems(self._source, self._tables)
+
+    def _dropped_rows(self) -> pa.Table:
+        return self._filter.dropped_rows(self._source, self._tables)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -359,7 +350,7 @@ class Frames:
         update_ids = pa.array(rows.loc[matches, "update_id"].unique(), pa.string())
         return self._filtered(replace(self._filter, update_ids=update_ids))
 
-    def _filtered(self, row_filter: _Filter) -> Frames:
+    def _filtered(self, row_filter: RowFilter) -> Frames:
         frames = Frames(self._source, self._tables, unknown_ids=self._unknown_ids, failed=self._failed)
         frames._filter = row_filter
         return frames
@@ -379,6 +370,8 @@ class Frames:
         facts += [(table, f"{count:,} rows") for table, count in rows.items()]
         if provisional:
             facts.append(("provisional", f"{provisional:,} rows (the next load fetches them again)"))
+        for row in self.problems.itertuples():
+            facts.append((f"{row.problem}s", f"{row.rows:,} rows of {row.table} are excluded, such as {row.update_id}"))
         facts.append(("on disk", f"{self._source.bytes / 1e6:,.1f} MB"))
         if self._unknown_ids:
             facts.append(("unknown ids", f"{len(self._unknown_ids):,}"))

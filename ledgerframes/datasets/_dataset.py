@@ -22,12 +22,20 @@ class Dataset:
     mergeable : bool
         Whether compaction may merge its segments. False if they are requested one by one, or if their rows would have to be
         sorted together.
+    side_tables : tuple of Table
+        What segments say about their rows. They are neither queried nor part of the schema fingerprint, and mostly without rows.
     """
 
     name: str
     tables: tuple[Table, ...]
     extent_type: type[Extent]
     mergeable: bool = True
+    side_tables: tuple[Table, ...] = ()
+
+    @property
+    def all_tables(self) -> tuple[Table, ...]:
+        """The tables and the side tables."""
+        return self.tables + self.side_tables
 
     @cached_property
     def schema_fingerprint(self) -> str:

@@ -27,11 +27,14 @@ class FrozenInputs:
     snapshot : StoreSnapshot
         The segments of the window.
     coverage : Coverage
+    problems : list of dict
+        Counts of the rows that the frames of the window exclude.
     """
 
     catalog: Path
     snapshot: StoreSnapshot
     coverage: Coverage
+    problems: list[dict[str, object]]
 
     def segments(self) -> list[dict[str, object]]:
         """Return every segment with the digests of its files.
@@ -68,4 +71,5 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     net.store.freeze(catalog)
     offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
-    return FrozenInputs(catalog, offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window))
+    problems = [dict(zip(frames.problems.columns, row, strict=True)) for row in frames.problems.itertuples(index=False)]
+    return FrozenInputs(catalog, offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window), problems)

@@ -185,6 +185,7 @@ class _Run:
                 "max_age_seconds": max_age.total_seconds() if max_age else None,
             },
             "coverage": inputs.coverage.as_dict(),
+            "problems": inputs.problems,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {
                 "snapshot": inputs.snapshot.digest,
