@@ -73,12 +73,15 @@ class RowFilter:
 
     def dropped_rows(self, source: FrameSource, tables: Sequence[str]) -> pa.Table:
         """Return the table ``dropped_rows`` of the events that the frames exclude."""
+        tables = [name for name in tables if set(POSITION) <= set(table_spec(name).column_names)]
+        if not tables:
+            return DROPPED_ROWS.empty_arrow()
         with damage_as_store_error(DROPPED_ROWS.name, source.location):
             limits = replace(self, second_verdicts=None).expression(DROPPED_ROWS)
             same_time = source.scan(DROPPED_ROWS.name).to_table(filter=limits)
         later = [self._later_rows(source, table_spec(name)) for name in tables]
         rows = pa.concat_tables([same_time, *later]).unify_dictionaries()
-        return DROPPED_ROWS.sorted(rows.filter(pc.field("table").isin(list(tables))))
+        return DROPPED_ROWS.sorted(rows.filter(pc.field("table").isin(tables)))
 
     def _later_rows(self, source: FrameSource, table: Table) -> pa.Table:
         """Count the rows of a table that belong to each second verdict."""

@@ -27,7 +27,7 @@ EXIT_CODES = {
     SUCCESS: "Success.",
     FAILURE: "The store cannot be used, or an unexpected error occurred.",
     USAGE: "Usage error, such as an unknown name or an invalid time.",
-    INSUFFICIENT_DATA: "Insufficient data: --offline, unknown ids, --min-coverage or --max-age.",
+    INSUFFICIENT_DATA: "Insufficient data, such as unknown ids, or a window without events.",
     SERVICE: "A service is unreachable, or its response is an error or unexpected.",
     NOTEBOOK: "The notebook of a report failed.",
     INTERRUPTED: "Interrupted from the keyboard. Committed segments stay in the store.",
