@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.filters import Condition, Filter, Offsets, Predicate, require_list
-from ledgerframes.population import POPULATION_DESCRIPTIONS, Population, narrow_population
+from ledgerframes.frames_repr import describe_as_html, describe_as_text
+from ledgerframes.population import Population, narrow_population
+from ledgerframes.row_filters import RowFilter, SecondVerdicts
 from ledgerframes.store.scan import damage_as_store_error, iter_batches
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
@@ -80,7 +81,8 @@ class Frames:
         self._failed = dict(failed)
         self._population = population
         self._committed_ids = committed_ids
-        self._filter = Filter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
+        limits = RowFilter(window, None if update_ids is None else pa.array(update_ids, pa.string()), offsets)
+        self._filter = replace(limits, second_verdicts=SecondVerdicts(source, limits))
         self._read: dict[str, pd.DataFrame] = {}
 
     # -- properties -------------------------------------------------------------------------------------------------
@@ -150,6 +152,18 @@ class Frames:
         clipped["since"] = clipped["since"].where(clipped["since"] >= window.since, pd.Timestamp(window.since))
         clipped["until"] = clipped["until"].where(clipped["until"] <= window.until, pd.Timestamp(window.until))
         return clipped
+
+    @property
+    def problems(self) -> pd.DataFrame:
+        """The rows that these frames exclude, counted by problem and table.
+
+        Columns are ``problem``, ``table``, ``rows`` and ``update_id``, an example. A second verdict on a request is excluded
+        with all rows of its event (docs/facts.md#second-verdicts).
+        """
+        return self._filter.problems(self._source, self._tables)
+
+    def _dropped_rows(self) -> pa.Table:
+        return self._filter.dropped_rows(self._source, self._tables)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -353,7 +367,7 @@ class Frames:
         needed = len(update_ids) if columns is None else 1  # one id of a ledger is enough, but a predicate may not have read ids
         return "committed" if 0 < needed <= len(self._committed_ids(update_ids)) else "chosen"
 
-    def _filtered(self, row_filter: Filter) -> Frames:
+    def _filtered(self, row_filter: RowFilter) -> Frames:
         frames = Frames(
             self._source,
             self._tables,
@@ -367,31 +381,8 @@ class Frames:
 
     # -- representation ---------------------------------------------------------------------------------------------
 
-    def _extent(self) -> str:
-        if self.offset_range:
-            return f"offsets after {self.offset_range[0]} through {self.offset_range[1]}"
-        return str(self.window) if self.window else "by id"
-
-    def _facts(self) -> list[tuple[str, str]]:
-        covered = self.coverage
-        provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
-        rows = {table: self.count_rows(table) for table in self._tables}
-        facts = [("network", self.network), ("range", self._extent()), ("population", POPULATION_DESCRIPTIONS[self.population])]
-        facts += [(table, f"{count:,} rows") for table, count in rows.items()]
-        if provisional:
-            facts.append(("provisional", f"{provisional:,} rows (the next load fetches them again)"))
-        facts.append(("on disk", f"{self._source.bytes / 1e6:,.1f} MB"))
-        if self._unknown_ids:
-            facts.append(("unknown ids", f"{len(self._unknown_ids):,}"))
-        if self._failed:
-            facts.append(("not read", f"{len(self._failed):,} bulk objects"))
-        return facts
-
     def __repr__(self) -> str:
-        return "Frames\n" + "\n".join(f"  {name:<18} {value}" for name, value in self._facts())
+        return describe_as_text(self, self._source.bytes)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts()
-        )
-        return f"<table><caption>Frames</caption>{rows}</table>"
+        return describe_as_html(self, self._source.bytes)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets import table as table_spec
-from ledgerframes.datasets.bookkeeping import COVERAGE
+from ledgerframes.datasets.bookkeeping import COVERAGE, DROPPED_ROWS
 from ledgerframes.errors import IntegrityError, StoreError
 from ledgerframes.frames import Frames
 from ledgerframes.population import Population
@@ -57,7 +57,8 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     target = Path(directory)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        files = {name: _write(target / f"{name}.parquet", _rows(frames, name)) for name in frames.tables}
+        rows = {name: _rows(frames, name) for name in frames.tables} | {DROPPED_ROWS.name: frames._dropped_rows()}
+        files = {name: _write(target / f"{name}.parquet", each) for name, each in rows.items()}
         files["coverage"] = _write(
             target / COVERAGE_FILE, pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
         )
@@ -123,6 +124,7 @@ class DirectoryFrameSource:
     """Frames in a directory."""
 
     is_sorted = True
+    identity = None
     location = None  # errors name the table
 
     def __init__(self, path: Path, network: str, tables: tuple[str, ...]) -> None:
@@ -132,6 +134,8 @@ class DirectoryFrameSource:
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""
+        if not (self._path / f"{table}.parquet").is_file():
+            return ds.dataset(table_spec(table).empty_arrow())
         return ds.dataset(self._path / f"{table}.parquet", schema=table_spec(table).schema)
 
     def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:

@@ -23,6 +23,7 @@ from ledgerframes.datasets.registry import DATASETS, STORED_TABLES
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import MigrationWindow
 from ledgerframes.extras import extra_for
+from ledgerframes.row_filters import RowFilter, SecondVerdicts
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import damaged_file_error
 from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_table, snapshots_by_dataset
@@ -168,7 +169,11 @@ class _Views:
             self._connection.execute(f'CREATE VIEW "{table.name}" AS FROM "{dataset.name}"."{table.name}"')
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
-        rows = self._connection.from_arrow(snapshot.scan(table.name))
+        limits = RowFilter(self._window if "record_time" in table.column_names else None)
+        dropped = SecondVerdicts(snapshot, limits).expression(table)
+        rows = self._connection.from_arrow(
+            snapshot.scan(table.name) if dropped is None else snapshot.scan(table.name).filter(~dropped)
+        )
         return rows.filter(_window_condition(self._window)) if self._window and "record_time" in table.column_names else rows
 
     def run(self, query: str) -> QueryResult:

@@ -28,7 +28,7 @@ EXIT_CODES = {
     SUCCESS: "Success.",
     FAILURE: "The store cannot be used, or an unexpected error occurred.",
     USAGE: "Usage error, such as an unknown name or an invalid time.",
-    INSUFFICIENT_DATA: "Insufficient data: empty window, --offline, --min-coverage or --max-age.",
+    INSUFFICIENT_DATA: "Insufficient data, such as a window without events.",
     SERVICE: "A service is unreachable, or its response is an error or unexpected.",
     REPORT: "A notebook failed, a run timed out, or another run is active.",
     RULE: "The report is published, but breaks a rule of --fail-if.",

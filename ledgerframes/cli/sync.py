@@ -54,8 +54,10 @@ def events(
 ) -> None:
     """Fetch history events by record time or by update id.
 
-    If some ids are unknown, the events of the others are committed, and the exit code is 3.
+    If some ids are unknown, the events of the others are committed, and the exit code is 3. It is also 3 if the window is before
+    the first event or after the last one.
     """
+    from ledgerframes.loaders.event_bounds import history_bounds
     from ledgerframes.loaders.events import load_events
 
     ids = _read_ids(update_ids) if update_ids else None
@@ -69,6 +71,8 @@ def events(
         frames = load(executor=executor, progress=context.progress)
     document = describe_sync(net, frames, time.monotonic() - start)
     _require_known_ids(net, frames.unknown_ids, 0 if ids is None else len(ids))
+    if frames.window and not net.offline and not any(document["rows"].values()):
+        history_bounds(net).require_overlap(frames.window)
     context.print_summary(document, partial(format_sync, with_workers=executor is not None))
 
 

@@ -60,6 +60,7 @@ def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any
         "through": frames.offset_range[1] if frames.offset_range else None,
         "rows": {table: frames.count_rows(table) for table in frames.tables},
         "provisional_rows": int(coverage.loc[coverage["status"] == "provisional", "rows"].sum()),
+        "problems": frames.problems.to_dict("records"),
         "unknown_ids": frames.unknown_ids,
         "failed_objects": list(frames.failed_objects),
         "requests": net.request_count,
@@ -126,6 +127,10 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
         pairs.append(
             ("provisional", f"{output.pluralize(document['provisional_rows'], 'row')} (the next sync fetches them again)")
         )
+    for problem in document["problems"]:
+        pairs.append((f"{problem['problem']}s", f"{output.pluralize(problem['rows'], 'row')} of {problem['table']} excluded"))
+    if document["since"] and not any(document["rows"].values()):
+        pairs.append(("no events", "the network has none in this window"))
     if objects_until and objects_until < document["until"]:
         pairs.append(("not available", f"{output.format_window(objects_until, document['until'])}: no bulk objects"))
     if document["failed_objects"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ledgerframes.datasets._schema import Column, Table
+from ledgerframes.datasets.bookkeeping import DROPPED_ROWS
 from ledgerframes.datasets.bulk.schema import BULK_TABLES
 from ledgerframes.datasets.events.schema import EVENT_TABLES
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
@@ -36,6 +37,8 @@ def table(name: str) -> Table:
     UsageError
         If the table is unknown.
     """
+    if name == DROPPED_ROWS.name:
+        return DROPPED_ROWS
     if name not in TABLES:
         raise UsageError(f"Unknown table {name!r}. Choose from {', '.join(sorted(TABLES))}.")
     return TABLES[name]

@@ -25,6 +25,8 @@ class Dataset:
         sorted together.
     population : Population
         Which confirmation requests it can have.
+    side_tables : tuple of Table
+        What segments say about their rows. They are neither queried nor part of the schema fingerprint, and mostly without rows.
     """
 
     name: str
@@ -32,6 +34,12 @@ class Dataset:
     extent_type: type[Extent]
     mergeable: bool = True
     population: Population = "chosen"
+    side_tables: tuple[Table, ...] = ()
+
+    @property
+    def all_tables(self) -> tuple[Table, ...]:
+        """The tables and the side tables."""
+        return self.tables + self.side_tables
 
     @cached_property
     def schema_fingerprint(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 import msgspec
@@ -11,11 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.datasets._arrays import Indices, parse_timestamps
-from ledgerframes.datasets._columns import Columns, StructColumns
+from ledgerframes.datasets._columns import NO_ROWS, Columns, StructColumns
 from ledgerframes.datasets._schema import INTEGER
-from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody, header_of
-
-logger = logging.getLogger("ledgerframes")
+from ledgerframes.datasets.events.wire import Event, EventWithoutUpdateBody, Verdict, header_of
 
 HEADER_FIELDS = ("migration_id", "record_time", "update_id")
 
@@ -27,6 +24,8 @@ class EventHeader(msgspec.Struct, gc=False):
     record_time: str
     update_id: str
     has_update: bool
+    decided_at: str | None
+    decision: str | None
     extra: msgspec.Raw
 
 
@@ -38,11 +37,15 @@ def headers_of(items: Sequence[Event | EventWithoutUpdateBody]) -> list[EventHea
     DecodeError
         If an item has neither update nor verdict or contradicts itself.
     """
-    return [EventHeader(*header_of(item), item.update is not None, item.extra) for item in items]
+    return [EventHeader(*header_of(item), item.update is not None, *_decision(item.verdict), item.extra) for item in items]
+
+
+def _decision(verdict: Verdict | None) -> tuple[str | None, str | None]:
+    return (verdict.finalization_time, verdict.verdict_result) if verdict else (None, None)
 
 
 class EventHeaders:
-    """The headers of items as columns, in table order, each item once.
+    """The headers of items as columns, in table order, each position once.
 
     Parameters
     ----------
@@ -52,12 +55,16 @@ class EventHeaders:
     ----------
     order : array of int or None
         The rows of `headers` that these are, or None if these are all of them in their order.
+    dropped : array of int
+        The other rows of `headers`.
     """
 
     def __init__(self, headers: StructColumns[EventHeader]) -> None:
         position = {name: headers.to_array(name) for name in HEADER_FIELDS}
         position["record_time"] = parse_timestamps(position["record_time"], "record_time")
-        self.order = _order(position)
+        self.order = _order(position, headers)
+        self.dropped = NO_ROWS if self.order is None else np.setdiff1d(np.arange(len(headers)), self.order)
+        self.dropped_columns = _take(position, self.dropped)
         columns = position | {name: headers.to_array(name) for name in ("has_update", "extra")}
         self._columns: Columns = columns if self.order is None else _take(columns, self.order)
 
@@ -79,13 +86,22 @@ def _take(columns: Columns, rows: Indices) -> Columns:
     return dict(zip(columns, batch.columns, strict=True))
 
 
-def _order(position: Columns) -> Indices | None:
-    """Return the rows in table order, each item once, or None if they are in that order."""
+def _order(position: Columns, headers: StructColumns[EventHeader]) -> Indices | None:
+    """Return the rows in table order, each position once, or None if they are in that order.
+
+    Of events with one id and one record time, the first that was decided counts (docs/facts.md#second-verdicts).
+    """
     migration_ids, record_times = position["migration_id"].to_numpy(), position["record_time"].cast(INTEGER).to_numpy()
-    if _is_ascending(migration_ids, record_times) and pc.count_distinct(position["update_id"]).as_py() == len(record_times):
+    if _is_ascending(migration_ids, record_times):
         return None
-    order = pc.sort_indices(pa.table(position), [(name, "ascending") for name in HEADER_FIELDS]).to_numpy().astype(np.int64)
-    return _first_rows(order, migration_ids[order].tolist(), position["update_id"].take(pa.array(order)).to_pylist())
+    decided_at = parse_timestamps(headers.to_array("decided_at"), "finalization_time")
+    keys = {**position, "decided_at": decided_at, "decision": headers.to_array("decision")}
+    order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys]).to_numpy().astype(np.int64)
+    ids = position["update_id"].take(pa.array(order))
+    repeats = (np.diff(migration_ids[order]) == 0) & (np.diff(record_times[order]) == 0)
+    repeats &= pc.equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False)
+    first_of_each: Indices = order[np.concatenate([[True], ~repeats])]
+    return first_of_each
 
 
 def _is_ascending(migration_ids: Indices, record_times: Indices) -> bool:
@@ -93,16 +109,3 @@ def _is_ascending(migration_ids: Indices, record_times: Indices) -> bool:
     later = record_times[1:] > record_times[:-1]
     later[migration_ids[1:] != migration_ids[:-1]] = True
     return bool(later.all() and (migration_ids[1:] >= migration_ids[:-1]).all())
-
-
-def _first_rows(order: Indices, migration_ids: list[int], update_ids: list[str]) -> Indices:
-    """Return the first row of each item, without second verdicts, as the network does.
-
-    See docs/facts.md#second-verdicts.
-    """
-    first: dict[tuple[int, str], int] = {}
-    for row, item in zip(order.tolist(), zip(migration_ids, update_ids, strict=True), strict=True):
-        first.setdefault(item, row)
-    if len(first) < len(order):
-        logger.warning("duplicate_events_dropped events=%d", len(order) - len(first))
-    return np.array([*first.values()], dtype=np.int64)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ledgerframes.datasets._schema import CHOICE, INTEGER, TEXT, TIME, Column, Table
-from ledgerframes.datasets.events.schema import MIGRATION_ID
+from ledgerframes.datasets.events.schema import HEADER, MIGRATION_ID
 
 STORE = "docs/architecture.md#the-store"
+SECOND_VERDICT = "second verdict"
 
 SINCE = Column(
     "since", TIME, "Start of the window, inclusive. Missing for ids and offsets.", STORE, nullable=True, unit="UTC, microseconds"
@@ -58,4 +61,33 @@ PLAN = Table(
         Column("update_id", TEXT, "Id to look up. Missing unless ids are loaded.", STORE, nullable=True),
         Column("object_key", TEXT, "Key of a bulk object. Missing unless bulk objects are loaded.", STORE, nullable=True),
     ),
+)
+
+PROBLEM = Column(
+    "problem",
+    CHOICE,
+    "Reason for excluding the rows. second verdict: an earlier event of the request counts.",
+    "docs/facts.md#second-verdicts",
+    values=(SECOND_VERDICT,),
+)
+TABLE = Column("table", TEXT, "Table that the rows belong to.", "docs/architecture.md#one-row-for-each-request")
+ROWS = Column("rows", INTEGER, "Number of excluded rows.", "docs/architecture.md#one-row-for-each-request", unit="rows")
+
+# Events that a segment excludes. They share id and record time with an event that counts, so no filter could tell them apart.
+DROPPED_ROWS = Table(
+    name="dropped_rows",
+    row_description="table and event that was dropped when its segment was written",
+    family="bookkeeping",
+    key=(),
+    sort=("migration_id", "record_time", "update_id", "table"),
+    columns=(*HEADER, PROBLEM, TABLE, ROWS),
+)
+
+PROBLEMS = Table(
+    name="problems",
+    row_description="problem and table with excluded rows",
+    family="bookkeeping",
+    key=("problem", "table"),
+    sort=(),
+    columns=(PROBLEM, TABLE, ROWS, replace(HEADER[2], description="Id of one of the updates.")),
 )

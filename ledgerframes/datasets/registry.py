@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ledgerframes.datasets._dataset import Dataset
+from ledgerframes.datasets.bookkeeping import DROPPED_ROWS
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS, BULK_OBJECTS
 from ledgerframes.datasets.events.schema import EVENT_TABLES, REASSIGNMENTS, TREE_EVENTS, UPDATES
@@ -25,8 +26,8 @@ __all__ = [
     "Dataset",
 ]
 
-EVENTS = Dataset("events", EVENT_TABLES, MigrationWindow, population="all")
-EVENTS_BY_ID = Dataset("events_by_id", EVENT_TABLES, IdSet)
+EVENTS = Dataset("events", EVENT_TABLES, MigrationWindow, side_tables=(DROPPED_ROWS,), population="all")
+EVENTS_BY_ID = Dataset("events_by_id", EVENT_TABLES, IdSet, side_tables=(DROPPED_ROWS,))
 LEDGER = Dataset("ledger", LEDGER_TABLES, OffsetRange, population="committed")
 PRICE_VOTES = Dataset("price_votes", (reference.PRICE_VOTES,), Observation)
 NAME_RULES = Dataset("name_rules", (reference.NAME_RULES,), Observation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -10,14 +11,16 @@ from datetime import timedelta
 from ledgerframes.datasets.events.build import EventTableBuilder
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import ServiceError, TransportError
-from ledgerframes.extents import Migration, MigrationWindow, microseconds, plan_missing
+from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds, plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
 from ledgerframes.network import Network
-from ledgerframes.windows import Window
+from ledgerframes.windows import Window, iso
+
+logger = logging.getLogger("ledgerframes")
 
 HOUR = 3_600_000_000  # microseconds
 MIN_CHUNK = HOUR // 2
@@ -98,6 +101,18 @@ class EventLoader(Loader[MigrationWindow]):
         stored_extents = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
         for window in item.window.difference(stored_extents):
             self.net.store.commit(EVENTS, window, {}, final=False, source=item.source)
+
+    def finish(self) -> None:
+        """Log a window of which the store has nothing, and where the history begins."""
+        store = self.net.store
+        if not any(segment.rows for segment in store.segments(EVENTS, self.window)):
+            first = [iso(from_microseconds(migration.first)) for migration in store.migrations()[:1]]
+            logger.warning(
+                "window_without_events network=%s window=%s history_begins=%s",
+                self.net.name,
+                self.window,
+                first[0] if first else None,
+            )
 
     def frames(self) -> Frames:
         """Return frames of the window."""

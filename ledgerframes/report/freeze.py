@@ -30,12 +30,15 @@ class FrozenInputs:
     coverage : Coverage
     headline : dict
         The figures of :func:`ledgerframes.report.headline.measure_headline`.
+    problems : list of dict
+        Counts of the rows that the frames of the window exclude.
     """
 
     catalog: Path
     snapshot: StoreSnapshot
     coverage: Coverage
     headline: dict[str, int | float | None]
+    problems: list[dict[str, object]]
 
     def segments(self) -> list[dict[str, object]]:
         """Return every segment with the digests of its files.
@@ -73,4 +76,5 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
     snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
-    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames))
+    problems = [dict(zip(frames.problems.columns, row, strict=True)) for row in frames.problems.itertuples(index=False)]
+    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), problems)

@@ -224,6 +224,7 @@ class _Run:
             },
             "coverage": inputs.coverage.as_dict(),
             "headline": inputs.headline,
+            "problems": inputs.problems,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {
                 "snapshot": inputs.snapshot.digest,

@@ -263,7 +263,7 @@ def _is_committed(store: Store, dataset: Dataset, merge: Merge) -> bool:
 def _write(location: Location, dataset: Dataset, merge: Merge) -> Segment:
     segment_id, oldest = new_segment_id(), min(segment.fetched_at for segment in merge.segments)
     with SegmentWriter(location, file_name(merge.extent, segment_id)) as writer:
-        for table in dataset.tables:
+        for table in dataset.all_tables:
             old = [segment.files[table.name] for segment in merge.segments if table.name in segment.files]
             groups = _iter_row_groups(location, old)
             by_id = isinstance(merge.extent, IdSet) and old

@@ -120,7 +120,7 @@ def orphan_files(store: Store, without: Sequence[Segment] = ()) -> list[FileInfo
 
     Without a catalog there are none: it may have been moved away, and nothing else lists the committed files.
     """
-    tables = dict.fromkeys(table.name for dataset in store.datasets.values() for table in dataset.tables)
+    tables = dict.fromkeys(table.name for dataset in store.datasets.values() for table in dataset.all_tables)
     # List the files before reading the catalog, so that files of a concurrent commit are not deleted.
     files = [file for table in tables for file in store.location.iter_files(table) if file.path.endswith(".parquet")]
     with store.catalog.read_transaction() as connection:

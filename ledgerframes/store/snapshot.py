@@ -34,6 +34,11 @@ class StoreSnapshot:
     segments: tuple[Segment, ...]
 
     @property
+    def identity(self) -> tuple[str, ...]:
+        """The location and the segments."""
+        return (str(self.location), *(segment.segment_id for segment in self.segments))
+
+    @property
     def is_sorted(self) -> bool:
         """Whether a scan returns rows in the declared order."""
         extents = [segment.extent for segment in self.segments if segment.files]

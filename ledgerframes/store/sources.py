@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -28,6 +28,10 @@ class FrameSource(Protocol):
     @property
     def network(self) -> str:
         """Name of the network."""
+
+    @property
+    def identity(self) -> Hashable:
+        """A value that only a source of the same rows has, or None without one."""
 
     @property
     def is_sorted(self) -> bool:
@@ -64,6 +68,7 @@ class MemoryFrameSource:
     is_sorted: bool = False
     bytes: int = 0
     location: Location | None = None
+    identity: Hashable = None
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""

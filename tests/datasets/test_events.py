@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from typing import Any
 
 import pandas as pd
@@ -79,7 +80,7 @@ def tables(*items: dict[str, Any]) -> dict[str, pa.Table]:
 
 
 def frames(*items: dict[str, Any]) -> dict[str, pd.DataFrame]:
-    return {name: TABLES[name].to_pandas(rows) for name, rows in tables(*items).items()}
+    return {name: TABLES[name].to_pandas(rows) for name, rows in tables(*items).items() if name in TABLES}
 
 
 def test_no_events_give_every_table_empty() -> None:
@@ -152,10 +153,22 @@ def test_rejected_request_has_a_verdict_and_nothing_else() -> None:
     assert tables["verdicts"]["id_source"][0] == "listing"
 
 
-def test_a_second_verdict_on_one_request_is_dropped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
-    tables = frames(verdict(), verdict(verdict_result="VERDICT_RESULT_ACCEPTED"), verdict("1220bb"))
-    assert tables["verdicts"]["verdict_result"].tolist() == ["VERDICT_RESULT_REJECTED"] * 2
-    assert "duplicate_events_dropped events=1" in caplog.text
+def test_of_two_verdicts_at_one_record_time_the_first_decided_counts_and_the_other_is_named() -> None:
+    early = {"verdict_result": "VERDICT_RESULT_ACCEPTED", "finalization_time": "2026-11-01T00:00:00.7Z"}
+    later = {**verdict(), "traffic_summary": {"total_traffic_cost": 9, "envelope_traffic_summaries": [{"traffic_cost": 9}] * 3}}
+    for items in permutations([later, verdict(**early), verdict("1220bb")]):
+        built = frames(*items)
+        assert built["verdicts"]["verdict_result"].tolist() == ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"]
+        assert len(built["traffic"]) == len(built["envelopes"]) == 0
+        dropped = tables(*items)["dropped_rows"].to_pylist()
+        expected = [("envelopes", 3), ("traffic", 1), ("verdicts", 1)]
+        assert [(row["table"], row["rows"]) for row in dropped] == expected
+        assert {(row["update_id"], row["problem"]) for row in dropped} == {("1220aa", "second verdict")}
+
+
+def test_equal_finalization_times_are_told_apart_by_the_result() -> None:
+    for items in permutations([verdict(), verdict(verdict_result="VERDICT_RESULT_ACCEPTED")]):
+        assert frames(*items)["verdicts"]["verdict_result"].tolist() == ["VERDICT_RESULT_ACCEPTED"]
 
 
 def test_old_history_without_verdict_has_an_update_only() -> None:
@@ -352,7 +365,35 @@ def test_an_event_id_must_end_in_a_number(event_id: str) -> None:
         frames(transaction(node(0), {**node(1), "event_id": event_id}))
 
 
-def test_of_one_request_twice_the_earlier_record_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_verdict_at_a_later_record_time_is_left_to_the_frames() -> None:
     later = verdict(record_time="2026-11-01T00:00:01.000000Z")
-    assert frames(later, verdict())["verdicts"]["record_time"].tolist() == [pd.Timestamp(TIME)]
-    assert "duplicate_events_dropped events=1" in caplog.text
+    assert len(frames(later, verdict())["verdicts"]) == 2
+    assert "dropped_rows" not in tables(later, verdict())
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({"record_time": "2026-11-01T00:00:00.000001Z"}, "has the record time .*00Z, but its verdict .*01Z"),
+        ({"migration_id": 5}, "is of migration 4, but its verdict is of migration 5"),
+    ],
+)
+def test_an_update_and_its_verdict_agree_on_their_place(members: dict[str, Any], reason: str) -> None:
+    with pytest.raises(DecodeError, match=f"1220aa {reason}"):
+        frames({**transaction(node(0)), **verdict(**members)})
+
+
+def test_one_time_may_be_written_in_two_ways() -> None:
+    assert len(frames({**transaction(node(0)), **verdict(record_time="2026-11-01T00:00:00Z")})["updates"]) == 1
+
+
+@pytest.mark.parametrize("roots", [["1220aa:0", "1220aa:7"], ["1220bb:0"], ["1220aa:00"]])
+def test_a_root_is_a_node_of_its_tree(roots: list[str]) -> None:
+    with pytest.raises(DecodeError, match=f"Update 1220aa lists the root {roots[-1]}, which is not in its tree"):
+        frames(transaction(node(0), root_event_ids=roots), transaction(node(0, update_id="1220bb"), update_id="1220bb"))
+
+
+def test_an_update_without_nodes_has_no_root() -> None:
+    assert len(frames(transaction(root_event_ids=[]))["updates"]) == 1
+    with pytest.raises(DecodeError, match="lists the root 1220aa:0"):
+        frames(transaction())

@@ -149,6 +149,11 @@ def test_shapes_before_3_4_lack_members_without_failing(fixtures: Path) -> None:
     assert rows["ledger_updates"]["paid_traffic_cost"].isna().all()
 
 
+def test_two_updates_at_one_offset_are_refused() -> None:
+    with pytest.raises(DecodeError, match="Updates 12207 and 1220x have the same offset 7"):
+        frames(page(transaction(), transaction(offset=8), transaction(updateId="1220x")))
+
+
 def test_unknown_members_are_kept() -> None:
     tables = frames(page(transaction(created(0, mood="good"), flavour="sweet")))
     assert tables["ledger_events"]["extra"].tolist() == ['{"mood":"good"}']

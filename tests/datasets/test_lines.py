@@ -22,17 +22,17 @@ VERDICT = {
 RECORD = b'{"party":"a","weight":3}\n'
 TRANSACTION = {
     "update_id": "a",
-    "record_time": "t",
+    "record_time": VERDICT["record_time"],
     "migration_id": 4,
     "events_by_id": {"a:0": {"event_id": "a:0", "contract_id": "c", "template_id": "p:M:E", "choice_argument": {"x": 1}}},
 }
 REASSIGNMENT = {
     "update_id": "a",
-    "record_time": "t",
+    "record_time": VERDICT["record_time"],
     "event": {
         "source_synchronizer": "x",
         "target_synchronizer": "y",
-        "migration_id": 5,
+        "migration_id": 4,
         "unassign_id": "u",
         "reassignment_counter": 1,
         "contract_id": "c",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, overflow_as_decode_error
+from ledgerframes.datasets._arrays import Indices, encode_categories, overflow_as_decode_error, repeat
 from ledgerframes.datasets._columns import NO_ROWS, StructColumns, inverse_index
 from ledgerframes.datasets._headers import EventHeader, EventHeaders, headers_of
+from ledgerframes.datasets.bookkeeping import DROPPED_ROWS, SECOND_VERDICT
 from ledgerframes.datasets.events.build_updates import UpdateTableBuilder
 from ledgerframes.datasets.events.build_verdicts import VerdictTableBuilder
 from ledgerframes.datasets.events.wire import Event
@@ -79,7 +82,8 @@ class EventTableBuilder:
         Returns
         -------
         dict of str to Table
-            Sorted as declared, also those without rows.
+            Sorted as declared, also those without rows. With ``dropped_rows`` only if an event was dropped, because another with
+            its id and record time counts.
 
         Raises
         ------
@@ -87,12 +91,27 @@ class EventTableBuilder:
             If a time cannot be read, a node has no number, or a tree is not one.
         """
         headers = EventHeaders(self._headers)
+        dropped = self._dropped_rows(headers)
         if headers.order is not None:
             inverses: dict[StructColumns[Any], Indices] = {self._headers: inverse_index(headers.order, len(self._headers))}
             for columns in [columns for builder in self._builders for columns in builder.columns]:
                 columns.reindex(inverses)
         functions = {name: build for builder in self._builders for name, build in builder.table_functions().items()}
-        return {name: functions[name](headers) for name in self._tables}
+        return {name: functions[name](headers) for name in self._tables} | dropped
+
+    def _dropped_rows(self, headers: EventHeaders) -> dict[str, pa.Table]:
+        """Return the table of the rows of dropped events, or nothing if none are dropped."""
+        parts = []
+        for table, columns in [each for builder in self._builders for each in builder.rows_by_table().items()]:
+            counts = np.bincount(columns.item_rows, minlength=len(self))[headers.dropped]
+            if table in self._tables and counts.any():
+                constants = {
+                    "problem": encode_categories(repeat(SECOND_VERDICT, len(counts))),
+                    "table": repeat(table, len(counts)),
+                }
+                rows = DROPPED_ROWS.from_arrays({**headers.dropped_columns, **constants, "rows": pa.array(counts)})
+                parts.append(rows.filter(pc.field("rows") > 0))
+        return {DROPPED_ROWS.name: DROPPED_ROWS.sorted(pa.concat_tables(parts))} if parts else {}
 
 
 def event_tables(events: Sequence[Event], id_source: str, tables: Collection[str] = ALL) -> dict[str, pa.Table]:

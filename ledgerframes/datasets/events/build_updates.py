@@ -63,6 +63,10 @@ class UpdateTableBuilder:
         rows = self._reassignments.add(reassignments, rows)
         self._created.add(*drop_absent([reassignment.created_event for reassignment in reassignments], rows))
 
+    def rows_by_table(self) -> dict[str, StructColumns[Any]]:
+        """Return the rows of each table."""
+        return {"updates": self._updates, "tree_events": self._nodes, "reassignments": self._reassignments}
+
     def table_functions(self) -> dict[str, Callable[[EventHeaders], pa.Table]]:
         """Return the function that builds each table."""
         return {
@@ -92,7 +96,7 @@ class UpdateTableBuilder:
         nodes = self._nodes
         event_ids, numbers = self._sort_nodes()
         parents = _parents(event_ids, nodes.parents, numbers, nodes.to_array("child_event_ids"))
-        return nodes.to_table(
+        table = nodes.to_table(
             schema.TREE_EVENTS,
             {
                 **headers.columns(nodes.item_rows),
@@ -104,6 +108,8 @@ class UpdateTableBuilder:
                 "event_type": encode_categories(_event_types(nodes)),
             },
         )
+        self._require_roots(headers, event_ids, numbers)
+        return table
 
     def _sort_nodes(self) -> tuple[pa.Array, Indices]:
         """Sort all nodes, unless they are in order, and return their ids and numbers."""
@@ -115,6 +121,20 @@ class UpdateTableBuilder:
         order = np.lexsort((numbers, nodes.parents))
         nodes.take(order)
         return event_ids.take(pa.array(order)), numbers[order]
+
+    def _require_roots(self, headers: EventHeaders, event_ids: pa.Array, numbers: Indices) -> None:
+        """Refuse an update with a root that is not a node of its tree."""
+        lists = self._updates.to_array("root_event_ids")
+        trees, roots = (
+            np.repeat(np.arange(len(lists)), pc.list_value_length(lists).fill_null(0).to_numpy()),
+            _strip_hash(lists.flatten()),
+        )
+        unknown = np.flatnonzero(_listed_rows(event_ids, self._nodes.parents, numbers, trees, roots) < 0)
+        if len(unknown):
+            update_id = headers.columns(self._updates.item_rows[trees[unknown[:1]]])["update_id"][0]
+            raise DecodeError(
+                f"Update {update_id} lists the root {roots[unknown[0]]}, which is not in its tree.", json_path="$..root_event_ids"
+            )
 
     # -- reassignments ----------------------------------------------------------------------------------------------
 
@@ -201,11 +221,12 @@ def _parents(event_ids: pa.Array, trees: Indices, numbers: Indices, lists: pa.Ar
     """Return the row of each node's parent, -1 for roots."""
     counts = np.diff(lists.offsets.to_numpy())
     children = _strip_hash(lists.values)
-    rows = lookup_rows(trees, numbers, np.repeat(trees, counts), node_numbers(children))
-    is_in_tree = pc.equal(event_ids.take(pa.array(rows, mask=rows < 0)), children)
-    unknown = children.filter(pc.invert(is_in_tree.fill_null(False)))
+    rows = _listed_rows(event_ids, trees, numbers, np.repeat(trees, counts), children)
+    unknown = np.flatnonzero(rows < 0)
     if len(unknown):
-        raise DecodeError(f"A node lists the child {unknown[0]}, which is not in its tree.", json_path="$..child_event_ids")
+        raise DecodeError(
+            f"A node lists the child {children[unknown[0]]}, which is not in its tree.", json_path="$..child_event_ids"
+        )
     own_rows = np.arange(len(event_ids))
     parents = np.full(len(event_ids), -1, dtype=np.int64)
     parents[rows] = np.repeat(own_rows, counts)
@@ -214,6 +235,15 @@ def _parents(event_ids: pa.Array, trees: Indices, numbers: Indices, lists: pa.Ar
             "A node is listed as the child of a later node, so its tree is not in pre-order.", json_path="$..child_event_ids"
         )
     return parents
+
+
+def _listed_rows(event_ids: pa.Array, trees: Indices, numbers: Indices, list_trees: Indices, node_ids: pa.Array) -> Indices:
+    """Return the row of each node that the lists of these trees name, or -1."""
+    if not len(numbers):
+        return np.full(len(node_ids), -1)
+    rows = lookup_rows(trees, numbers, list_trees, node_numbers(node_ids))
+    is_in_tree = pc.equal(event_ids.take(pa.array(rows, mask=rows < 0)), node_ids).fill_null(False)
+    return np.where(is_in_tree.to_numpy(zero_copy_only=False), rows, -1)
 
 
 def _depths(parents: Indices) -> Indices:

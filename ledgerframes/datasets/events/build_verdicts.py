@@ -84,6 +84,11 @@ class VerdictTableBuilder:
         list_rows = self._record_lists.add(lists, item_rows)
         self._records.add(*flatten([_sorted(each.records, PARTY) for each in lists], list_rows))
 
+    def rows_by_table(self) -> dict[str, StructColumns[Any]]:
+        """Return the rows of each table."""
+        verdicts: dict[str, StructColumns[Any]] = {"verdicts": self._verdicts, "views": self._views, "quorums": self._quorums}
+        return {**verdicts, "traffic": self._traffic, "envelopes": self._envelopes, "activity_records": self._records}
+
     def table_functions(self) -> dict[str, Callable[[EventHeaders], pa.Table]]:
         """Return the function that builds each table."""
         return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ledgerframes.datasets._arrays import parse_timestamps
 from ledgerframes.datasets._structs import ABSENT, Wire
 from ledgerframes.errors import DecodeError
 
@@ -210,11 +211,34 @@ def header_of(event: Event | EventWithoutUpdateBody) -> tuple[int, str, str]:
         if verdict is None:
             raise DecodeError("An event has neither update nor verdict, so its id and time are unknown.", json_path="$")
         return verdict.migration_id, verdict.record_time, verdict.update_id
-    if verdict is not None and verdict.update_id != update.update_id:
+    migration_id = _migration_id(update)
+    if verdict is not None:
+        _require_agreement(update, migration_id, verdict)
+    return migration_id, update.record_time, update.update_id
+
+
+def _require_agreement(update: Update | UpdatePosition, migration_id: int, verdict: Verdict) -> None:
+    """Refuse an event whose update and verdict are not of one request."""
+    if verdict.update_id != update.update_id:
         raise DecodeError(
             f"One event has update {update.update_id} and the verdict on {verdict.update_id}.", json_path="$.verdict.update_id"
         )
-    return _migration_id(update), update.record_time, update.update_id
+    if verdict.migration_id != migration_id:
+        raise DecodeError(
+            f"Update {update.update_id} is of migration {migration_id}, but its verdict is of migration {verdict.migration_id}.",
+            json_path="$.verdict.migration_id",
+        )
+    if verdict.record_time != update.record_time and not _are_equal_times(verdict.record_time, update.record_time):
+        raise DecodeError(
+            f"Update {update.update_id} has the record time {update.record_time}, but its verdict {verdict.record_time}.",
+            json_path="$.verdict.record_time",
+        )
+
+
+def _are_equal_times(*texts: str) -> bool:
+    """Return whether texts with another number of digits are the same time."""
+    first, second = parse_timestamps(texts, "record_time").to_pylist()
+    return bool(first == second)
 
 
 def _migration_id(update: Update | UpdatePosition) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -66,10 +67,11 @@ def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bo
     Raises
     ------
     DecodeError
-        If an item is of an unknown kind, or a time cannot be read.
+        If an item is of an unknown kind, two updates have one offset, or a time cannot be read.
     """
     pairs = [(update, item) for item in items if (update := _update_of(item)) is not None]
     pairs.sort(key=lambda pair: pair[0].offset)
+    _require_distinct_offsets([update for update, _ in pairs])
     transactions = _Updates(LedgerTransaction, pairs, participant_id)
     reassignments = _Updates(LedgerReassignment, pairs, participant_id)
     topology = _Updates(LedgerTopology, pairs, participant_id)
@@ -84,6 +86,15 @@ def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bo
         "ledger_reassignments": _reassignment_table(reassignments),
         "ledger_topology": _topology_table(topology),
     }
+
+
+def _require_distinct_offsets(updates: Sequence[Update]) -> None:
+    for one, another in pairwise(updates):
+        if one.offset == another.offset:
+            raise DecodeError(
+                f"Updates {one.update_id} and {another.update_id} have the same offset {one.offset}.",
+                json_path="$.updates[...].offset",
+            )
 
 
 class _Updates(Generic[U]):

@@ -1,10 +1,8 @@
-"""Filters of frames, and the conditions on rows that narrow them."""
+"""Conditions on rows that narrow frames."""
 
 from __future__ import annotations
 
 import difflib
-import functools
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +13,6 @@ import pyarrow.compute as pc
 
 from ledgerframes.datasets import Column, Table
 from ledgerframes.errors import UsageError
-from ledgerframes.windows import Window
 
 Offsets = tuple[int, int]
 Predicate = Callable[[pd.DataFrame], "pd.Series[bool]"]
@@ -38,27 +35,6 @@ PARTY_COLUMNS = frozenset(
     }
 )
 MAX_NEAR_MATCHES = 3
-
-
-@dataclass(frozen=True)
-class Filter:
-    """The rows that a Frames object is limited to."""
-
-    window: Window | None = None
-    update_ids: pa.Array | None = None
-    offsets: Offsets | None = None
-
-    def expression(self, table: Table) -> pc.Expression | None:
-        """Return the filter of one table as an Arrow expression, or None if every row passes."""
-        parts: list[pc.Expression] = []
-        if self.window and (in_window := table.filter_window(self.window)) is not None:
-            parts.append(in_window)
-        if self.update_ids is not None and "update_id" in table.column_names:
-            parts.append(pc.field("update_id").isin(self.update_ids))
-        if self.offsets:
-            after, through = self.offsets
-            parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
-        return functools.reduce(operator.and_, parts) if parts else None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,77 @@
+"""The first and the last event of a network, for windows in which it has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ledgerframes.api.history import Cursor, History
+from ledgerframes.errors import CoverageError
+from ledgerframes.extents import Migration, from_microseconds, microseconds
+from ledgerframes.loaders.event_pages import position_of
+from ledgerframes.network import Network
+from ledgerframes.windows import Window, iso
+
+SECOND = 1_000_000  # microseconds
+
+
+@dataclass(frozen=True)
+class HistoryBounds:
+    """The record times between which a network has events.
+
+    Attributes
+    ----------
+    network : str
+    first : datetime
+        Record time of the first event.
+    last : datetime
+        Record time of an event within a second of the last one.
+    """
+
+    network: str
+    first: datetime
+    last: datetime
+
+    def require_overlap(self, window: Window) -> None:
+        """Refuse a window that is before or after all events.
+
+        Raises
+        ------
+        CoverageError
+            If the window is outside.
+        """
+        if window.until <= self.first or window.since > self.last:
+            raise CoverageError(
+                f"{self.network} has no events in {window}: its events begin at {iso(self.first)} and end at {iso(self.last)}. "
+                "Choose a window between them.",
+                missing=(str(window),),
+            )
+
+
+def history_bounds(net: Network) -> HistoryBounds:
+    """Look up the first and the last event, with a few dozen small HTTP requests.
+
+    Raises
+    ------
+    CoverageError
+        If the network has no events yet.
+    """
+    migrations = net.store.migrations()
+    if not migrations:
+        raise CoverageError(f"{net.name} has no events yet. Load again later.")
+    last = _last_record_time(net.history, migrations[-1], microseconds(net.now()))
+    return HistoryBounds(net.name, from_microseconds(migrations[0].first), from_microseconds(last))
+
+
+def _last_record_time(history: History, migration: Migration, now: int) -> int:
+    """Return the record time of an event after which a second passes without another."""
+    last, stop = migration.first, max(now, migration.first)
+    while stop - last > SECOND:
+        middle = (last + stop) // 2
+        later = history.events(Cursor(migration.migration_id, from_microseconds(middle)), page_size=1)
+        if later:
+            last = position_of(later[0])[1]
+            stop = max(stop, last)
+        else:
+            stop = middle
+    return last
