@@ -308,12 +308,18 @@ class DecodeError(LedgerframesError):
         HTTP method and path of the request, or the file.
     json_path : str
         Position of the fault, such as ``$.events[3].verdict.record_time``.
+    column : str
+        Column that cannot contain the value, if it is known.
+    update_id : str
+        Update whose item is damaged, if it is known.
     """
 
-    def __init__(self, message: str, *, endpoint: str = "", json_path: str = "") -> None:
+    def __init__(self, message: str, *, endpoint: str = "", json_path: str = "", column: str = "", update_id: str = "") -> None:
         super().__init__(message)
         self.endpoint = endpoint
         self.json_path = json_path
+        self.column = column
+        self.update_id = update_id
 
 
 class StoreError(LedgerframesError):

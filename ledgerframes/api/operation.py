@@ -38,6 +38,7 @@ from typing import (
 from urllib.parse import quote
 
 from ledgerframes.api.transport import Response
+from ledgerframes.datasets._boundary import decode_boundary, decode_error
 from ledgerframes.errors import DecodeError, UsageError
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ class Operation:
             return None
         try:
             return json.loads(response.body)
+        except RecursionError as error:
+            raise decode_error(error, response.endpoint) from error
         except ValueError as error:
             raise DecodeError(
                 f"Unexpected response from {response.endpoint}: not JSON. Check that the URL of the profile is the API's base.",
@@ -249,8 +252,10 @@ def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] |
     def decorate(build: Callable[..., Request]) -> Callable[..., Any]:
         @functools.wraps(build)
         def call(self: Client, *args: Any, **kwargs: Any) -> Any:
-            content = declared.decode(self.send(declared, build(self, *args, **kwargs)))
-            return unwrap(content) if unwrap else content
+            response = self.send(declared, build(self, *args, **kwargs))
+            with decode_boundary(declared.route):
+                content = declared.decode(response)
+                return unwrap(content) if unwrap else content
 
         declare(route, returns=returns, **facts)(call)
         declared: Operation = call.operation  # type: ignore[attr-defined]

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-import msgspec
 import pandas as pd
 import pyarrow as pa
 
@@ -128,8 +127,7 @@ def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> 
             yield from decode(response.body, list[ActiveContractItem], "POST /v2/state/active-contracts")
             return
         page = net.ledger.decode_active_contracts(response)
-        contracts = msgspec.Raw(b"[]") if bytes(page.active_contracts) in (b"", b"null") else page.active_contracts
-        yield from decode(contracts, list[ActiveContractItem], CONTRACTS)
+        yield from decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
         token = page.next_page_token
         if not token:
             return

@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ledgerframes.datasets._arrays import Indices, overflow_as_decode_error
+from ledgerframes.datasets._arrays import Indices
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import NO_ROWS, StructColumns, inverse_index
 from ledgerframes.datasets._headers import EventHeader, EventHeaders, headers_of
 from ledgerframes.datasets.events.build_updates import UpdateTableBuilder
@@ -53,7 +54,7 @@ class EventTableBuilder:
         rows = sum(len(columns) for builder in self._builders for columns in builder.columns)
         return self._headers.converter.bytes + rows * self._headers.row_bytes
 
-    @overflow_as_decode_error()
+    @decode_boundary()
     def add(self, items: Sequence[Any]) -> None:
         """Add a batch of items.
 
@@ -72,7 +73,7 @@ class EventTableBuilder:
             builder.add(items, rows)
         self._headers.converter.flush()
 
-    @overflow_as_decode_error()
+    @decode_boundary()
     def tables(self) -> dict[str, pa.Table]:
         """Return the tables of all items, which may be called once.
 
