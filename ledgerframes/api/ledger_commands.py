@@ -181,7 +181,7 @@ class LedgerCommands(LedgerClient):
                 page_token=token, page_size=page_size, package_filter=package_filter, topology_filter=topology_filter
             )
 
-        pages = self._iter_pages("vetted_packages_page", fetch)
+        pages = self._iter_pages("vetted_packages_page", fetch, lambda page: page.vetted_packages)
         return (vetted for page in pages for vetted in page.vetted_packages)
 
     @operation("GET /v2/package-vetting", deprecated="vetted_packages_page")

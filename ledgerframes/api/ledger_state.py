@@ -107,7 +107,7 @@ class LedgerState(LedgerClient):
                 identity_provider_id=identity_provider_id,
             )
 
-        pages = self._iter_pages("parties_page", fetch)
+        pages = self._iter_pages("parties_page", fetch, lambda page: page.party_details)
         return (details for page in pages for details in page.party_details)
 
     @operation("GET /v2/parties/{party}", returns=PartiesPage, unwrap=lambda page: page.party_details)

@@ -9,10 +9,11 @@ from typing import TypeVar
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.api.paging import PageChain
 from ledgerframes.api.update_format import EventFormat, event_format
 from ledgerframes.datasets import Table
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets.ledger.wire import ActiveContractItem
+from ledgerframes.datasets.ledger.wire import ActiveContractItem, OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
     active_contract_table,
     completion_table,
@@ -22,7 +23,7 @@ from ledgerframes.datasets.state.build import (
 )
 from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
 from ledgerframes.datasets.state.wire import Completion, Synchronizer
-from ledgerframes.errors import UnsupportedOperationError
+from ledgerframes.errors import DecodeError, UnsupportedOperationError
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
@@ -31,6 +32,7 @@ from ledgerframes.network import Network
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
 
 CONTRACTS = "POST /v2/state/active-contracts-page"
+COMPLETION_LIST = "POST /v2/commands/command-completions"
 LIST_SIZE = 100  # below the list limit of 200 (docs/facts.md#ledger-operations)
 PAGE_SIZE = 2000  # the participant's default (docs/facts.md#ledger-operations)
 
@@ -116,7 +118,7 @@ def load_active_contracts(
 
 
 def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
-    token: str | None = None
+    token, chain = None, PageChain(CONTRACTS)
     while True:
         try:
             response = net.ledger.active_contracts_page(
@@ -128,8 +130,8 @@ def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> 
             return
         page = net.ledger.decode_active_contracts(response)
         yield from decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
-        token = page.next_page_token
-        if not token:
+        token = chain.next_token(page.next_page_token, bytes(page.active_contracts))
+        if token is None:
             return
 
 
@@ -180,12 +182,27 @@ def _iter_completions(net: Network, parties: Sequence[str], after: int, limit: i
     while limit is None or count < limit:
         size = LIST_SIZE if limit is None else min(LIST_SIZE, limit - count)
         contents = net.ledger.completions(parties, after=after, limit=size)
+        _require_progress(contents, after)
         completions = [content for content in contents if isinstance(content, Completion)]
         yield from completions
         count += len(completions)
-        if len(contents) < size or (reached := max(content.offset for content in contents)) <= after:
+        if len(contents) < size:
             return
-        after = reached
+        after = contents[-1].offset
+
+
+def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: int) -> None:
+    """Refuse a list whose completions are not after an offset and each other, because they would be there twice."""
+    reached = after
+    for content in contents:
+        # A checkpoint may have the offset of the completion before it.
+        if content.offset < reached or (isinstance(content, Completion) and content.offset == reached):
+            raise DecodeError(
+                f"{COMPLETION_LIST} returned offset {content.offset} after offset {reached}. Check the service's version.",
+                endpoint=COMPLETION_LIST,
+                json_path="$[...].completionResponse",
+            )
+        reached = content.offset
 
 
 @loader()
