@@ -3,7 +3,8 @@
 LedgerframesError
 ├─ TransportError                    no host sent a complete response
 │   ├─ RequestTimeoutError
-│   └─ HostUnreachableError
+│   ├─ HostUnreachableError
+│   └─ ResponseLimitError            larger or slower than the settings allow
 ├─ ServiceError                      a response with a bad status
 │   ├─ BadRequestError               400
 │   ├─ AuthenticationError           401
@@ -77,6 +78,7 @@ __all__ = [
     "PrunedOffsetError",
     "ReportError",
     "RequestTimeoutError",
+    "ResponseLimitError",
     "ServiceError",
     "ServiceUnavailableError",
     "StoreError",
@@ -101,7 +103,11 @@ class TransportError(LedgerframesError):
     ----------
     endpoint, host : str
         HTTP method and path of the request, and the last host.
+    retryable : bool
+        Whether the same request may succeed a little later.
     """
+
+    retryable: bool = True
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "") -> None:
         super().__init__(message)
@@ -115,6 +121,25 @@ class RequestTimeoutError(TransportError):
 
 class HostUnreachableError(TransportError):
     """A host could not be reached, or closed the connection during its response."""
+
+
+class ResponseLimitError(TransportError):
+    """A response that is larger or slower than the settings allow.
+
+    Attributes
+    ----------
+    setting : str
+        Setting that names the limit.
+    maximum : float
+        The limit, in the unit of the setting.
+    """
+
+    retryable = False
+
+    def __init__(self, message: str, *, endpoint: str = "", host: str = "", setting: str = "", maximum: float = 0) -> None:
+        super().__init__(message, endpoint=endpoint, host=host)
+        self.setting = setting
+        self.maximum = maximum
 
 
 class ServiceError(LedgerframesError):

@@ -308,6 +308,7 @@ class Client:
             body=request.body,
             retry=retry,
             endpoint=operation.route,
+            is_json=operation.returns is not bytes,
         )
 
 

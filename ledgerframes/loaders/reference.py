@@ -10,7 +10,6 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.api.transport import host_of
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
@@ -113,7 +112,7 @@ def _load_observations(
         with Progress(f"Fetching {noun} ({net.name})", 1, "observations", progress) as bar:
             rows = observe(now)
             tables = {dataset.tables[0].name: rows}
-            source = host_of(net.settings.history_url[0])
+            source = net.history.transport.last_host
             net.store.commit(dataset, Observation.at(now), tables, final=True, source=source)
             bar.advance(1)
     return _observations(net, dataset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -52,7 +53,8 @@ def _load_state(
     if plan:
         return plan_frame(table.name, [extent])
     fetched: list[T] = []
-    with Progress(f"Fetching {table.name.replace('_', ' ')} ({net.name})", None, "rows", progress) as bar:
+    title = f"Fetching {table.name.replace('_', ' ')} ({net.name})"
+    with Progress(title, None, "rows", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
         for item in items():
             fetched.append(item)
             bar.advance(1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from ledgerframes.api.transport import retry_delay, retry_policy
+from ledgerframes.api.pace import retried, retry_delay
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import (
@@ -82,10 +82,8 @@ class Submission:
             existing = self._find(offer.tracking_id)
             if existing is not None:
                 return existing
-        for attempt in retry_policy(self._wallet.transport.retries + 1, _resend_delay):
-            with attempt:
-                return self._send(offer.tracking_id)
-        raise AssertionError("retry_context returns or raises")
+        transport = self._wallet.transport
+        return retried(lambda: self._send(offer.tracking_id), transport.limits.retries + 1, _resend_delay, transport.waits)
 
     def _send(self, tracking_id: str) -> TransferOffer:
         """Send an offer once, and look it up if the outcome is open."""
@@ -150,12 +148,14 @@ class Submission:
             raise
 
     def _fetch_offer(self, tracking_id: str) -> TransferOffer:
-        for attempt in retry_policy(MAX_STATUS_CHECKS, _recheck_delay):
-            with attempt:
-                status = self._wallet.offer_status_once(tracking_id)
-                self._require_same_terms(tracking_id, status)
-                return self._journal.update_status(tracking_id, status, self._clock())
-        raise AssertionError("retry_context returns or raises")
+        return retried(
+            lambda: self._fetch_offer_once(tracking_id), MAX_STATUS_CHECKS, _recheck_delay, self._wallet.transport.waits
+        )
+
+    def _fetch_offer_once(self, tracking_id: str) -> TransferOffer:
+        status = self._wallet.offer_status_once(tracking_id)
+        self._require_same_terms(tracking_id, status)
+        return self._journal.update_status(tracking_id, status, self._clock())
 
     def _require_same_terms(self, tracking_id: str, status: OfferStatus) -> None:
         """Refuse an offer that another store made with this tracking id and other terms.
