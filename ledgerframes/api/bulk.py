@@ -129,9 +129,11 @@ class BulkClient(Client):
             If the file cannot be written.
         """
         path = self.operations["bulk_object"].fill_path({"object_key": object_key})
-        return self.transport.with_failover(
-            lambda url, is_last: _ObjectDownload(self.transport, url, path, target).run(is_last=is_last)
-        )
+
+        def download(url: str, is_last: bool) -> Download:
+            return _ObjectDownload(self.transport, url, path, target).run(is_last=is_last)
+
+        return self.transport.with_failover(download)
 
 
 class _ObjectDownload:
