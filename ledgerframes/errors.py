@@ -47,6 +47,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from ledgerframes.control_characters import escape_control
+
 __all__ = [
     "AlreadyExistsError", "AuthenticationError", "BadRequestError", "BusyError", "ConflictError", "ContractNotFoundError",
     "CoverageError", "DecodeError", "HostUnreachableError", "IntegrityError", "InternalServerError",
@@ -61,6 +63,9 @@ __all__ = [
 
 class LedgerframesError(Exception):
     """Base of all errors that ledgerframes raises."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(escape_control(message))  # which quotes text of a network
 
 
 class TransportError(LedgerframesError):

@@ -7,7 +7,6 @@ import os
 import pickle
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,10 @@ from ledgerframes.api.history import History
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
 from ledgerframes.api.pace import Paces, Waits
-from ledgerframes.api.tokens import token_source
+from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.wallet import wallet_error
+from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extras import extra_for
@@ -139,6 +139,8 @@ class Network:
 
     def _open(self, urls: tuple[str, ...], **options: Any) -> Transport:
         """Return a transport, which shares the paces of its hosts with the other APIs."""
+        if "token" in options and not self.in_process:
+            warn_of_exposure(self.settings, urls)
         return Transport(urls, self.settings.limits, self._transport, paces=self._paces, waits=self.waits, **options)
 
     def _urls(self, name: str) -> tuple[str, ...]:

@@ -156,6 +156,11 @@ class Settings(BaseModel):
     limits: Limits = Limits()
     sandbox: SandboxShape = SandboxShape()
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """Return the state without the token, which is in no pickle."""
+        state = super().__getstate__()
+        return {**state, "__dict__": {**state["__dict__"], "token": None}}
+
     @field_validator("history_url", "ledger_url", "wallet_url", mode="before")
     @classmethod
     def _one_or_several(cls, value: object) -> object:

@@ -8,7 +8,6 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from ledgerframes.api.deprecation import warn_deprecated
 from ledgerframes.api.operation import HealthClient, Operation, Request, operation
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.transport import Response, Transport
@@ -43,7 +42,6 @@ class LedgerClient(HealthClient):
 
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)
-        self._warned: set[str] = set()
         self._version: LedgerVersion | None = None
 
     @operation("GET /v2/version", returns=LedgerVersion)
@@ -59,7 +57,6 @@ class LedgerClient(HealthClient):
         UnsupportedOperationError
             If this participant's version does not have the operation.
         """
-        self._warn_once(operation)
         try:
             return super().send(operation, replace(request, body=_with_json_filters(request.body)))
         except ServiceError as error:
@@ -80,13 +77,6 @@ class LedgerClient(HealthClient):
             yield page
             if token is None:
                 return
-
-    def _warn_once(self, operation: Operation) -> None:
-        if operation.deprecated and operation.name not in self._warned:
-            self._warned.add(operation.name)
-            warn_deprecated(
-                f"Ledger operation {operation.name} ({operation.route}) is deprecated. Use {operation.deprecated} instead."
-            )
 
     def _unsupported(self, operation: Operation, error: ServiceError) -> UnsupportedOperationError:
         version = self._cached_version()

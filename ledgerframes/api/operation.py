@@ -37,6 +37,7 @@ from typing import (
 )
 from urllib.parse import quote
 
+from ledgerframes.api.deprecation import warn_deprecated
 from ledgerframes.api.transport import Response
 from ledgerframes.datasets._boundary import decode_boundary, decode_error
 from ledgerframes.errors import DecodeError, UsageError
@@ -296,9 +297,11 @@ class Client:
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
+        self._warned: set[str] = set()
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation, with retries if the operation only reads."""
+        self._warn_once(operation)
         query = {name: _query_value(value) for name, value in request.query.items() if value is not None}
         retry = operation.read_only and not isinstance(request.body, bytes) if request.retry is None else request.retry
         return self.transport.request(
@@ -310,6 +313,14 @@ class Client:
             endpoint=operation.route,
             is_json=operation.returns is not bytes,
         )
+
+    def _warn_once(self, operation: Operation) -> None:
+        if operation.deprecated and operation.name not in self._warned:
+            self._warned.add(operation.name)
+            api = operation.api.capitalize()
+            warn_deprecated(
+                f"{api} operation {operation.name} ({operation.route}) is deprecated. Use {operation.deprecated} instead."
+            )
 
 
 class HealthClient(Client):

@@ -161,6 +161,8 @@ class Transport:
         content: dict[str, Any] = {"params": query} if query else {}
         if body is not None:
             content["content" if isinstance(body, bytes) else "json"] = body
+        if isinstance(body, bytes):
+            content["headers"] = {"Content-Type": "application/octet-stream"}
 
         def send(url: str) -> Response:
             raw = self._send_once(url, method, path, content)
