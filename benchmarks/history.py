@@ -102,7 +102,7 @@ def _make_day(folder: Path, events: int, days: int, day: int, frame_bytes: int) 
 def _world(events: int, days: int) -> Sandbox:
     """Return a sandbox without verdicts, which no bulk object shows, and so without rejected requests."""
     box = Sandbox(events=events, days=days)
-    box.world.planner.verdicts_since = box.world.timeline.now
+    box.world.timeline.verdicts_since = box.world.timeline.now
     return box
 
 

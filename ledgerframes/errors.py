@@ -3,7 +3,8 @@
 LedgerframesError
 ├─ TransportError                    no host sent a complete response
 │   ├─ RequestTimeoutError
-│   └─ HostUnreachableError
+│   ├─ HostUnreachableError
+│   └─ ResponseLimitError            larger or slower than the settings allow
 ├─ ServiceError                      a response with a bad status
 │   ├─ BadRequestError               400
 │   ├─ AuthenticationError           401
@@ -46,52 +47,25 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from ledgerframes.control_characters import escape_control
+
 __all__ = [
-    "AlreadyExistsError",
-    "AuthenticationError",
-    "BadRequestError",
-    "BusyError",
-    "ConflictError",
-    "ContractNotFoundError",
-    "CoverageError",
-    "DecodeError",
-    "HostUnreachableError",
-    "IntegrityError",
-    "InternalServerError",
-    "InvalidLedgerStateError",
-    "InvalidOffsetError",
-    "InvalidPageTokenError",
-    "InvalidRequestError",
-    "LedgerAuthenticationError",
-    "LedgerError",
-    "LedgerInternalError",
-    "LedgerNotFoundError",
-    "LedgerPermissionDeniedError",
-    "LedgerUnavailableError",
-    "LedgerframesError",
-    "NotFoundError",
-    "OfferUnresolvedError",
-    "OffsetAfterEndError",
-    "OverloadedError",
-    "PermissionDeniedError",
-    "PrunedOffsetError",
-    "ReportError",
-    "RequestTimeoutError",
-    "ServiceError",
-    "ServiceUnavailableError",
-    "StoreError",
-    "TooManyElementsError",
-    "TransportError",
-    "UnknownTemplateError",
-    "UnsupportedOperationError",
-    "UpdateNotFoundError",
-    "UsageError",
-    "WorkerError",
-]
+    "AlreadyExistsError", "AuthenticationError", "BadRequestError", "BusyError", "ConflictError", "ContractNotFoundError",
+    "CoverageError", "DecodeError", "HostUnreachableError", "IntegrityError", "InternalServerError",
+    "InvalidLedgerStateError", "InvalidOffsetError", "InvalidPageTokenError", "InvalidRequestError",
+    "LedgerAuthenticationError", "LedgerError", "LedgerInternalError", "LedgerNotFoundError", "LedgerPermissionDeniedError",
+    "LedgerUnavailableError", "LedgerframesError", "NotFoundError", "OfferUnresolvedError", "OffsetAfterEndError",
+    "OverloadedError", "PermissionDeniedError", "PrunedOffsetError", "ReportError", "RequestTimeoutError",
+    "ResponseLimitError", "ServiceError", "ServiceUnavailableError", "StoreError", "TooManyElementsError", "TransportError",
+    "UnknownTemplateError", "UnsupportedOperationError", "UpdateNotFoundError", "UsageError", "WorkerError",
+]  # fmt: skip
 
 
 class LedgerframesError(Exception):
     """Base of all errors that ledgerframes raises."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(escape_control(message))  # which quotes text of a network
 
 
 class TransportError(LedgerframesError):
@@ -101,7 +75,11 @@ class TransportError(LedgerframesError):
     ----------
     endpoint, host : str
         HTTP method and path of the request, and the last host.
+    retryable : bool
+        Whether the same request may succeed a little later.
     """
+
+    retryable: bool = True
 
     def __init__(self, message: str, *, endpoint: str = "", host: str = "") -> None:
         super().__init__(message)
@@ -115,6 +93,25 @@ class RequestTimeoutError(TransportError):
 
 class HostUnreachableError(TransportError):
     """A host could not be reached, or closed the connection during its response."""
+
+
+class ResponseLimitError(TransportError):
+    """A response that is larger or slower than the settings allow.
+
+    Attributes
+    ----------
+    setting : str
+        Setting that names the limit.
+    maximum : float
+        The limit, in the unit of the setting.
+    """
+
+    retryable = False
+
+    def __init__(self, message: str, *, endpoint: str = "", host: str = "", setting: str = "", maximum: float = 0) -> None:
+        super().__init__(message, endpoint=endpoint, host=host)
+        self.setting = setting
+        self.maximum = maximum
 
 
 class ServiceError(LedgerframesError):
@@ -308,12 +305,18 @@ class DecodeError(LedgerframesError):
         HTTP method and path of the request, or the file.
     json_path : str
         Position of the fault, such as ``$.events[3].verdict.record_time``.
+    column : str
+        Column that cannot contain the value, if it is known.
+    update_id : str
+        Update whose item is damaged, if it is known.
     """
 
-    def __init__(self, message: str, *, endpoint: str = "", json_path: str = "") -> None:
+    def __init__(self, message: str, *, endpoint: str = "", json_path: str = "", column: str = "", update_id: str = "") -> None:
         super().__init__(message)
         self.endpoint = endpoint
         self.json_path = json_path
+        self.column = column
+        self.update_id = update_id
 
 
 class StoreError(LedgerframesError):

@@ -142,7 +142,13 @@ def _covering_tables(store: Store, resolved: ResolvedTable, time_window: Window 
 
 
 def write_table(
-    frames: Frames, table: str, target: str | Path, *, columns: Sequence[str] | None = None, overwrite: bool = False
+    frames: Frames,
+    table: str,
+    target: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    overwrite: bool = False,
+    escape_formulas: bool = True,
 ) -> int:
     """Write one table to one file, in the format of its suffix and batch by batch.
 
@@ -161,6 +167,9 @@ def write_table(
         Only these columns, in this order.
     overwrite : bool, default False
         Replace an existing file.
+    escape_formulas : bool, default True
+        In CSV, put an apostrophe before a text that a spreadsheet would run as a formula, because it starts with
+        ``=``, ``+``, ``-``, ``@``, a tab or a line break.
 
     Returns
     -------
@@ -198,7 +207,10 @@ def write_table(
     frames.scan(table)  # refuses an unknown table before a file is created
     batches = _CountingBatches(frames.iter_batches(table, [column.name for column in selected]))
     with _replace_atomically(path) as file:
-        WRITERS[path.suffix.lower()](batches, selected, file)
+        if path.suffix.lower() == ".csv":
+            _csv(batches, selected, file, escape_formulas=escape_formulas)
+        else:
+            WRITERS[path.suffix.lower()](batches, selected, file)
     return batches.rows
 
 
@@ -265,11 +277,23 @@ def _groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
 # -- text -----------------------------------------------------------------------------------------------------------
 
 
-def _csv(batches: Iterable[pa.RecordBatch], columns: list[Column], file: BinaryIO) -> None:
+def _csv(batches: Iterable[pa.RecordBatch], columns: list[Column], file: BinaryIO, *, escape_formulas: bool = True) -> None:
+    is_text = [escape_formulas and not _is_bare(column.type) and not _is_number(column.type) for column in columns]
     schema = pa.schema([(column.name, column.type if _is_bare(column.type) else TEXT) for column in columns])
     with csv.CSVWriter(file, schema) as writer:
         for batch in batches:
-            writer.write_table(pa.table([_cells(values) for values in batch.columns], schema=schema))
+            cells = map(_cells, batch.columns)
+            inert = [escape_formula_cells(each) if text else each for each, text in zip(cells, is_text, strict=True)]
+            writer.write_table(pa.table(inert, schema=schema))
+
+
+def escape_formula_cells(texts: pa.Array) -> pa.Array:
+    """Return texts with an apostrophe before each that a spreadsheet would run as a formula."""
+    return pc.replace_substring_regex(texts, r"\A([=+\-@\t\r\n])", r"'\1")
+
+
+def _is_number(arrow_type: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(arrow_type) or pa.types.is_timestamp(arrow_type))
 
 
 def _is_bare(arrow_type: pa.DataType) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets import TABLES
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE, DROPPED_ROWS
-from ledgerframes.errors import IntegrityError, StoreError
+from ledgerframes.errors import IntegrityError, StoreError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.population import Population
 from ledgerframes.version import installed_version
@@ -43,6 +44,8 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
 
     Raises
     ------
+    UsageError
+        If the directory is in an object store.
     StoreError
         If the directory cannot be written.
 
@@ -54,7 +57,7 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     >>> lf.open_frames("shared").traffic.equals(frames.traffic)
     True
     """
-    target = Path(directory)
+    target = _local(directory)
     try:
         target.mkdir(parents=True, exist_ok=True)
         rows = {name: _rows(frames, name) for name in frames.tables} | {DROPPED_ROWS.name: frames._dropped_rows()}
@@ -93,12 +96,14 @@ def open_frames(directory: str | Path) -> Frames:
 
     Raises
     ------
+    UsageError
+        If the directory is in an object store.
     StoreError
         If there is no manifest, or it cannot be read.
     IntegrityError
         If a file is missing or differs from the manifest.
     """
-    source = Path(directory)
+    source = _local(directory)
     try:
         manifest = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
         files, since_until = manifest["files"], manifest["window"]
@@ -145,6 +150,19 @@ class DirectoryFrameSource:
     def coverage(self) -> Any:
         """Return one row per segment that the frames were read from."""
         return COVERAGE.to_pandas(pq.read_table(self._path / COVERAGE_FILE))
+
+
+def _local(directory: str | Path) -> Path:
+    """Return a directory of this machine.
+
+    Raises
+    ------
+    UsageError
+        If it is in an object store.
+    """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(directory)):
+        raise UsageError(f"directory= must be on this machine, got {str(directory)!r}. Save the frames here, then copy them.")
+    return Path(directory)
 
 
 def _rows(frames: Frames, name: str) -> pa.Table:

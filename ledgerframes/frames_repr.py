@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
+from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.population import POPULATION_DESCRIPTIONS
 
 if TYPE_CHECKING:

@@ -7,16 +7,18 @@ import os
 import pickle
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ledgerframes.api import pace
 from ledgerframes.api.history import History
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
-from ledgerframes.api.tokens import token_source
+from ledgerframes.api.pace import Paces, Waits
+from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.wallet import wallet_error
+from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extras import extra_for
@@ -42,6 +44,8 @@ class Network:
         Whether HTTP requests are refused.
     store : Store
         What was fetched from this network.
+    waits : Waits
+        What requests wait for.
     """
 
     def __init__(
@@ -58,7 +62,9 @@ class Network:
         self.name = settings.network
         self.offline = offline
         self.store = Store(settings.store, settings.network, DATASETS, catalog)
+        self.waits = Waits()
         self._transport = transport
+        self._paces = Paces() if transport else pace.SHARED_PACES
         self._clock = clock
         self._origin = origin
 
@@ -93,7 +99,7 @@ class Network:
             If the profile has no history_url, or the environment names certificates or a proxy that cannot be used.
         """
         urls = self._urls("history_url")
-        return History(Transport(urls, self.settings.limits, self._transport), self.settings.vocabulary)
+        return History(self._open(urls), self.settings.vocabulary)
 
     @functools.cached_property
     def ledger(self) -> Ledger:
@@ -107,9 +113,7 @@ class Network:
             If the profile has no ledger_url, or the environment names certificates or a proxy that cannot be used.
         """
         urls, token = self._urls("ledger_url"), token_source(self.settings)
-        return Ledger(
-            Transport(urls, self.settings.limits, self._transport, token=token, error_factory=ledger_error_factory(token))
-        )
+        return Ledger(self._open(urls, token=token, error_factory=ledger_error_factory(token)))
 
     @functools.cached_property
     def wallet(self) -> OffersWallet:
@@ -130,8 +134,14 @@ class Network:
                 "Set token, token_file or token_env in ledgerframes.toml, or LEDGERFRAMES_TOKEN."
             )
         token = token_source(settings)
-        transport = Transport(urls, settings.limits, self._transport, token=token, error_factory=wallet_error)
+        transport = self._open(urls, token=token, error_factory=wallet_error)
         return OffersWallet(transport, Journal(self.local_dir), self.now, token)
+
+    def _open(self, urls: tuple[str, ...], **options: Any) -> Transport:
+        """Return a transport, which shares the paces of its hosts with the other APIs."""
+        if "token" in options and not self.in_process:
+            warn_of_exposure(self.settings, urls)
+        return Transport(urls, self.settings.limits, self._transport, paces=self._paces, waits=self.waits, **options)
 
     def _urls(self, name: str) -> tuple[str, ...]:
         """Return the URLs of an API, or raise an error if there are none."""

@@ -57,9 +57,11 @@ class Limits(BaseModel):
     timeout : float
         Seconds to wait for a response to start, or for its next bytes.
     retries : int
-        Number of attempts after the first, on each host.
+        Number of attempts after the first, on each host; 0 does not wait for a host that refuses requests either.
+    max_wait_minutes : float
+        Minutes for which a host may refuse every request (429, 503) before a load gives up.
     requests_per_second : float
-        Maximum request rate over all threads; 0 for no limit.
+        Maximum request rate of a host over all threads and APIs; 0 for no limit. It falls while the host refuses requests.
     max_concurrency : int
         Maximum number of concurrent HTTP requests, and of chunks fetched at once.
     page_size : int
@@ -67,17 +69,30 @@ class Limits(BaseModel):
     provisional_minutes : float
         Age below which events are provisional, because traffic and activity may follow (docs/facts.md#traffic-arrives-later).
     max_decompression_ratio : float
-        Maximum ratio of a bulk object's uncompressed to its compressed size; real objects stay below 40.
+        Maximum ratio of uncompressed to compressed size, of a bulk object or a response; real ones stay below 40.
+    max_response_bytes : int
+        Maximum bytes of one response, as sent and as expanded; real pages stay below 15 MB.
+    max_response_minutes : float
+        Maximum minutes from the start to the end of one response.
+    max_download_bytes : int
+        Maximum bytes of one bulk object; real ones have some hundred MB.
+    max_download_minutes : float
+        Maximum minutes for the download of one bulk object, over all attempts.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     timeout: float = Field(default=60.0, gt=0)
     retries: int = Field(default=5, ge=0, le=20)
+    max_wait_minutes: float = Field(default=30.0, ge=0)
     requests_per_second: float = Field(default=5.0, ge=0)
     max_concurrency: int = Field(default=4, ge=1, le=32)
     page_size: int = Field(default=500, ge=1, le=1000)
     provisional_minutes: float = Field(default=60.0, ge=0, le=525_600)
     max_decompression_ratio: float = Field(default=200.0, ge=1)
+    max_response_bytes: int = Field(default=1_000_000_000, ge=1000)
+    max_response_minutes: float = Field(default=10.0, gt=0)
+    max_download_bytes: int = Field(default=10_000_000_000, ge=1000)
+    max_download_minutes: float = Field(default=240.0, gt=0)
 
 
 class SandboxShape(BaseModel):
@@ -140,6 +155,11 @@ class Settings(BaseModel):
     store: str | Path = Field(default_factory=lambda: local_dir() / "store")
     limits: Limits = Limits()
     sandbox: SandboxShape = SandboxShape()
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """Return the state without the token, which is in no pickle."""
+        state = super().__getstate__()
+        return {**state, "__dict__": {**state["__dict__"], "token": None}}
 
     @field_validator("history_url", "ledger_url", "wallet_url", mode="before")
     @classmethod

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import socket
-from collections.abc import Iterator
+import threading
 from pathlib import Path
 
 import pytest
-import stamina
 from hypothesis import HealthCheck, settings
+
+from ledgerframes.api import pace
 
 DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
@@ -39,11 +40,28 @@ def no_sockets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+class SkippingClock(pace.Clock):
+    """A clock that is put forward instead of waiting."""
+
+    def __init__(self) -> None:
+        self.skipped = 0.0
+        self._lock = threading.Lock()
+
+    def now(self) -> float:
+        return super().now() + self.skipped
+
+    def sleep_until(self, moment: float) -> None:
+        with self._lock:
+            self.skipped += max(0.0, moment - self.now())
+
+
 @pytest.fixture(autouse=True)
-def no_pauses() -> Iterator[None]:
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> SkippingClock:
     """Retries happen, without waiting."""
-    with stamina.set_testing(True, attempts=30, cap=True):
-        yield
+    clock = SkippingClock()
+    monkeypatch.setattr(pace, "clock", clock)
+    monkeypatch.setattr(pace, "SHARED_PACES", pace.Paces())
+    return clock
 
 
 @pytest.fixture(autouse=True)

@@ -279,3 +279,14 @@ def test_the_sample_in_data_is_the_sandbox_s() -> None:
     assert sample.network == frames.network
     for name in frames.tables:
         pd.testing.assert_frame_equal(sample.read(name), frames.read(name), obj=name)
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/prefix", "s3:/bucket", "file:///tmp/x", "gs://bucket"])
+def test_frames_are_saved_on_this_machine_only(address: str, tmp_path: Path) -> None:
+    frames = lf.load_events(lf.connect("sandbox", events=400, days=1), during="yesterday")
+    before = sorted(Path().iterdir())
+    with pytest.raises(UsageError, match="must be on this machine"):
+        lf.save_frames(frames, address)
+    with pytest.raises(UsageError, match="must be on this machine"):
+        lf.open_frames(address)
+    assert sorted(Path().iterdir()) == before

@@ -31,7 +31,7 @@ def test_what_computes_elsewhere_and_the_sandbox_come_later(imported: set[str], 
     assert name not in imported
 
 
-@pytest.mark.parametrize("name", ["httpx", "stamina", "tqdm", "pydantic", "ledgerframes.settings"])
+@pytest.mark.parametrize("name", ["httpx", "tqdm", "pydantic", "ledgerframes.settings"])
 def test_what_a_network_needs_comes_with_the_first_connection(imported: set[str], name: str) -> None:
     assert name not in imported
 

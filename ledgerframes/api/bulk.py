@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ledgerframes.api.operation import Client, Request, operation
-from ledgerframes.api.transport import Transport, host_of, retry_delay, retry_policy
+from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.datasets.bulk.wire import ActiveContractsListing, Checksums, UpdatesListing
-from ledgerframes.errors import HostUnreachableError, ServiceError, StoreError, TransportError, UsageError
+from ledgerframes.errors import HostUnreachableError, ResponseLimitError, ServiceError, StoreError, TransportError, UsageError
 from ledgerframes.windows import instant, iso
 
 if TYPE_CHECKING:
@@ -128,7 +129,11 @@ class BulkClient(Client):
             If the file cannot be written.
         """
         path = self.operations["bulk_object"].fill_path({"object_key": object_key})
-        return self.transport.with_failover(lambda url: _ObjectDownload(self.transport, url, path, target).run())
+
+        def download(url: str, is_last: bool) -> Download:
+            return _ObjectDownload(self.transport, url, path, target).run(is_last=is_last)
+
+        return self.transport.with_failover(download)
 
 
 class _ObjectDownload:
@@ -139,22 +144,21 @@ class _ObjectDownload:
         self._url = url
         self._path = path
         self._target = target
+        self._deadline = time.monotonic() + transport.limits.max_download_minutes * 60
         self._restart()
 
     def _restart(self) -> None:
         self._bytes, self._etag, self._digest = 0, "", hashlib.sha256()
 
-    def run(self) -> Download:
+    def run(self, *, is_last: bool) -> Download:
         """Fetch until the object is complete, counting only attempts without progress as failures."""
         while True:
             before = self._bytes
             try:
-                for attempt in retry_policy(self._transport.retries + 1, _retry_delay):
-                    with attempt:
-                        self._fetch()
+                self._transport.retried(self._url, self._fetch, is_last=is_last, also=_has_other_object)
                 return Download(self._bytes, self._digest.hexdigest(), host_of(self._url))
-            except TransportError:
-                if self._bytes <= before:
+            except TransportError as error:
+                if self._bytes <= before or not error.retryable:
                     raise
 
     def _fetch(self) -> None:
@@ -175,6 +179,7 @@ class _ObjectDownload:
             self._restart()
         self._etag = response.headers.get("ETag", "")
         length = response.headers.get("Content-Length", "")
+        self._check_limits(int(length) if length.isdecimal() else 0)
         received = self._append(response)
         if length.isdecimal() and received < int(length):
             host, endpoint = host_of(self._url), f"GET {self._path}"
@@ -189,10 +194,30 @@ class _ObjectDownload:
         with self._target.open("r+b" if self._bytes else "wb") as file:
             file.seek(self._bytes)
             for chunk in response.iter_raw(CHUNK_BYTES):
+                self._check_limits(len(chunk))
                 self._write(file, chunk)
                 self._digest.update(chunk)
                 self._bytes += len(chunk)
         return self._bytes - start
+
+    def _check_limits(self, more: int) -> None:
+        """Refuse an object that is too large before more of it is written, or one that takes too long."""
+        limits, host = self._transport.limits, host_of(self._url)
+        if self._bytes + more > limits.max_download_bytes:
+            reason, setting = f"more than {limits.max_download_bytes:,} bytes", "max_download_bytes"
+            maximum: float = limits.max_download_bytes
+        elif time.monotonic() > self._deadline:
+            reason, setting = f"no complete object in {limits.max_download_minutes:g} minutes", "max_download_minutes"
+            maximum = limits.max_download_minutes
+        else:
+            return
+        raise ResponseLimitError(
+            f"{host} sent {reason} for GET {self._path}. Raise {setting}= if that is right.",
+            endpoint=f"GET {self._path}",
+            host=host,
+            setting=setting,
+            maximum=maximum,
+        )
 
     def _write(self, file: BinaryIO, chunk: bytes) -> None:
         try:
@@ -202,10 +227,6 @@ class _ObjectDownload:
             raise StoreError(
                 f"Cannot write the download to {self._target}: {error}. Free disk space.", path=str(self._target)
             ) from error
-
-
-def _retry_delay(error: Exception) -> bool | float:
-    return retry_delay(error) or _has_other_object(error)
 
 
 def _has_other_object(error: Exception) -> bool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from ledgerframes.api.deprecation import warn_deprecated
+import msgspec
+
 from ledgerframes.api.operation import HealthClient, Operation, Request, operation
+from ledgerframes.api.paging import PageChain
 from ledgerframes.api.transport import Response, Transport
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.datasets.state.wire import LedgerVersion, release_of
-from ledgerframes.errors import DecodeError, LedgerError, LedgerframesError, ServiceError, UnsupportedOperationError
+from ledgerframes.errors import LedgerError, LedgerframesError, ServiceError, UnsupportedOperationError
 
 __all__ = ["LedgerClient"]
 
@@ -40,7 +42,6 @@ class LedgerClient(HealthClient):
 
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)
-        self._warned: set[str] = set()
         self._version: LedgerVersion | None = None
 
     @operation("GET /v2/version", returns=LedgerVersion)
@@ -56,7 +57,6 @@ class LedgerClient(HealthClient):
         UnsupportedOperationError
             If this participant's version does not have the operation.
         """
-        self._warn_once(operation)
         try:
             return super().send(operation, replace(request, body=_with_json_filters(request.body)))
         except ServiceError as error:
@@ -66,29 +66,17 @@ class LedgerClient(HealthClient):
                 raise
             raise self._unsupported(operation, error) from error
 
-    def _iter_pages(self, name: str, fetch: Callable[[str | None], PageT]) -> Iterator[PageT]:
-        """Iterate over the pages of an operation."""
-        token: str | None = None
+    def _iter_pages(
+        self, name: str, fetch: Callable[[str | None], PageT], items: Callable[[PageT], Sequence[Any]]
+    ) -> Iterator[PageT]:
+        """Iterate over the pages of an operation, which must make progress."""
+        chain, token = PageChain(self.operations[name].route), None
         while True:
             page = fetch(token)
+            token = chain.next_token(page.next_page_token, msgspec.json.encode(items(page)))
             yield page
-            if not page.next_page_token:
+            if token is None:
                 return
-            if page.next_page_token == token:
-                endpoint = self.operations[name].route
-                raise DecodeError(
-                    f"Unexpected response from {endpoint}: the next page has the same token. Check the service's version.",
-                    endpoint=endpoint,
-                    json_path="$.nextPageToken",
-                )
-            token = page.next_page_token
-
-    def _warn_once(self, operation: Operation) -> None:
-        if operation.deprecated and operation.name not in self._warned:
-            self._warned.add(operation.name)
-            warn_deprecated(
-                f"Ledger operation {operation.name} ({operation.route}) is deprecated. Use {operation.deprecated} instead."
-            )
 
     def _unsupported(self, operation: Operation, error: ServiceError) -> UnsupportedOperationError:
         version = self._cached_version()

@@ -102,7 +102,7 @@ class LedgerCommands(LedgerClient):
 
     # -- packages -----------------------------------------------------------------------------------------------------
 
-    @operation("GET /v2/packages", returns=PackageIds, unwrap=lambda packages: packages.package_ids or [])
+    @operation("GET /v2/packages", returns=PackageIds, unwrap=lambda packages: packages.package_ids)
     def packages(self) -> Request:
         """List the ids of all packages that the participant supports."""
         return Request()
@@ -181,8 +181,8 @@ class LedgerCommands(LedgerClient):
                 page_token=token, page_size=page_size, package_filter=package_filter, topology_filter=topology_filter
             )
 
-        pages = self._iter_pages("vetted_packages_page", fetch)
-        return (vetted for page in pages for vetted in page.vetted_packages or [])
+        pages = self._iter_pages("vetted_packages_page", fetch, lambda page: page.vetted_packages)
+        return (vetted for page in pages for vetted in page.vetted_packages)
 
     @operation("GET /v2/package-vetting", deprecated="vetted_packages_page")
     def vetted_packages_page_by_get(self, request: Json | None = None) -> Request:

@@ -156,7 +156,7 @@ def _error_content(text: str) -> dict[str, Any] | None:
     """Return the body as a JsCantonError, if it is one."""
     try:
         content = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) and isinstance(content.get("code"), str) else None
 
@@ -164,7 +164,7 @@ def _error_content(text: str) -> dict[str, Any] | None:
 def _is_json_or_html(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text.lstrip()[:1] == "<"
     return True
 

@@ -46,7 +46,7 @@ class LedgerState(LedgerClient):
     @operation(
         "GET /v2/state/connected-synchronizers",
         returns=ConnectedSynchronizers,
-        unwrap=lambda body: body.connected_synchronizers or [],
+        unwrap=lambda body: body.connected_synchronizers,
     )
     def connected_synchronizers(
         self, *, party: str | None = None, participant_id: str | None = None, identity_provider_id: str | None = None
@@ -107,10 +107,10 @@ class LedgerState(LedgerClient):
                 identity_provider_id=identity_provider_id,
             )
 
-        pages = self._iter_pages("parties_page", fetch)
-        return (details for page in pages for details in page.party_details or [])
+        pages = self._iter_pages("parties_page", fetch, lambda page: page.party_details)
+        return (details for page in pages for details in page.party_details)
 
-    @operation("GET /v2/parties/{party}", returns=PartiesPage, unwrap=lambda page: page.party_details or [])
+    @operation("GET /v2/parties/{party}", returns=PartiesPage, unwrap=lambda page: page.party_details)
     def party(self, party: str) -> Request:
         """Return the details of a party, or an empty list if the party is unknown."""
         return Request(path={"party": party})

@@ -37,7 +37,9 @@ from typing import (
 )
 from urllib.parse import quote
 
+from ledgerframes.api.deprecation import warn_deprecated
 from ledgerframes.api.transport import Response
+from ledgerframes.datasets._boundary import decode_boundary, decode_error
 from ledgerframes.errors import DecodeError, UsageError
 
 if TYPE_CHECKING:
@@ -147,6 +149,8 @@ class Operation:
             return None
         try:
             return json.loads(response.body)
+        except RecursionError as error:
+            raise decode_error(error, response.endpoint) from error
         except ValueError as error:
             raise DecodeError(
                 f"Unexpected response from {response.endpoint}: not JSON. Check that the URL of the profile is the API's base.",
@@ -249,8 +253,10 @@ def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] |
     def decorate(build: Callable[..., Request]) -> Callable[..., Any]:
         @functools.wraps(build)
         def call(self: Client, *args: Any, **kwargs: Any) -> Any:
-            content = declared.decode(self.send(declared, build(self, *args, **kwargs)))
-            return unwrap(content) if unwrap else content
+            response = self.send(declared, build(self, *args, **kwargs))
+            with decode_boundary(declared.route):
+                content = declared.decode(response)
+                return unwrap(content) if unwrap else content
 
         declare(route, returns=returns, **facts)(call)
         declared: Operation = call.operation  # type: ignore[attr-defined]
@@ -291,9 +297,11 @@ class Client:
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
+        self._warned: set[str] = set()
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation, with retries if the operation only reads."""
+        self._warn_once(operation)
         query = {name: _query_value(value) for name, value in request.query.items() if value is not None}
         retry = operation.read_only and not isinstance(request.body, bytes) if request.retry is None else request.retry
         return self.transport.request(
@@ -303,7 +311,16 @@ class Client:
             body=request.body,
             retry=retry,
             endpoint=operation.route,
+            is_json=operation.returns is not bytes,
         )
+
+    def _warn_once(self, operation: Operation) -> None:
+        if operation.deprecated and operation.name not in self._warned:
+            self._warned.add(operation.name)
+            api = operation.api.capitalize()
+            warn_deprecated(
+                f"{api} operation {operation.name} ({operation.route}) is deprecated. Use {operation.deprecated} instead."
+            )
 
 
 class HealthClient(Client):

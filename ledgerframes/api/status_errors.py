@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from ledgerframes.errors import (
     AuthenticationError,
@@ -16,6 +18,8 @@ from ledgerframes.errors import (
     ServiceError,
     ServiceUnavailableError,
 )
+
+MAX_DIGITS = 10  # of seconds to wait; more are no such number
 
 BY_STATUS: dict[int, type[ServiceError]] = {
     400: BadRequestError,
@@ -36,7 +40,7 @@ NEXT_STEP: dict[type[ServiceError], str] = {
     PermissionDeniedError: "Ask the operator for the right that the call needs.",
     NotFoundError: "Check the id, and that the network has this operation.",
     ConflictError: "Check the current state before you retry.",
-    BusyError: "Lower requests_per_second= or max_concurrency=, or try again later.",
+    BusyError: "Lower requests_per_second=, raise max_wait_minutes=, or try again later.",
     ServiceUnavailableError: "Try again later, or add a second host to the profile.",
     InternalServerError: "Try again later, or add a second host to the profile.",
 }
@@ -66,6 +70,17 @@ def _detail(body: bytes) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of the Retry-After header, or None for a date or no header."""
-    text = headers.get("Retry-After", "")
-    return float(text) if text.isdecimal() else None
+    """Return the seconds of the Retry-After header, which has seconds or a date, or None."""
+    text = headers.get("Retry-After", "").strip()
+    if text.isdecimal() and len(text) < MAX_DIGITS:
+        return float(text)
+    until, now = _http_date(text), _http_date(headers.get("Date", "")) or datetime.now(UTC)
+    return max(0.0, (until - now).total_seconds()) if until else None
+
+
+def _http_date(text: str) -> datetime | None:
+    try:
+        time = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -12,17 +12,21 @@ import binascii
 import json
 import os
 import re
+import stat
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.settings import Settings
 
-__all__ = ["TokenSource", "hide_tokens", "token_expiry", "token_source", "token_subject"]
+__all__ = ["TokenSource", "hide_tokens", "token_expiry", "token_source", "token_subject", "warn_of_exposure"]
 
 TokenSource = Callable[[], str | None]
 
@@ -30,6 +34,7 @@ TokenSource = Callable[[], str | None]
 SENDABLE = re.compile(r"[\x21-\x7e]+")
 JWT = re.compile(r"eyJ[\w-]+\.[\w-]+(\.[\w-]*)?")
 MAX_LENGTH = 64 * 1024
+LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 
 
 def token_source(settings: Settings) -> TokenSource:
@@ -58,6 +63,22 @@ def token_source(settings: Settings) -> TokenSource:
     if callable(token):
         return lambda: _bare_token(_call(token), "token: the result of the callable")
     return lambda: _bare_token(token.get_secret_value(), "token")
+
+
+def warn_of_exposure(settings: Settings, urls: tuple[str, ...]) -> None:
+    """Warn of a token that others on the way, or on this machine, can read."""
+    if not (settings.token or settings.token_file or settings.token_env):
+        return
+    for url in urls:
+        if url.startswith("http://") and not LOOPBACK.fullmatch(urlsplit(url).hostname or ""):
+            _warn(f"The token is sent to {urlsplit(url).hostname} without encryption. Use an https:// URL.")
+    path = settings.token_file and settings.token_file.expanduser()
+    if path and os.name == "posix" and path.is_file() and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        _warn(f"Other users of this machine can read token_file {path}. Run: chmod 600 {path}")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(escape_control(message), UserWarning, stacklevel=5)  # at the use of net.ledger or net.wallet
 
 
 def token_expiry(token: str | None) -> datetime | None:

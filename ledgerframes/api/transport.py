@@ -6,17 +6,19 @@ import functools
 import logging
 import os
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from ledgerframes.api import pace as pace_clock
+from ledgerframes.api.bodies import BodyLimits, read_body
+from ledgerframes.api.pace import Pace, Paces, Waits, backoff, is_pushback, pause, retry_delay
+from ledgerframes.api.response import HostStatus, Response
 from ledgerframes.api.status_errors import service_error
-from ledgerframes.datasets._decode import decode
 from ledgerframes.errors import (
+    DecodeError,
     HostUnreachableError,
     PermissionDeniedError,
     RequestTimeoutError,
@@ -40,8 +42,7 @@ logger = logging.getLogger("ledgerframes")
 
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
-FIRST_DELAY = 0.4  # seconds; doubles at each attempt, as in the clients of the public network (docs/facts.md#rate-limits)
-MAX_DELAY = 30.0
+MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
 
 ErrorFactory = Callable[[int, bytes, Mapping[str, str], str, str], ServiceError]
 
@@ -51,43 +52,6 @@ def in_process(app: Any) -> BaseTransport:
     import httpx  # here and below only when needed, because the import is half as slow as that of pandas
 
     return httpx.WSGITransport(app=app)
-
-
-@dataclass(frozen=True)
-class Response:
-    """A successful response.
-
-    Attributes
-    ----------
-    body : bytes
-    host : str
-        Host that sent the response.
-    endpoint : str
-        HTTP method and path of the operation.
-    """
-
-    body: bytes
-    host: str
-    endpoint: str = ""
-
-    def decode(self, kind: type[T]) -> T:
-        """Return the body as a struct.
-
-        Raises
-        ------
-        DecodeError
-            If the body is not what the API promises.
-        """
-        return decode(self.body, kind, self.endpoint)
-
-
-@dataclass(frozen=True)
-class HostStatus:
-    """The response of one host to one request, with a good or a bad status."""
-
-    status: int
-    body: bytes
-    date: str
 
 
 class _RawResponse(NamedTuple):
@@ -111,6 +75,10 @@ class Transport:
         Returns the current bearer token, or None; called before each request.
     error_factory : callable
         Makes the error for a bad status: (status, body, headers, endpoint, host) → ServiceError.
+    paces : Paces, optional
+        Paces of the hosts, which other transports share.
+    waits : Waits, optional
+        Shows the waits of requests.
 
     Attributes
     ----------
@@ -126,20 +94,29 @@ class Transport:
         *,
         token: Callable[[], str | None] | None = None,
         error_factory: ErrorFactory = service_error,
+        paces: Paces | None = None,
+        waits: Waits | None = None,
     ) -> None:
         self.urls = urls
         self._limits = limits
         self._token = token
         self._error_factory = error_factory
-        self._rate_limiter = RateLimiter(limits.requests_per_second)
+        self._paces = paces or Paces()
+        self.waits = waits or Waits()
         self._slots = threading.BoundedSemaphore(limits.max_concurrency)
         self._client = _client(limits, transport)
+        self._latest = threading.local()
         self.request_count = 0
 
     @property
-    def retries(self) -> int:
-        """Number of attempts after the first, on each host."""
-        return self._limits.retries
+    def limits(self) -> Limits:
+        """Timeout, retries, and limits of responses."""
+        return self._limits
+
+    @property
+    def last_host(self) -> str:
+        """Host of the latest response to this thread."""
+        return getattr(self._latest, "host", "")
 
     def close(self) -> None:
         """Close the connections."""
@@ -154,6 +131,7 @@ class Transport:
         body: Mapping[str, Any] | bytes | None = None,
         retry: bool = True,
         endpoint: str = "",
+        is_json: bool = True,
     ) -> Response:
         """Send a request and return the response.
 
@@ -168,9 +146,13 @@ class Transport:
             first host, and its outcome is unknown after an error.
         endpoint : str
             HTTP method and path of the operation, for errors; by default those of the request.
+        is_json : bool
+            Whether a response that is not JSON is another host's to give.
 
         Raises
         ------
+        DecodeError
+            If the response is not the API's.
         TransportError
             If no host sends a complete response.
         ServiceError
@@ -179,16 +161,22 @@ class Transport:
         content: dict[str, Any] = {"params": query} if query else {}
         if body is not None:
             content["content" if isinstance(body, bytes) else "json"] = body
+        if isinstance(body, bytes):
+            content["headers"] = {"Content-Type": "application/octet-stream"}
 
         def send(url: str) -> Response:
             raw = self._send_once(url, method, path, content)
             if raw.status // 100 != 2:
                 raise self._status_error(raw.status, raw.body, raw.headers, f"{method} {path}", url)
-            return Response(raw.body, host_of(url), endpoint or f"{method} {path}")
+            response = Response(raw.body, host_of(url), endpoint or f"{method} {path}")
+            if is_json:
+                response.require_api()
+            self._latest.host = response.host
+            return response
 
         if not retry:
-            return send(self.urls[0])
-        return self.with_failover(lambda url: self._with_retries(lambda: send(url)))
+            return self._noting_refusals(self.urls[0], lambda: send(self.urls[0]))
+        return self.with_failover(lambda url, is_last: self.retried(url, lambda: send(url), is_last=is_last))
 
     @contextmanager
     def stream(self, url: str, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
@@ -211,12 +199,13 @@ class Transport:
         raw = self._send_once(url, "GET", path, {})
         return HostStatus(raw.status, raw.body, raw.headers.get("Date", ""))
 
-    def with_failover(self, call: Callable[[str], T]) -> T:
-        """Call a function with the URL of each host in turn, until one returns."""
-        for url, next_url in zip(self.urls, (*self.urls[1:], ""), strict=True):
+    def with_failover(self, call: Callable[[str, bool], T]) -> T:
+        """Call a function with the URL of each host in turn, and whether it is the last, until one returns."""
+        urls = self._urls_by_wait()
+        for url, next_url in zip(urls, (*urls[1:], ""), strict=True):
             try:
-                return call(url)
-            except (TransportError, ServiceError) as error:
+                return call(url, not next_url)
+            except (TransportError, ServiceError, DecodeError) as error:
                 # Only the host of another operator may permit what this one does not (docs/facts.md#authentication).
                 if isinstance(error, ServiceError) and not (error.retryable or isinstance(error, PermissionDeniedError)):
                     raise
@@ -228,15 +217,71 @@ class Transport:
                     raise
         raise UsageError("The API has no host. Set its URL in the profile.")
 
-    def _with_retries(self, send: Callable[[], T]) -> T:
-        for attempt in retry_policy(self._limits.retries + 1, retry_delay):
-            with attempt:
-                return send()
-        raise AssertionError("retry_context returns or raises")
+    def retried(
+        self, url: str, call: Callable[[], T], *, is_last: bool, also: Callable[[Exception], bool] = lambda error: False
+    ) -> T:
+        """Call a function that sends requests to one host, until it returns.
+
+        A host that pushes back is waited for, as long as it says and within max_wait_minutes. Other failures are retried a
+        number of times.
+
+        Parameters
+        ----------
+        url : str
+        call : callable
+        is_last : bool
+            Whether no other host is left.
+        also : callable, optional
+            Further errors that are retried.
+        """
+        failures = refusals = 0
+        while True:
+            try:
+                return self._noting_refusals(url, call)
+            except (TransportError, ServiceError) as error:
+                if is_pushback(error) and self._is_waited_for(url, refusals, is_last):
+                    refusals += 1
+                    pause(max(0.0, self._pace(url).open_at - pace_clock.clock.now()), error, self.waits)
+                    continue
+                failures += 1
+                if is_pushback(error) or failures > self._limits.retries or not (retry_delay(error) or also(error)):
+                    raise
+                delay = retry_delay(error)
+                pause(delay if not isinstance(delay, bool) else backoff(failures), error, self.waits)
+
+    def _is_waited_for(self, url: str, refusals: int, is_last: bool) -> bool:
+        """Return whether to wait for a host that pushes back, rather than give up or use the next one."""
+        pace, now = self._pace(url), pace_clock.clock.now()
+        if not self._limits.retries or self.waits.is_stopped:
+            return False
+        if not is_last:
+            return refusals < self._limits.retries and pace.open_at - now <= MAX_DETOUR
+        return pace.open_at - pace.refused_since <= self._limits.max_wait_minutes * 60
+
+    def _noting_refusals(self, url: str, call: Callable[[], T]) -> T:
+        """Call a function that sends a request, and tell its outcome to the pace of the host."""
+        pace, sent_at = self._pace(url), pace_clock.clock.now()
+        try:
+            result = call()
+        except ServiceError as error:
+            if is_pushback(error):
+                pace.refuse(sent_at, error.retry_after, f"{host_of(url)} returned {error.status}")
+            raise
+        pace.accept()
+        return result
+
+    def _pace(self, url: str) -> Pace:
+        return self._paces.of(host_of(url), self._limits.requests_per_second)
+
+    def _urls_by_wait(self) -> tuple[str, ...]:
+        """Return the URLs in their order, those of hosts that are waited for last."""
+        soon = pace_clock.clock.now() + MAX_DETOUR
+        return tuple(sorted(self.urls, key=lambda url: self._pace(url).open_at > soon))
 
     def _send_once(self, url: str, method: str, path: str, content: dict[str, Any]) -> _RawResponse:
         with self._open(url, method, path, **content) as response:
-            return _RawResponse(response.status_code, _body(response), response.headers)
+            body = read_body(response, BodyLimits(self._limits, f"{method} {path}", host_of(url)))
+            return _RawResponse(response.status_code, body, response.headers)
 
     @contextmanager
     def _open(
@@ -244,7 +289,7 @@ class Transport:
     ) -> Iterator[httpx.Response]:
         """Send one request, whose response body the caller reads."""
         with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
-            self._rate_limiter.acquire()
+            self._pace(url).acquire(self.waits)
             self.request_count += 1
             token = self._token() if self._token else None
             authorization = {"Authorization": f"Bearer {token}"} if token else {}
@@ -293,7 +338,11 @@ def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
             transport=transport,
             verify=verify,
             timeout=httpx.Timeout(limits.timeout),
-            headers={"User-Agent": f"ledgerframes/{installed_version()}", "Accept": "application/json, */*;q=0.5"},
+            headers={
+                "User-Agent": f"ledgerframes/{installed_version()}",
+                "Accept": "application/json, */*;q=0.5",
+                "Accept-Encoding": "gzip",
+            },
             limits=httpx.Limits(max_connections=limits.max_concurrency, max_keepalive_connections=limits.max_concurrency),
             follow_redirects=False,
         )
@@ -319,72 +368,9 @@ def _ssl_context(file: str | None, directory: str | None) -> ssl.SSLContext:
         ) from error
 
 
-def retry_policy(attempts: int, on: Callable[[Exception], bool | float]) -> Iterable[AbstractContextManager[object]]:
-    """Return the attempts of a request, with delays that double and vary between them.
-
-    Parameters
-    ----------
-    attempts : int
-        Maximum number of attempts.
-    on : callable
-        Returns whether an error is retried, or after how many seconds.
-    """
-    import stamina  # not with every import of the library
-
-    return stamina.retry_context(
-        on=on, attempts=attempts, timeout=None, wait_initial=FIRST_DELAY, wait_max=MAX_DELAY, wait_jitter=FIRST_DELAY
-    )
-
-
-def retry_delay(error: Exception) -> bool | float:
-    """Return whether an error is retried, or after how many seconds if the service sets them."""
-    if isinstance(error, ServiceError):
-        return min(error.retry_after, MAX_DELAY) if error.retryable and error.retry_after is not None else error.retryable
-    return isinstance(error, TransportError)
-
-
-class RateLimiter:
-    """Spaces calls of all threads evenly.
-
-    Parameters
-    ----------
-    per_second : float
-        Calls per second; 0 for no limit.
-    """
-
-    def __init__(self, per_second: float) -> None:
-        self._interval = 1 / per_second if per_second else 0.0
-        self._next = 0.0
-        self._lock = threading.Lock()
-
-    def acquire(self) -> None:
-        """Wait until the next call is allowed."""
-        with self._lock:
-            now = time.monotonic()
-            start = max(now, self._next)
-            self._next = start + self._interval
-        if start > now:
-            time.sleep(start - now)
-
-
 def host_of(url: str) -> str:
     """Return the host and port of a URL, the only parts that may be shown."""
     return urlsplit(url).netloc.rpartition("@")[2]
-
-
-def _body(response: httpx.Response) -> bytes:
-    """Return the complete body, whose length not every transport checks."""
-    is_encoded = "Content-Encoding" in response.headers
-    if response.is_stream_consumed:
-        body = response.content
-    else:  # read() is slower by half, and keeps the body in a reference cycle
-        body = b"".join(response.iter_bytes() if is_encoded else response.iter_raw())
-    length = response.headers.get("Content-Length", "")
-    if not is_encoded and length.isdecimal() and len(body) < int(length):
-        import httpx
-
-        raise httpx.RemoteProtocolError(f"received {len(body)} of {length} bytes", request=response.request)
-    return body
 
 
 def _one_line(error: Exception) -> str:

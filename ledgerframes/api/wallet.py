@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ledgerframes.api.operation import Client, Request, operation
+from ledgerframes.api.pace import retried, retry_delay
 from ledgerframes.api.status_errors import service_error
 from ledgerframes.api.tokens import hide_tokens
-from ledgerframes.api.transport import retry_delay, retry_policy
 from ledgerframes.datasets.offers.wire import (
     AcceptedOffer,
     AcceptedOffersList,
@@ -54,10 +54,8 @@ class Wallet(Client):
             If the wallet does not know the offer. Right after its creation, it may not know it yet
             (docs/facts.md#offer-status-lag).
         """
-        for attempt in retry_policy(self.transport.retries + 1, retry_delay):
-            with attempt:
-                return self.offer_status_once(tracking_id)
-        raise AssertionError("retry_context returns or raises")
+        attempts = self.transport.limits.retries + 1
+        return retried(lambda: self.offer_status_once(tracking_id), attempts, retry_delay, self.transport.waits)
 
     @operation("POST /v0/wallet/transfer-offers/{tracking_id}/status", name="offer_status", returns=OfferStatus, read_only=True)
     def offer_status_once(self, tracking_id: str) -> Request:

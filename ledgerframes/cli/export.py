@@ -26,6 +26,9 @@ def export(
         bool, typer.Option("--allow-partial", help="Export even if the store does not cover the whole window.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    keep_formulas: Annotated[
+        bool, typer.Option("--keep-formulas", help="Write CSV cells that begin like a formula without an apostrophe.")
+    ] = False,
 ) -> None:
     """Write a stored table to a Parquet, CSV or JSON Lines file.
 
@@ -37,7 +40,7 @@ def export(
     net = context.connect()
     frames = from_store(net, table, since=since, until=until, during=during, allow_partial=allow_partial)
     names = [name.strip() for name in columns.split(",")] if columns is not None else None
-    rows = write_table(frames, frames.tables[0], to, columns=names, overwrite=overwrite)
+    rows = write_table(frames, frames.tables[0], to, columns=names, overwrite=overwrite, escape_formulas=not keep_formulas)
     document = {
         "network": net.name,
         "table": table,

@@ -148,26 +148,27 @@ def _default(name: str) -> bool | None:
     return None if name in ("profile", "store") else False
 
 
+RETRIES = "ledgerframes.retries"
+
+
 class _LineHandler(logging.Handler):
     """A log handler that writes one escaped line per record to stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
-        if record.name == "stamina":  # its message is a constant, and the record's attributes carry the values
-            values = vars(record)
-            # The error itself, without the advice that follows: the command prints the advice if all retries fail.
-            cause = str(values.get("stamina.caused_by")).partition(". ")[0]
-            message = f"Retrying in {values.get('stamina.wait_for')} s: {cause}"
+        if record.name == RETRIES and isinstance(record.args, tuple):
+            message = "Retrying in {:.1f} s: {}".format(*record.args)
         output.write_error(f"{datetime.now(UTC):%H:%M:%S} {message}")
 
 
 def _configure_logging(context: CommandContext) -> None:
     """Show log lines with ``--verbose``, and retries also on a terminal."""
-    package, retries = logging.getLogger("ledgerframes"), logging.getLogger("stamina")
+    package, retries = logging.getLogger("ledgerframes"), logging.getLogger(RETRIES)
     # Python prints the warnings of a logger that has no handler.
     package.handlers, retries.handlers = [logging.NullHandler()], [logging.NullHandler()]
     if context.verbose:
         package.setLevel(logging.INFO)
         package.addHandler(_LineHandler())
-    if context.verbose or (sys.stderr.isatty() and not context.quiet):
+    elif sys.stderr.isatty() and not context.quiet:
+        retries.setLevel(logging.INFO)
         retries.addHandler(_LineHandler())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -16,20 +15,11 @@ from typing import IO, Any
 
 import typer
 
-# Control characters, and the characters that change the direction of text: a terminal would interpret them.
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+from ledgerframes.control_characters import UNSAFE, escape_control
+
 MIN_LAST_COLUMN_WIDTH = 24
 GAP = "  "
 PIPE_CLOSED = 141  # the exit code that a shell shows for a program that writes to a closed pipe
-
-
-def escape_control(text: str) -> str:
-    r"""Return a text with its control characters escaped.
-
-    >>> escape_control("red \x1b[31m")
-    'red \\x1b[31m'
-    """
-    return UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}" if ord(match[0]) < 256 else f"\\u{ord(match[0]):04x}", text)
 
 
 def escape_unencodable() -> None:

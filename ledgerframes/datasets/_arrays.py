@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Sized
-from contextlib import contextmanager
+from collections.abc import Sequence, Sized
 from typing import TypeAlias
 
 import msgspec
@@ -40,7 +39,7 @@ def parse_timestamps(texts: Texts, member: str) -> Values:
     try:
         return pc.cast(pc.replace_substring_regex(values, r"(\.\d{6})\d+", r"\1"), TIME)
     except pa.ArrowInvalid as error:
-        raise DecodeError(f"A value of {member} is not a time: {error}.", json_path=f"$..{member}") from error
+        raise DecodeError(f"A value of {member} is not a time: {error}.", json_path=f"$..{member}", column=member) from error
 
 
 def parse_amounts(texts: Texts, member: str) -> Values:
@@ -56,7 +55,7 @@ def parse_amounts(texts: Texts, member: str) -> Values:
     try:
         return _to_values(texts).cast(AMOUNT)
     except pa.ArrowInvalid as error:
-        raise DecodeError(f"A value of {member} is not an amount: {error}.", json_path=f"$..{member}") from error
+        raise DecodeError(f"A value of {member} is not an amount: {error}.", json_path=f"$..{member}", column=member) from error
 
 
 def encode_json(payloads: Sequence[msgspec.Raw], member: str, *, null_is_missing: bool = True) -> pa.Array:
@@ -89,7 +88,7 @@ def _check_utf8(texts: pa.Array, member: str) -> None:
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise DecodeError(f"A value of {member} is not UTF-8 text.", json_path=f"$..{member}") from error
+        raise DecodeError(f"A value of {member} is not UTF-8 text.", json_path=f"$..{member}", column=member) from error
 
 
 def encode_categories(texts: Texts) -> Values:
@@ -137,21 +136,6 @@ def fill_lists(lists: Values) -> Values:
 
 def _to_values(texts: Texts) -> Values:
     return texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, TEXT)
-
-
-@contextmanager
-def overflow_as_decode_error() -> Iterator[None]:
-    """Report a number that no column can contain as a fault of the response.
-
-    Raises
-    ------
-    DecodeError
-        Instead of Arrow's own errors.
-    """
-    try:
-        yield
-    except (OverflowError, pa.ArrowInvalid) as error:
-        raise DecodeError(f"A number is larger than the API allows: {error}.", json_path="$") from error
 
 
 # -- unknown members ------------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from ledgerframes.datasets._boundary import DATA_ERRORS, decode_error
 from ledgerframes.datasets._extensions import REST, Extensions, UnknownNames, extensions, learn
 from ledgerframes.datasets._structs import Wire
-from ledgerframes.errors import DecodeError
 
 T = TypeVar("T")
 
@@ -42,20 +42,8 @@ def decode(body: bytes | msgspec.Raw, kind: type[T], endpoint: str) -> T:
     """
     try:
         return decode_with_extras(body, kind)
-    except msgspec.ValidationError as error:
-        reason, path = describe_error(error)
-        raise DecodeError(
-            f"Unexpected response from {endpoint}: {reason} at {path}. Run `ledgerframes doctor` to check the service's version.",
-            endpoint=endpoint,
-            json_path=path,
-        ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        start = bytes(body[:60]).decode("utf-8", "replace")
-        raise DecodeError(
-            f"The response from {endpoint} is not JSON ({error}) and starts with {start!r}. Check that the URL is the API's own.",
-            endpoint=endpoint,
-            json_path="$",
-        ) from error
+    except DATA_ERRORS as error:
+        raise decode_error(error, endpoint, body=bytes(body)) from error
 
 
 def decode_with_extras(body: bytes | msgspec.Raw, kind: type[T]) -> T:
@@ -81,12 +69,6 @@ def decode_with_extras(body: bytes | msgspec.Raw, kind: type[T]) -> T:
 def decoder_of(kind: type[T], known: Extensions | None = None) -> msgspec.json.Decoder[T]:
     """Return the decoder of a type, extended by the members learned so far."""
     return (known or extensions()).decoder(kind)
-
-
-def describe_error(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return what msgspec reports, and its JSON path."""
-    reason, _, path = str(error).partition(" - at `")
-    return reason[:1].lower() + reason[1:], path.rstrip("`") or "$"
 
 
 def without_none(kind: Any) -> Any:

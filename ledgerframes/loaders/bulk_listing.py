@@ -13,6 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote
 
+import msgspec
+
+from ledgerframes.api.paging import PageChain
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.wire import ObjectRef
 from ledgerframes.errors import BadRequestError, DecodeError, NotFoundError, ServiceError, UsageError
@@ -90,14 +93,16 @@ def _require_storage(net: Network, noun: str, step: str) -> Iterator[None]:
 
 
 def _list_updates(net: Network, window: Window) -> Iterator[ObjectRef]:
-    token: str | None = None
+    token, chain = None, PageChain("POST /v0/history/bulk/updates")
     while True:
         page = net.history.bulk_updates(window.since, window.until, page_size=PAGE_SIZE, page_token=token)
         yield from page.object_refs
         # For a window that ends in the future, the token returns with an empty page (docs/facts.md#bulk-listing-order).
-        if not page.object_refs or not page.next_page_token or page.next_page_token == token:
+        if not page.object_refs and page.next_page_token == token:
             return
-        token = page.next_page_token
+        token = chain.next_token(page.next_page_token, msgspec.json.encode(page.object_refs))
+        if token is None:
+            return
 
 
 def _folders(refs: list[ObjectRef], kind: str, download_dir: str | None) -> list[BulkFolder]:

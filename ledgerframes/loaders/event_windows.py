@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.events.build import EventTableBuilder
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import ServiceError, TransportError
@@ -22,6 +23,9 @@ from ledgerframes.windows import Window, iso
 
 logger = logging.getLogger("ledgerframes")
 
+logger = logging.getLogger("ledgerframes")
+
+LISTING = "POST /v0/events"
 HOUR = 3_600_000_000  # microseconds
 MIN_CHUNK = HOUR // 2
 WORKER_CHUNK = 6 * HOUR  # all of a chunk is fetched again when its worker dies
@@ -48,6 +52,7 @@ class EventLoader(Loader[MigrationWindow]):
 
     def __init__(self, net: Network, window: Window) -> None:
         self.net, self.window = net, window
+        self._open_ends: list[OpenEnd] = []
         self.threads = net.settings.limits.max_concurrency
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
@@ -97,22 +102,30 @@ class EventLoader(Loader[MigrationWindow]):
         if isinstance(item, Migration):
             self.net.store.save_migrations([item])
             return
+        self._open_ends.append(item)
         # The next sync fetches this window again. Provisional rows from a host that is ahead stay until then.
         stored_extents = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
         for window in item.window.difference(stored_extents):
             self.net.store.commit(EVENTS, window, {}, final=False, source=item.source)
 
     def finish(self) -> None:
-        """Log a window of which the store has nothing, and where the history begins."""
-        store = self.net.store
-        if not any(segment.rows for segment in store.segments(EVENTS, self.window)):
-            first = [iso(from_microseconds(migration.first)) for migration in store.migrations()[:1]]
+        """Log a window without events, and listings that ended before the last stored event.
+
+        A host that is behind the others may cause the latter.
+        """
+        stored = [segment for segment in self.net.store.segments(EVENTS, self.window) if segment.rows]
+        if not stored:
+            first = [iso(from_microseconds(migration.first)) for migration in self.net.store.migrations()[:1]]
             logger.warning(
                 "window_without_events network=%s window=%s history_begins=%s",
                 self.net.name,
                 self.window,
                 first[0] if first else None,
             )
+        last = max((segment.extent.stop for segment in stored), default=0)
+        for item in self._open_ends:
+            if item.window.stop < last:
+                logger.warning("listing_ended_early network=%s host=%s window=%s", self.net.name, item.source, item.window)
 
     def frames(self) -> Frames:
         """Return frames of the window."""
@@ -141,6 +154,8 @@ def _read_window(net: Network, cutoff: int, chunk: MigrationWindow, context: Chu
     try:
         for page in context.pipeline.prefetch_when_waiting(pages(net.history, chunk, net.settings.limits.page_size)):
             context.advance((page.complete_until - buffer.complete_until) / HOUR)
+            if page.source != buffer.source:  # a segment has the rows of one host
+                yield from buffer.flush()
             buffer.add(page)
             if page.ends_migration:
                 yield Migration(chunk.migration_id, chunk.start, ended=chunk.stop)
@@ -163,26 +178,29 @@ class _EventBuffer:
         self._start = self.complete_until = chunk.start
         self._chunk, self._cutoff = chunk, cutoff
         self._rows = EventTableBuilder("listing")
-        self._source = ""
+        self.source = ""
 
     @property
     def bytes(self) -> int:
         return self._rows.bytes
 
     def add(self, page: Page) -> None:
-        self._rows.add(page.events)
+        with decode_boundary(LISTING):
+            self._rows.add(page.events)
         page.events.clear()  # the page itself stays in memory until the next one has arrived
-        self.complete_until, self._source = page.complete_until, page.source
+        self.complete_until, self.source = page.complete_until, page.source
 
     def flush(self) -> Iterator[Batch]:
         """Yield what was added since the last flush, split into final and provisional."""
         if self._start == self.complete_until:
             return
         buffering.release_memory()
-        window, tables = replace(self._chunk, start=self._start, stop=self.complete_until), self._rows.tables()
+        window = replace(self._chunk, start=self._start, stop=self.complete_until)
+        with decode_boundary(LISTING):
+            tables = self._rows.tables()
         self._start, self._rows = self.complete_until, EventTableBuilder("listing")
         cutoff = min(max(self._cutoff, window.start), window.stop)
         for part, final in ((replace(window, stop=cutoff), True), (replace(window, start=cutoff), False)):
             if part.start < part.stop:
                 rows = tables if part == window else {name: table.filter(part.filter()) for name, table in tables.items()}
-                yield Batch(part, rows, self._source, final=final)
+                yield Batch(part, rows, self.source, final=final)

@@ -5,7 +5,6 @@ A worker fetches, writes the files of its segments to the store, and returns the
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import threading
@@ -170,7 +169,6 @@ def processes(count: int) -> Any:
 def _end_with(parent: int) -> None:
     """Make a worker silent, and end it when the parent process has ended."""
     warnings.simplefilter("ignore")  # of the pool about itself, such as a worker that it replaces for its memory
-    logging.getLogger("stamina").addHandler(logging.NullHandler())
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -12,10 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ledgerframes.api.paging import PageChain
 from ledgerframes.api.transport import Response
 from ledgerframes.api.update_format import UpdateFormat
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.ledger.build import ledger_tables
-from ledgerframes.datasets.ledger.wire import UpdatesPage, decode_page
+from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage, decode_page
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import (
     DecodeError,
@@ -59,9 +61,9 @@ class LedgerFilter:
 
     def tables(self, page: UpdatesPage) -> dict[str, pa.Table]:
         """Return the tables of a page, whose updates must be inside its bounds."""
-        with pause_gc():
+        with pause_gc(), decode_boundary(PAGE):
             trees = self.update_format.shape == "ledger_effects"
-            tables = ledger_tables(page.updates or [], self.participant_id, trees=trees)
+            tables = ledger_tables(page.updates, self.participant_id, trees=trees)
         offsets = pc.min_max(tables["ledger_updates"]["offset"]).as_py()
         start, stop = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
         if offsets["min"] is not None and not start < offsets["min"] <= offsets["max"] <= stop:
@@ -178,6 +180,10 @@ class OffsetReader:
             raise DecodeError(f"{self.net.name} refused offset {rest.start} as pruned, but is pruned through {pruned}.")
         return gap(self.net, replace(rest, stop=min(rest.stop, pruned)))
 
+    def _after(self, known: OffsetRange) -> OffsetRange:
+        """Return the empty range from which the known offsets continue after a flush."""
+        return replace(known, stop=known.start) if self.descending else replace(known, start=known.stop)
+
     def _read_pages(self, rest: OffsetRange, page_size: int, context: ChunkContext) -> Iterator[Batch]:
         buffer = TableBuffer(LEDGER.tables)
         known = replace(rest, start=rest.stop) if self.descending else replace(rest, stop=rest.start)
@@ -190,12 +196,17 @@ class OffsetReader:
         try:
             for response, page in _iter_pages(self.net, self.ledger_filter, rest, page_size, self.descending):
                 extended = _append_page(known, page, rest, self.descending)
-                buffer.add(self.ledger_filter.tables(page))
+                tables = self.ledger_filter.tables(page)
+                if response.host != source:  # a segment has the rows of one host
+                    yield from flush()
+                    known = self._after(known)
+                    extended = _append_page(known, page, rest, self.descending)
+                buffer.add(tables)
                 context.advance(extended.stop - extended.start - (known.stop - known.start))
                 known, source = extended, response.host  # only now, because a page that cannot be decoded is not known
                 if buffer.bytes >= buffering.SEGMENT_BYTES:
                     yield from flush()
-                    known = replace(known, stop=known.start) if self.descending else replace(known, start=known.stop)
+                    known = self._after(known)
                 if context.is_stopped:
                     break
         except Exception:
@@ -206,8 +217,11 @@ class OffsetReader:
 
 def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, descending: bool) -> OffsetRange:
     """Return the known offsets with an adjacent page (docs/facts.md#update-page-response)."""
-    start = max(page.lowest_page_offset_exclusive, rest.start)
-    stop = min(page.highest_page_offset_inclusive, rest.stop)
+    start, stop = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
+    if descending:
+        start = max(start, rest.start)
+    else:
+        stop = min(stop, rest.stop)
     edge, expected = (stop, known.start) if descending else (start, known.stop)
     if edge != expected or start > stop:
         bound = "highestPageOffsetInclusive" if descending else "lowestPageOffsetExclusive"
@@ -229,13 +243,21 @@ def _iter_pages(
         "maxPageSize": page_size,
         "descendingOrder": descending,
     }
+    chain = PageChain(PAGE)
     while True:
         response = net.ledger.get_updates_page(request)
         page = decode_page(response.body)
         yield response, page
-        if not page.next_page_token:
+        token = chain.next_token(page.next_page_token, _page_bounds(page))
+        if token is None:
             return
-        request = {**request, "pageToken": page.next_page_token}
+        request = {**request, "pageToken": token}
+
+
+def _page_bounds(page: UpdatesPage) -> bytes:
+    """Return what tells a page of updates from all others, its offsets, or nothing if it has none."""
+    start, stop = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
+    return b"%d < %d" % (start, stop) if start < stop else b""
 
 
 # -- following ------------------------------------------------------------------------------------------------------
@@ -266,17 +288,19 @@ def follow(net: Network, ledger_filter: LedgerFilter, after: int, poll_seconds: 
         try:
             response = net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
         except InvalidPageTokenError:
-            token, request = None, _open_end_request(net, ledger_filter, after)  # the token has expired
+            token, request = None, _open_end_request(net, ledger_filter, reached)  # the token has expired
             stop.wait(poll_seconds)
             continue
         page = decode_page(response.body)
-        token, reached = page.next_page_token, max(reached, page.highest_page_offset_inclusive)
-        if page.updates and after < reached:
-            tables = ledger_filter.tables(page)
+        end = ledger_filter.offset_range(reached, page.highest_page_offset_inclusive)
+        reached = _append_page(replace(end, stop=reached), page, end, descending=False).stop
+        tables = ledger_filter.tables(page)
+        if page.updates:
             net.store.commit(LEDGER, ledger_filter.offset_range(after, reached), tables, final=True, source=response.host)
             after = reached
         else:
             stop.wait(poll_seconds)
+        token = page.next_page_token
         if not token:
             request = _open_end_request(net, ledger_filter, reached)
     if after < reached:

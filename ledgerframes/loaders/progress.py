@@ -26,6 +26,7 @@ class Progress:
         count = "{n:,.0f}" if total is None else "{n:,.0f} of {total:,.0f}"
         tail = "{elapsed}" if total is None else "|{bar}| {elapsed} < {remaining}"
         self._lock = threading.Lock()
+        self._title = title
         self._bar = tqdm(
             total=total,
             desc=title,
@@ -38,6 +39,11 @@ class Progress:
         """Add an amount of completed work."""
         with self._lock:
             self._bar.update(amount)
+
+    def show_wait(self, text: str) -> None:
+        """Show what requests wait for, or nothing."""
+        with self._lock:
+            self._bar.set_description_str(f"{self._title} {text}".rstrip())
 
     def __enter__(self) -> Progress:
         return self

@@ -10,10 +10,10 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.api.transport import host_of
 from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
+from ledgerframes.errors import DecodeError
 from ledgerframes.extents import Observation
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
@@ -89,7 +89,7 @@ def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, p
     [False]
     """
 
-    def observe(now: datetime) -> pa.Table | None:
+    def observe(now: datetime) -> pa.Table:
         return _observe_name_rules(net, now)
 
     return _load_observations(net, NAME_RULES, "name rules", observe, refresh, plan, progress)
@@ -99,7 +99,7 @@ def _load_observations(
     net: Network,
     dataset: Dataset,
     noun: str,
-    observe: Callable[[datetime], pa.Table | None],
+    observe: Callable[[datetime], pa.Table],
     refresh: bool,
     plan: bool,
     progress: bool | None,
@@ -111,8 +111,8 @@ def _load_observations(
     if refresh:
         with Progress(f"Fetching {noun} ({net.name})", 1, "observations", progress) as bar:
             rows = observe(now)
-            tables = {} if rows is None else {dataset.tables[0].name: rows}
-            source = host_of(net.settings.history_url[0])
+            tables = {dataset.tables[0].name: rows}
+            source = net.history.transport.last_host
             net.store.commit(dataset, Observation.at(now), tables, final=True, source=source)
             bar.advance(1)
     return _observations(net, dataset)
@@ -123,7 +123,7 @@ def _observations(net: Network, dataset: Dataset) -> pd.DataFrame:
     return Frames(net.store.snapshot(dataset), [table]).read(table)
 
 
-def _observe_name_rules(net: Network, now: datetime) -> pa.Table | None:
+def _observe_name_rules(net: Network, now: datetime) -> pa.Table:
     latest = _observations(net, NAME_RULES).tail(1)
     previous = None if latest.empty else latest.iloc[0]
     rules = net.history.name_rules(
@@ -132,7 +132,11 @@ def _observe_name_rules(net: Network, now: datetime) -> pa.Table | None:
     )
     contract = rules.contract or (None if previous is None else _to_contract(previous))
     if contract is None:
-        return None
+        raise DecodeError(
+            f"{net.name} returned no contract of the name rules, although the request named none that is cached.",
+            endpoint="POST /v0/ans-rules",
+            json_path="$.ans_rules_update.contract",
+        )
     return name_rules_table(contract, rules.domain_id, now, cache_hit=rules.contract is None)
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-import msgspec
 import pandas as pd
 import pyarrow as pa
 
+from ledgerframes.api.paging import PageChain
 from ledgerframes.api.update_format import EventFormat, event_format
 from ledgerframes.datasets import Table
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets.ledger.wire import ActiveContractItem
+from ledgerframes.datasets.ledger.wire import ActiveContractItem, OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
     active_contract_table,
     completion_table,
@@ -23,7 +24,7 @@ from ledgerframes.datasets.state.build import (
 )
 from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
 from ledgerframes.datasets.state.wire import Completion, Synchronizer
-from ledgerframes.errors import UnsupportedOperationError
+from ledgerframes.errors import DecodeError, UnsupportedOperationError
 from ledgerframes.loaders.arguments import loader
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
@@ -32,6 +33,7 @@ from ledgerframes.network import Network
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
 
 CONTRACTS = "POST /v2/state/active-contracts-page"
+COMPLETION_LIST = "POST /v2/commands/command-completions"
 LIST_SIZE = 100  # below the list limit of 200 (docs/facts.md#ledger-operations)
 PAGE_SIZE = 2000  # the participant's default (docs/facts.md#ledger-operations)
 
@@ -51,7 +53,8 @@ def _load_state(
     if plan:
         return plan_frame(table.name, [extent])
     fetched: list[T] = []
-    with Progress(f"Fetching {table.name.replace('_', ' ')} ({net.name})", None, "rows", progress) as bar:
+    title = f"Fetching {table.name.replace('_', ' ')} ({net.name})"
+    with Progress(title, None, "rows", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
         for item in items():
             fetched.append(item)
             bar.advance(1)
@@ -117,7 +120,7 @@ def load_active_contracts(
 
 
 def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
-    token: str | None = None
+    token, chain = None, PageChain(CONTRACTS)
     while True:
         try:
             response = net.ledger.active_contracts_page(
@@ -128,10 +131,9 @@ def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> 
             yield from decode(response.body, list[ActiveContractItem], "POST /v2/state/active-contracts")
             return
         page = net.ledger.decode_active_contracts(response)
-        contracts = msgspec.Raw(b"[]") if bytes(page.active_contracts) in (b"", b"null") else page.active_contracts
-        yield from decode(contracts, list[ActiveContractItem], CONTRACTS)
-        token = page.next_page_token
-        if not token:
+        yield from decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
+        token = chain.next_token(page.next_page_token, bytes(page.active_contracts))
+        if token is None:
             return
 
 
@@ -182,12 +184,27 @@ def _iter_completions(net: Network, parties: Sequence[str], after: int, limit: i
     while limit is None or count < limit:
         size = LIST_SIZE if limit is None else min(LIST_SIZE, limit - count)
         contents = net.ledger.completions(parties, after=after, limit=size)
+        _require_progress(contents, after)
         completions = [content for content in contents if isinstance(content, Completion)]
         yield from completions
         count += len(completions)
-        if len(contents) < size or (reached := max(content.offset for content in contents)) <= after:
+        if len(contents) < size:
             return
-        after = reached
+        after = contents[-1].offset
+
+
+def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: int) -> None:
+    """Refuse a list whose completions are not after an offset and each other, because they would be there twice."""
+    reached = after
+    for content in contents:
+        # A checkpoint may have the offset of the completion before it.
+        if content.offset < reached or (isinstance(content, Completion) and content.offset == reached):
+            raise DecodeError(
+                f"{COMPLETION_LIST} returned offset {content.offset} after offset {reached}. Check the service's version.",
+                endpoint=COMPLETION_LIST,
+                json_path="$[...].completionResponse",
+            )
+        reached = content.offset
 
 
 @loader()

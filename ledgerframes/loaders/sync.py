@@ -213,6 +213,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
     total = sum(map(loader.size, chunks))
     with (
         Progress(f"Fetching {loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
+        loader.net.waits.session(bar.show_wait, stop),
         (ThreadPoolExecutor(loader.threads) if loader.threads else inline()) if here else nullcontext(executor) as pool,
     ):
         if here:

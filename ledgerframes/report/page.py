@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ledgerframes.analysis import FIGURES, SHARE
+from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.errors import UsageError
 from ledgerframes.statistics import printing
 
@@ -28,6 +28,7 @@ FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 MAX_TEXT = 56
 MAX_UNBROKEN_TEXT = 20
 MICROSECOND = pd.Timedelta(1, "us")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")  # of what a spreadsheet runs
 UNITS = {
     (column.name, column.dtype): column.unit
     for figure in FIGURES.values()
@@ -162,7 +163,18 @@ def _write_files(tables_dir: Path, name: str, frame: pd.DataFrame) -> None:
     tables_dir.mkdir(parents=True, exist_ok=True)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     pq.write_table(table, tables_dir / f"{name}.parquet", compression="zstd")
-    _durations_as_seconds(frame).to_csv(tables_dir / f"{name}.csv", index=False, lineterminator="\n")
+    _without_formulas(_durations_as_seconds(frame)).to_csv(tables_dir / f"{name}.csv", index=False, lineterminator="\n")
+
+
+def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame in which no text is a formula to a spreadsheet."""
+    texts = [name for name, dtype in frame.dtypes.items() if pd.api.types.is_string_dtype(dtype) or dtype == "category"]
+    inert = {name: frame[name].map(_without_formula, na_action="ignore").astype(object) for name in texts}
+    return frame.assign(**inert)
+
+
+def _without_formula(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
 
 
 def _durations_as_seconds(frame: pd.DataFrame) -> pd.DataFrame:

@@ -6,10 +6,13 @@ retries succeeds in the end. Only bulk objects are spoiled for good, by the seed
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from itertools import count
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -23,6 +26,7 @@ from .responses import PLAIN_TEXT
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
+NUMBERS = ("seed", "latency_seconds", "limit_requests", "limit_seconds")  # the others are probabilities
 HTML, JSON = "text/html", "application/json"
 DOWNLOAD = "/v0/history/bulk/download/"
 PROBES = ("/readyz", "/livez", "/version", "/status")
@@ -44,6 +48,7 @@ class Replacement(NamedTuple):
     applies: Callable[[str], bool] = lambda path: True  # by path
 
 
+LIMITED = b"local_rate_limited"
 OVERLOADED = LedgerApiError("PARTICIPANT_BACKPRESSURE", "The participant is overloaded; try again later")
 REPLACEMENTS = (  # the first that strikes counts
     Replacement(
@@ -77,7 +82,7 @@ class Faults:
     too_many_requests
         429 with plain text and without Retry-After (docs/facts.md#rate-limits).
     retry_after
-        Share of them with a Retry-After of one second.
+        Share of them with a Retry-After of one second, or of the rest of the window.
     unavailable_html
         503 with an HTML body, as from an ingress.
     dropped_connections
@@ -96,6 +101,10 @@ class Faults:
         Without the parts that are null, as old services respond (docs/facts.md#null-parts).
     latency_seconds
         Additional seconds for every request.
+    limit_requests
+        Requests of all APIs in a window of `limit_seconds`, after which 429 (docs/facts.md#rate-limits); 0 for no limit.
+    limit_seconds
+        Length of the window, which starts with its first request.
     not_ready
         503 from /readyz and from the listings (docs/facts.md#history-paging).
     overload_409
@@ -143,6 +152,8 @@ class Faults:
     string_integers: float = 0
     old_service: float = 0
     latency_seconds: float = 0
+    limit_requests: float = 0
+    limit_seconds: float = 60
     not_ready: float = 0
     overload_409: float = 0
     dropped_after_write: float = 0
@@ -166,7 +177,7 @@ class Faults:
         """Refuse a value that is not a probability."""
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name not in ("seed", "latency_seconds") and not 0 <= value <= 1:
+            if field.name not in NUMBERS and not 0 <= value <= 1:
                 raise ValueError(f"{field.name}={value!r} is not a probability from 0 to 1.")
 
     def strikes(self, name: str, draw: int) -> bool:
@@ -193,6 +204,8 @@ class FaultMiddleware:
     def __init__(self, app: WSGIApplication, faults: Faults) -> None:
         self._app, self._faults = app, faults
         self._requests = count()
+        self._lock = threading.Lock()
+        self._window_start, self._window_requests = -math.inf, 0
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Respond to a request, or fail."""
@@ -206,6 +219,11 @@ class FaultMiddleware:
             not_ready = path.endswith("/readyz") and self._faults.strikes("not_ready", request_number)
             return Response(b"", 503, content_type=PLAIN_TEXT) if not_ready else self._app
         self._drop("dropped_connections", request_number)
+        if (rest := self._seconds_refused()) > 0:
+            response = Response(LIMITED, 429, content_type=PLAIN_TEXT)
+            if self._faults.strikes("retry_after", request_number):
+                response.headers["Retry-After"] = str(math.ceil(rest))
+            return response
         for replacement in REPLACEMENTS:
             if replacement.applies(path) and self._faults.strikes(replacement.fault, request_number):
                 response = Response(replacement.body, replacement.status, content_type=replacement.content_type)
@@ -213,6 +231,18 @@ class FaultMiddleware:
                     response.headers["Retry-After"] = "1"
                 return response
         return self._spoiled(environ, request_number)
+
+    def _seconds_refused(self) -> float:
+        """Count a request, and return the rest of the window if it has too many."""
+        if not self._faults.limit_requests:
+            return 0
+        with self._lock:
+            now = monotonic()
+            if now >= self._window_start + self._faults.limit_seconds:
+                self._window_start, self._window_requests = now, 0
+            self._window_requests += 1
+            is_refused = self._window_requests > self._faults.limit_requests
+            return self._window_start + self._faults.limit_seconds - now if is_refused else 0
 
     def _drop(self, fault: str, request_number: int) -> None:
         if self._faults.strikes(fault, request_number):

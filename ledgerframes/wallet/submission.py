@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from ledgerframes.api.transport import retry_delay, retry_policy
+from ledgerframes.api.pace import retried, retry_delay
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import (
@@ -31,6 +31,7 @@ MAX_STATUS_CHECKS = 4
 EXPIRY_GRACE = timedelta(hours=1)
 # Statuses of a response that certainly made no offer. 408 and 5xx leave the outcome open.
 INVALID_TERMS = (400, 413, 415, 422)
+MAY_HIDE_AN_EFFECT = (400, 403, 404)  # a proxy may return them after the wallet has made the offer
 WITHOUT_EFFECT = (*INVALID_TERMS, 401, 403, 404, 405, 429)
 CONFLICT = "ConflictError 409"  # as in the journal
 
@@ -82,10 +83,8 @@ class Submission:
             existing = self._find(offer.tracking_id)
             if existing is not None:
                 return existing
-        for attempt in retry_policy(self._wallet.transport.retries + 1, _resend_delay):
-            with attempt:
-                return self._send(offer.tracking_id)
-        raise AssertionError("retry_context returns or raises")
+        transport = self._wallet.transport
+        return retried(lambda: self._send(offer.tracking_id), transport.limits.retries + 1, _resend_delay, transport.waits)
 
     def _send(self, tracking_id: str) -> TransferOffer:
         """Send an offer once, and look it up if the outcome is open."""
@@ -98,6 +97,8 @@ class Submission:
         try:
             contract_id = self._create(tracking_id, terms)
         except ServiceError as error:
+            if error.status in MAY_HIDE_AN_EFFECT and (existing := self._find_despite(tracking_id, error)):
+                return existing
             if error.status in WITHOUT_EFFECT:
                 self._record_refusal(tracking_id, error)
             else:
@@ -108,6 +109,8 @@ class Submission:
             failure = error
         else:
             status = OfferStatus(status="created", contract_id=contract_id)
+            # Since 0.7.1, the wallet returns the earlier offer of a tracking id instead of 409 (docs/facts.md#versions).
+            self._compare_terms(tracking_id, status)
             return self._journal.update_status(tracking_id, status, self._clock())
         # On 429 the rule is to send again, and the response to that is as good as the status.
         existing = None if isinstance(failure, BusyError) else self._find(tracking_id)
@@ -140,6 +143,19 @@ class Submission:
             next_call=call,
         ) from error
 
+    def _find_despite(self, tracking_id: str, refusal: ServiceError) -> TransferOffer | None:
+        """Return the offer if it exists although its request was refused, or None if the wallet does not have it.
+
+        If the wallet does not say, the outcome is unknown, and the refusal is raised.
+        """
+        try:
+            return self._fetch_offer(tracking_id)
+        except NotFoundError:
+            return None
+        except (ServiceError, TransportError, DecodeError):
+            self._journal.record_unknown_outcome(tracking_id, _label(refusal), self._clock())
+            raise refusal from None
+
     def _find(self, tracking_id: str) -> TransferOffer | None:
         """Return the offer, or None if the wallet does not have it or is not available."""
         try:
@@ -150,12 +166,14 @@ class Submission:
             raise
 
     def _fetch_offer(self, tracking_id: str) -> TransferOffer:
-        for attempt in retry_policy(MAX_STATUS_CHECKS, _recheck_delay):
-            with attempt:
-                status = self._wallet.offer_status_once(tracking_id)
-                self._require_same_terms(tracking_id, status)
-                return self._journal.update_status(tracking_id, status, self._clock())
-        raise AssertionError("retry_context returns or raises")
+        return retried(
+            lambda: self._fetch_offer_once(tracking_id), MAX_STATUS_CHECKS, _recheck_delay, self._wallet.transport.waits
+        )
+
+    def _fetch_offer_once(self, tracking_id: str) -> TransferOffer:
+        status = self._wallet.offer_status_once(tracking_id)
+        self._require_same_terms(tracking_id, status)
+        return self._journal.update_status(tracking_id, status, self._clock())
 
     def _require_same_terms(self, tracking_id: str, status: OfferStatus) -> None:
         """Refuse an offer that another store made with this tracking id and other terms.
@@ -163,8 +181,12 @@ class Submission:
         This is checked only if no request of this journal can have made the offer, because the open one returned 409.
         """
         own = self._journal.get(tracking_id)
-        if own.exists or own.open_attempts != 1 or own.last_failure != CONFLICT or status.status != "created":
-            return
+        if not own.exists and own.open_attempts == 1 and own.last_failure == CONFLICT and status.status == "created":
+            self._compare_terms(tracking_id, status)
+
+    def _compare_terms(self, tracking_id: str, status: OfferStatus) -> None:
+        """Refuse an offer of the wallet whose terms are others than the journal's."""
+        own = self._journal.get(tracking_id)
         try:
             contracts = self._wallet.offers()
         except (ServiceError, TransportError, DecodeError):

@@ -426,6 +426,14 @@ def test_completions_of_an_older_participant_come_from_the_older_operation() -> 
     assert seen[-1] == "/v2/commands/completions"
 
 
+def test_dars_are_sent_as_bytes() -> None:
+    seen: list[httpx.Request] = []
+    it = ledger(answering({}, seen))
+    it.upload_dar(b"PK")
+    it.validate_dar(b"PK")
+    assert [request.headers["content-type"] for request in seen] == ["application/octet-stream"] * 2
+
+
 # -- deprecated ----------------------------------------------------------------------------------------------------------
 
 

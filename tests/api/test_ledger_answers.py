@@ -76,7 +76,6 @@ def test_completions_with_and_without_the_wrapper(wrapped: bool) -> None:
 
 
 def test_a_one_of_with_two_keys_is_a_decode_error() -> None:
-    assert one_of(msgspec.Raw(b"null"), "x") == ("", msgspec.Raw(b"null"))
     with pytest.raises(DecodeError, match="exactly one key, got A, B"):
         one_of(msgspec.Raw(b'{"A":1,"B":2}'), "x")
 
@@ -108,7 +107,7 @@ def test_all_pages_of_parties_and_vetted_packages(last: str | None) -> None:
 
 
 def test_a_token_that_stays_the_same_is_noticed() -> None:
-    with pytest.raises(DecodeError, match="the next page has the same token"):
+    with pytest.raises(DecodeError, match="the token of an earlier page"):
         list(ledger(answering({"partyDetails": [], "nextPageToken": "t"})).parties())
 
 

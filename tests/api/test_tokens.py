@@ -4,6 +4,8 @@ import base64
 import functools
 import json
 import logging
+import pickle
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -151,3 +153,40 @@ def test_an_expired_token_is_told_by_the_refusal() -> None:
     with pytest.raises(LedgerAuthenticationError) as caught:
         network([], 401, redacted, token=jwt(exp=4_000_000_000)).ledger.ledger_end()
     assert "expired" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_exposed"),
+    [("http://far.invalid", True), ("https://far.invalid", False), ("http://127.0.0.1:1", False), ("http://localhost:1", False)],
+)
+def test_a_token_over_plain_http_is_warned_about(url: str, is_exposed: bool, recwarn: pytest.WarningsRecorder) -> None:
+    warnings.simplefilter("always")
+    with lf.connect("sandbox", ledger_url=url, token=SECRET) as net:
+        assert net.ledger
+    assert [str(each.message) for each in recwarn] == (
+        ["The token is sent to far.invalid without encryption. Use an https:// URL."] if is_exposed else []
+    )
+
+
+@pytest.mark.parametrize(("mode", "is_exposed"), [(0o600, False), (0o640, True), (0o604, True)])
+def test_a_token_file_that_others_can_read_is_warned_about(
+    mode: int, is_exposed: bool, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    warnings.simplefilter("always")
+    path = tmp_path / "token"
+    path.write_text(SECRET)
+    path.chmod(mode)
+    with lf.connect("sandbox", ledger_url="https://far.invalid", token_file=path) as net:
+        assert net.ledger
+    assert len(recwarn) == is_exposed
+    assert all("chmod 600" in str(each.message) and SECRET not in str(each.message) for each in recwarn)
+
+
+def test_a_token_is_in_no_pickle_and_no_repr_of_settings() -> None:
+    settings = load_settings("sandbox", {"token": SECRET, "page_size": 7})
+    assert SECRET not in repr(settings) + str(settings)
+    content = pickle.dumps(settings)
+    assert SECRET.encode() not in content
+    again = pickle.loads(content)
+    assert (again.token, again.limits.page_size, again.limits) == (None, 7, settings.limits)
+    assert settings.token is not None

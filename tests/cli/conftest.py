@@ -37,7 +37,7 @@ class Completed:
 @pytest.fixture(autouse=True)
 def restored_log_handlers() -> Iterator[None]:
     """Remove the log handlers of a command after the test."""
-    loggers = [logging.getLogger(name) for name in ("ledgerframes", "stamina")]
+    loggers = [logging.getLogger(name) for name in ("ledgerframes", "ledgerframes.retries")]
     before = [(logger, list(logger.handlers), logger.level) for logger in loggers]
     yield
     for logger, handlers, level in before:

@@ -58,6 +58,15 @@ def transaction(*events: dict[str, Any], offset: int = 7, **members: Any) -> dic
     return {"update": {"Transaction": {"value": {**value, **members}}}}
 
 
+REASSIGNMENT = {
+    "value": {"updateId": "1", "offset": 7, "recordTime": TIME, "synchronizerId": "s", "events": []},
+}
+
+
+def topology(*events: dict[str, Any]) -> dict[str, Any]:
+    return {"update": {"TopologyTransaction": {"value": {**REASSIGNMENT["value"], "events": events}}}}
+
+
 def page(*items: dict[str, Any], **members: Any) -> bytes:
     head = {"lowestPageOffsetExclusive": 0, "highestPageOffsetInclusive": 9, "nextPageToken": None}
     return json.dumps({"updates": items, **head, **members}).encode()
@@ -168,10 +177,19 @@ def test_checkpoints_hold_no_update(fixtures: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (page({"update": {}}), "none of the kinds"),
-        (page({}), "none of the kinds"),
-        (page(transaction({})), "none of the kinds"),
-        (page({"update": {"Surprise": {"value": {}}}}), "none of the kinds"),
+        (page({"update": {}}), "has no kind"),
+        (page({}), "has no kind"),
+        (page(transaction({})), r"of update 12207 has no kind"),
+        (page({"update": {"Surprise": {"value": {}}}}), "of the kind 'Surprise', which this version does not know"),
+        (
+            page({"update": {**transaction()["update"], "Reassignment": REASSIGNMENT}}),
+            r"several kinds \(transaction, reassignment\)",
+        ),
+        (page(transaction({**created(0), **exercised(1, 1)})), r"several kinds \(created, exercised\)"),
+        (page(transaction({**created(0), "NewEvent": {}})), r"several kinds \(created, NewEvent\)"),
+        (page(topology({"event": {"ParticipantRenamed": {"value": {}}}})), "of the kind 'ParticipantRenamed'"),
+        (page(topology({"event": None})), "has no kind"),
+        (page(topology({})), "has no kind"),
         (page({"update": {"Transaction": {"value": {"updateId": 3}}}}), r"updates\[0\]"),
         (page(transaction(created(0), recordTime="soon")), "not a time"),
         (b"{}", "lowestPageOffsetExclusive"),

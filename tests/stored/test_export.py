@@ -163,7 +163,8 @@ def test_odd_values_come_back(
     frames = lf.Frames(MemoryFrameSource({spec.name: rows}, is_sorted=True), [spec.name])
     folder = tmp_path_factory.mktemp("odd")
     for suffix in ("parquet", "csv", "jsonl"):
-        assert export.write_table(frames, spec.name, folder / f"x.{suffix}", columns=names) == rows.num_rows
+        written = export.write_table(frames, spec.name, folder / f"x.{suffix}", columns=names, escape_formulas=False)
+        assert written == rows.num_rows
     asked = rows.select(names)
     expected = expected_rows(asked)
     assert pq.read_table(folder / "x.parquet").equals(asked)
@@ -172,6 +173,28 @@ def test_odd_values_come_back(
     assert missing_and_text((folder / "x.csv").read_bytes(), names) == [
         {name: None if value is None else as_csv(value) for name, value in row.items()} for row in expected
     ]
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "=HYPERLINK(1)"]
+NO_FORMULAS = ["a=1", "1-1", "", "'=1", " =1", "alice::1220"]
+
+
+def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
+    texts = FORMULAS + NO_FORMULAS
+    rows = testing.table("traffic").sample_arrow(len(texts), update_id=texts)
+    frames = lf.Frames(MemoryFrameSource({"traffic": rows}, is_sorted=True), ["traffic"])
+    names = ["update_id", "total_traffic_cost"]
+    export.write_table(frames, "traffic", tmp_path / "x.csv", columns=names)
+    export.write_table(frames, "traffic", tmp_path / "raw.csv", columns=names, escape_formulas=False)
+    inert, raw = (read_csv_rows(tmp_path / name) for name in ("x.csv", "raw.csv"))
+    assert [row[0] for row in raw[1:]] == FORMULAS + NO_FORMULAS
+    assert [row[0] for row in inert[1:]] == [f"'{text}" for text in FORMULAS] + NO_FORMULAS
+    assert [row[1] for row in inert] == [row[1] for row in raw]
+
+
+def read_csv_rows(path: Path) -> list[list[str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
 
 
 def missing_and_text(written: bytes, names: list[str]) -> list[dict[str, str | None]]:

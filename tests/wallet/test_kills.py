@@ -23,12 +23,12 @@ CHILD = """
 import sys
 from datetime import UTC, datetime
 from decimal import Decimal
-import stamina
+from ledgerframes.api import pace
 import ledgerframes as lf
 from ledgerframes.errors import OfferUnresolvedError
 
 url, count = sys.argv[1], int(sys.argv[2])
-stamina.set_testing(True, attempts=8, cap=True)  # no pauses
+pace.Waits.sleep_until = lambda *_: None  # no pauses
 net = lf.connect("sandbox", history_url="http://history.invalid", wallet_url=url, requests_per_second=0, timeout=30)
 print("begun", flush=True)
 for number in range(count):

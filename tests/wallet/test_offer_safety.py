@@ -188,7 +188,7 @@ def test_a_journal_of_a_newer_version_is_left_alone(net: lf.Network, service: Wa
     net.wallet.journal.path.write_bytes(b"this is no database at all, but long enough to be looked at" * 99)
     with pytest.raises(StoreError, match="not a journal"):
         net.wallet.offer_transfer(**OFFER)
-    assert len(service.requests) == 1
+    assert len(service.posts) == 1
 
 
 def test_news_never_goes_back(net: lf.Network, service: WalletService) -> None:

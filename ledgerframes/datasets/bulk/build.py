@@ -8,6 +8,7 @@ from datetime import datetime
 import pyarrow as pa
 
 from ledgerframes.datasets._arrays import split_template_ids
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
 from ledgerframes.datasets._schema import TEXT, TIME
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
@@ -33,6 +34,7 @@ class ActiveContractTableBuilder:
         self._batches = [ACTIVE_CONTRACTS.empty_arrow()]
         self.bytes = 0
 
+    @decode_boundary()
     def add(self, contracts: Sequence[ActiveContract]) -> None:
         """Add a batch of contracts.
 

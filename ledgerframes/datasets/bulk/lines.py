@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import msgspec
-
-from ledgerframes.datasets._decode import decode_with_extras, decoder_of, describe_error
-from ledgerframes.errors import DecodeError
+from ledgerframes.datasets._boundary import DATA_ERRORS, decode_error
+from ledgerframes.datasets._decode import decode_with_extras, decoder_of
 
 T = TypeVar("T")
 
@@ -44,7 +42,7 @@ def decode_lines(batch: bytes | memoryview, kind: type[T], name: str, first_line
     """
     try:
         return decoder_of(kind).decode_lines(batch)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except DATA_ERRORS:
         lines = enumerate(bytes(batch).split(b"\n"), first_line)
         return [_decode_line(line, kind, name, number) for number, line in lines if line.strip()]
 
@@ -52,17 +50,5 @@ def decode_lines(batch: bytes | memoryview, kind: type[T], name: str, first_line
 def _decode_line(line: bytes, kind: type[T], name: str, number: int) -> T:
     try:
         return decode_with_extras(line, kind)
-    except msgspec.ValidationError as error:
-        reason, path = describe_error(error)
-        raise DecodeError(
-            f"Unexpected line {number} of {name}: {reason} at {path}. Run `ledgerframes doctor` to check the service's version.",
-            endpoint=name,
-            json_path=path,
-        ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        start = line[:60].decode("utf-8", "replace")
-        raise DecodeError(
-            f"Line {number} of {name} is not JSON ({error}) and starts with {start!r}. Fetch it again.",
-            endpoint=name,
-            json_path="$",
-        ) from error
+    except DATA_ERRORS as error:
+        raise decode_error(error, name, line=number, body=line) from error

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.datasets._arrays import Indices, encode_categories, overflow_as_decode_error, repeat
+from ledgerframes.datasets._arrays import Indices, encode_categories, repeat
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import NO_ROWS, StructColumns, inverse_index
 from ledgerframes.datasets._headers import EventHeader, EventHeaders, headers_of
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS, SECOND_VERDICT
@@ -56,7 +57,7 @@ class EventTableBuilder:
         rows = sum(len(columns) for builder in self._builders for columns in builder.columns)
         return self._headers.converter.bytes + rows * self._headers.row_bytes
 
-    @overflow_as_decode_error()
+    @decode_boundary()
     def add(self, items: Sequence[Any]) -> None:
         """Add a batch of items.
 
@@ -75,7 +76,7 @@ class EventTableBuilder:
             builder.add(items, rows)
         self._headers.converter.flush()
 
-    @overflow_as_decode_error()
+    @decode_boundary()
     def tables(self) -> dict[str, pa.Table]:
         """Return the tables of all items, which may be called once.
 

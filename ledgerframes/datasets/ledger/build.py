@@ -13,13 +13,14 @@ from ledgerframes.datasets._arrays import (
     Indices,
     encode_categories,
     index_in_group,
-    overflow_as_decode_error,
     parse_timestamps,
     repeat,
     split_template_ids,
 )
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import Columns, StructColumns, flatten
 from ledgerframes.datasets._extras import encode_extras
+from ledgerframes.datasets._one_of import kind_of
 from ledgerframes.datasets._schema import SMALL
 from ledgerframes.datasets.ledger import schema
 from ledgerframes.datasets.ledger.wire import (
@@ -31,12 +32,12 @@ from ledgerframes.datasets.ledger.wire import (
     LedgerReassignmentEvent,
     LedgerTopology,
     LedgerTransaction,
-    TopologyChange,
+    TopologyEvent,
     TraceContext,
     Unassigned,
+    UnassignedValue,
     UpdateItem,
 )
-from ledgerframes.errors import DecodeError
 
 Update = LedgerTransaction | LedgerReassignment | LedgerTopology
 U = TypeVar("U", LedgerTransaction, LedgerReassignment, LedgerTopology)
@@ -46,7 +47,7 @@ OWN_ROWS = (LedgerTransaction, LedgerReassignment, LedgerTopology, Assigned, Una
 __all__ = ["ledger_tables"]
 
 
-@overflow_as_decode_error()
+@decode_boundary()
 def ledger_tables(items: Sequence[UpdateItem], participant_id: str, *, trees: bool) -> dict[str, pa.Table]:
     """Build the four ledger tables from the items of update pages.
 
@@ -123,14 +124,8 @@ class _Updates(Generic[U]):
 
 def _update_of(item: UpdateItem) -> Update | None:
     """Return the update in an item, or None for a checkpoint."""
-    one_of = item.update
-    if one_of is not None:
-        for wrapper in (one_of.transaction, one_of.reassignment, one_of.topology):
-            if wrapper is not None:
-                return wrapper.value
-        if one_of.checkpoint is not None:
-            return None
-    raise DecodeError("An update is of none of the kinds this version knows.", json_path="$.updates[...].update")
+    kind, wrapper = kind_of(item.update, "$.updates[...].update")
+    return None if kind == "checkpoint" else wrapper.value
 
 
 # -- updates --------------------------------------------------------------------------------------------------------
@@ -155,7 +150,7 @@ def _update_table(kind: str, updates: _Updates[U]) -> pa.Table:
 
 def _event_table(updates: _Updates[LedgerTransaction], trees: bool) -> pa.Table:
     events, rows = flatten([update.events for update in updates.structs], updates.rows)
-    types_and_bodies = [_type_and_body(event) for event in events]
+    types_and_bodies = [_type_and_body(event, update) for update in updates.structs for event in update.events]
     bodies = StructColumns.from_structs(LedgerEventBody, [body for _, body in types_and_bodies])
     tree = [row for update in updates.structs for row in _parents_and_depths(update)] if trees else []
     computed = {
@@ -170,15 +165,9 @@ def _event_table(updates: _Updates[LedgerTransaction], trees: bool) -> pa.Table:
     return bodies.to_table(schema.LEDGER_EVENTS, computed)
 
 
-def _type_and_body(event: LedgerEvent) -> tuple[str, LedgerEventBody]:
-    for event_type, body in (
-        ("created_event", event.created),
-        ("archived_event", event.archived),
-        ("exercised_event", event.exercised),
-    ):
-        if body is not None:
-            return event_type, body
-    raise DecodeError("An event is of none of the kinds this version knows.", json_path="$..events[...]")
+def _type_and_body(event: LedgerEvent, update: LedgerTransaction) -> tuple[str, LedgerEventBody]:
+    kind, body = kind_of(event, "$..events[...]", update_id=update.update_id)
+    return f"{kind}_event", body
 
 
 def _parents_and_depths(update: LedgerTransaction) -> list[tuple[int | None, int]]:
@@ -191,7 +180,7 @@ def _parents_and_depths(update: LedgerTransaction) -> list[tuple[int | None, int
     rows: list[tuple[int | None, int]] = []
     open_exercises: list[tuple[int, int]] = []  # node id and last descendant of the exercises above
     for event in update.events:
-        body = _type_and_body(event)[1]
+        body = _type_and_body(event, update)[1]
         node_id = body.node_id or 0
         while open_exercises and open_exercises[-1][1] < node_id:
             open_exercises.pop()
@@ -206,7 +195,7 @@ def _parents_and_depths(update: LedgerTransaction) -> list[tuple[int | None, int
 
 def _reassignment_table(updates: _Updates[LedgerReassignment]) -> pa.Table:
     events, rows = flatten([update.events for update in updates.structs], updates.rows)
-    contents = [_content(event) for event in events]
+    contents = [_content(event, update) for update in updates.structs for event in update.events]
     positions = index_in_group(rows)
 
     def header(kind: str, struct: type[Assigned | Unassigned]) -> Columns:
@@ -238,12 +227,9 @@ def _unassignment_table(unassignments: list[Unassigned], header: Columns) -> pa.
     return columns.to_table(schema.LEDGER_REASSIGNMENTS, {**header, **split_template_ids(columns["template_id"])})
 
 
-def _content(event: LedgerReassignmentEvent) -> Assigned | Unassigned:
-    if event.assigned is not None:
-        return event.assigned
-    if event.unassigned is not None:
-        return event.unassigned.value
-    raise DecodeError("A reassignment is of none of the kinds this version knows.", json_path="$..events[...]")
+def _content(event: LedgerReassignmentEvent, update: LedgerReassignment) -> Assigned | Unassigned:
+    _, content = kind_of(event, "$..events[...]", update_id=update.update_id)
+    return content.value if isinstance(content, UnassignedValue) else content
 
 
 # -- topology -------------------------------------------------------------------------------------------------------
@@ -251,7 +237,7 @@ def _content(event: LedgerReassignmentEvent) -> Assigned | Unassigned:
 
 def _topology_table(updates: _Updates[LedgerTopology]) -> pa.Table:
     events, rows = flatten([update.events for update in updates.structs], updates.rows)
-    changes = [event.event and _change(event.event) for event in events]
+    changes = [_change(event, update) for update in updates.structs for event in update.events]
     at = np.array([position for position, change in enumerate(changes) if change], dtype=np.int64)
     kinds_and_contents = [change for change in changes if change]
     contents = [content for _, content in kinds_and_contents]
@@ -266,14 +252,7 @@ def _topology_table(updates: _Updates[LedgerTopology]) -> pa.Table:
     )
 
 
-def _change(event: TopologyChange) -> tuple[str, Authorization] | None:
+def _change(event: TopologyEvent, update: LedgerTopology) -> tuple[str, Authorization] | None:
     """Return kind and content of a change, or None for an empty one."""
-    for kind, wrapper in (
-        ("added", event.added),
-        ("changed", event.changed),
-        ("revoked", event.revoked),
-        ("onboarding", event.onboarding),
-    ):
-        if wrapper is not None:
-            return kind, wrapper.value
-    return None
+    kind, wrapper = kind_of(event.event, "$..events[...].event", update_id=update.update_id)
+    return None if kind == "empty" else (kind, wrapper.value)

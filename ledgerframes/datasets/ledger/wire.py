@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
+from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
 from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets._one_of import OneOf
 from ledgerframes.datasets._structs import ABSENT, Wire
 from ledgerframes.errors import DecodeError
 
@@ -50,7 +52,7 @@ class LedgerEventBody(LedgerStruct):
     exercise_result: msgspec.Raw = ABSENT
 
 
-class LedgerEvent(Wire):
+class LedgerEvent(OneOf):
     """A one-of of the three kinds of event."""
 
     created: LedgerEventBody | None = msgspec.field(default=None, name="CreatedEvent")
@@ -124,7 +126,7 @@ class UnassignedValue(Wire):
     value: Unassigned
 
 
-class LedgerReassignmentEvent(Wire):
+class LedgerReassignmentEvent(OneOf):
     """A one-of of the two kinds, of which only the first is wrapped."""
 
     unassigned: UnassignedValue | None = msgspec.field(default=None, name="JsUnassignedEvent")
@@ -151,7 +153,7 @@ class AuthorizationValue(Wire):
     value: Authorization
 
 
-class TopologyChange(Wire):
+class TopologyChange(OneOf):
     """A one-of of the kinds of topology event."""
 
     added: AuthorizationValue | None = msgspec.field(default=None, name="ParticipantAuthorizationAdded")
@@ -211,7 +213,7 @@ class CheckpointValue(Wire):
     value: OffsetCheckpoint
 
 
-class UpdateOneOf(Wire):
+class UpdateOneOf(OneOf):
     """A one-of of the four kinds of update."""
 
     transaction: TransactionValue | None = msgspec.field(default=None, name="Transaction")
@@ -231,7 +233,7 @@ class UpdatesPage(LedgerStruct):
 
     lowest_page_offset_exclusive: int
     highest_page_offset_inclusive: int
-    updates: list[UpdateItem] | None = None
+    updates: list[UpdateItem]
     next_page_token: str | None = None
 
 
@@ -245,7 +247,7 @@ class ActiveContract(LedgerStruct):
     unassigned_event: Unassigned | None = None
 
 
-class ContractEntry(Wire):
+class ContractEntry(OneOf):
     """A one-of of the kinds of active contract."""
 
     active: ActiveContract | None = msgspec.field(default=None, name="JsActiveContract")
@@ -279,8 +281,9 @@ def decode_page(body: bytes) -> UpdatesPage:
         page = _parsed(body)
         if not isinstance(page, dict) or not isinstance(page.get("updates"), list):
             raise
-        page["updates"] = [_as_documented(item) for item in page["updates"]]
-        return decode(msgspec.json.encode(page), UpdatesPage, PAGE)
+        with decode_boundary(PAGE):
+            page["updates"] = [_as_documented(item) for item in page["updates"]]
+            return decode(msgspec.json.encode(page), UpdatesPage, PAGE)
 
 
 # -- one-ofs in the other encoding ----------------------------------------------------------------------------------
@@ -289,7 +292,7 @@ def decode_page(body: bytes) -> UpdatesPage:
 def _parsed(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except DATA_ERRORS:
         return None
 
 

@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps, split_template_ids
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import Columns, StructColumns
 from ledgerframes.datasets._schema import FLAG, INTEGER, TEXT, TIME
 from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
@@ -18,6 +19,7 @@ from ledgerframes.datasets.reference.wire import Contract
 from ledgerframes.errors import DecodeError
 
 
+@decode_boundary()
 def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin: str) -> pa.Table:
     """Build the table of one observation of price votes.
 
@@ -52,6 +54,7 @@ def price_vote_table(contracts: Sequence[Contract], observed_at: datetime, coin:
     return PRICE_VOTES.sorted(rows)
 
 
+@decode_boundary()
 def name_rules_table(contract: Contract, domain_id: str | None, observed_at: datetime, *, cache_hit: bool) -> pa.Table:
     """Build the table of one observation of the name-service rules.
 

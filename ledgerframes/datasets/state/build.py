@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ledgerframes.datasets._arrays import encode_categories, repeat, split_template_ids
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import StructColumns
 from ledgerframes.datasets._extras import encode_extras
+from ledgerframes.datasets._one_of import kind_of
 from ledgerframes.datasets._schema import INTEGER, TEXT
 from ledgerframes.datasets.ledger.wire import (
     ActiveContract,
@@ -28,7 +30,10 @@ from ledgerframes.datasets.state.wire import (
 )
 from ledgerframes.errors import DecodeError
 
+STATES = {"active": "active", "assigned": "incomplete_assigned", "unassigned": "incomplete_unassigned"}
 
+
+@decode_boundary()
 def active_contract_table(items: Sequence[ActiveContractItem], participant_id: str, active_at_offset: int) -> pa.Table:
     """Build the table of active contracts at an offset, without empty entries.
 
@@ -57,18 +62,13 @@ def active_contract_table(items: Sequence[ActiveContractItem], participant_id: s
 
 
 def _entry(item: ActiveContractItem) -> tuple[str, ActiveContract, LedgerEventBody] | None:
-    entry = item.contract_entry
-    if entry is None:
+    kind, contract = kind_of(item.contract_entry, "$..contractEntry")
+    if kind == "empty":
         return None
-    states = {"active": entry.active, "incomplete_assigned": entry.assigned, "incomplete_unassigned": entry.unassigned}
-    for state, contract in states.items():
-        if contract is None:
-            continue
-        body = contract.created_event or (contract.assigned_event.created_event if contract.assigned_event else None)
-        if body is None:
-            raise DecodeError("An active contract has no created event.", json_path="$..contractEntry")
-        return state, contract, body
-    return None
+    body = contract.created_event or (contract.assigned_event.created_event if contract.assigned_event else None)
+    if body is None:
+        raise DecodeError("An active contract has no created event.", json_path="$..contractEntry")
+    return STATES[kind], contract, body
 
 
 def _synchronizer(contract: ActiveContract) -> str | None:
@@ -84,6 +84,7 @@ def _counter(contract: ActiveContract) -> int | None:
     return unassigned.reassignment_counter if unassigned else contract.reassignment_counter
 
 
+@decode_boundary()
 def completion_table(completions: Sequence[Completion], participant_id: str) -> pa.Table:
     """Build the table of completions."""
     columns = StructColumns.from_structs(Completion, completions)
@@ -100,19 +101,21 @@ def completion_table(completions: Sequence[Completion], participant_id: str) -> 
     return schema.COMPLETIONS.sorted(rows)
 
 
+@decode_boundary()
 def party_table(parties: Sequence[PartyDetails], participant_id: str) -> pa.Table:
     """Build the table of parties."""
     columns = StructColumns.from_structs(PartyDetails, parties)
     return schema.PARTIES.sorted(columns.to_table(schema.PARTIES, {"participant_id": repeat(participant_id, len(parties))}))
 
 
+@decode_boundary()
 def package_table(package_ids: Sequence[str], vettings: Sequence[VettedPackages], participant_id: str) -> pa.Table:
     """Build the table of packages, with a row for each vetting by this participant."""
     pairs = [
         (package, vetting)
         for vetting in vettings
         if vetting.participant_id.removeprefix("PAR::") == participant_id.removeprefix("PAR::")
-        for package in vetting.packages or []
+        for package in vetting.packages
     ]
     vetted = {package.package_id for package, _ in pairs}
     packages = [package for package, _ in pairs]
@@ -129,6 +132,7 @@ def package_table(package_ids: Sequence[str], vettings: Sequence[VettedPackages]
     return schema.PACKAGES.sorted(rows)
 
 
+@decode_boundary()
 def synchronizer_table(synchronizers: Sequence[Synchronizer], participant_id: str) -> pa.Table:
     """Build the table of synchronizers."""
     columns = StructColumns.from_structs(Synchronizer, synchronizers)

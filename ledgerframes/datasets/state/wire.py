@@ -9,6 +9,7 @@ import re
 
 import msgspec
 
+from ledgerframes.datasets._boundary import DATA_ERRORS
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets._structs import ABSENT, Wire
 from ledgerframes.datasets.ledger.wire import LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
@@ -83,7 +84,7 @@ class Synchronizer(LedgerStruct):
 class ConnectedSynchronizers(LedgerStruct):
     """Response of the list of synchronizers."""
 
-    connected_synchronizers: list[Synchronizer] | None = None
+    connected_synchronizers: list[Synchronizer]
 
 
 class PartyDetails(LedgerStruct):
@@ -98,14 +99,14 @@ class PartyDetails(LedgerStruct):
 class PartiesPage(LedgerStruct):
     """A page of parties, whose token is ``""`` at the end (docs/facts.md#page-token-end)."""
 
-    party_details: list[PartyDetails] | None = None
+    party_details: list[PartyDetails]
     next_page_token: str | None = None
 
 
 class PackageIds(LedgerStruct):
     """Response of the list of packages."""
 
-    package_ids: list[str] | None = None
+    package_ids: list[str]
 
 
 class PackageStatus(LedgerStruct):
@@ -129,7 +130,7 @@ class VettedPackages(LedgerStruct):
 
     participant_id: str
     synchronizer_id: str
-    packages: list[VettedPackage] | None = None
+    packages: list[VettedPackage]
     topology_serial: int | None = None
 
 
@@ -139,7 +140,7 @@ class VettedPackagesPage(LedgerStruct):
     See docs/facts.md#page-token-end.
     """
 
-    vetted_packages: list[VettedPackages] | None = None
+    vetted_packages: list[VettedPackages]
     next_page_token: str | None = None
 
 
@@ -170,14 +171,23 @@ class Completion(LedgerStruct):
 class CompletionItem(LedgerStruct):
     """A one-of of a completion, a checkpoint, or nothing."""
 
-    completion_response: msgspec.Raw = ABSENT
+    completion_response: msgspec.Raw
 
     def content(self, endpoint: str) -> Completion | OffsetCheckpoint | None:
         """Return the content of the one-of, wrapped in ``value`` or not."""
         kind, content = one_of(self.completion_response, endpoint)
         if kind == "Completion":
             return decode(content, Completion, endpoint)
-        return decode(content, OffsetCheckpoint, endpoint) if kind == "OffsetCheckpoint" else None
+        if kind == "OffsetCheckpoint":
+            return decode(content, OffsetCheckpoint, endpoint)
+        if kind == "Empty":
+            return None
+        raise DecodeError(
+            f"A completion from {endpoint} is of the kind {kind!r}, which this version does not know. "
+            "Upgrade ledgerframes if the service is newer.",
+            endpoint=endpoint,
+            json_path="$..completionResponse",
+        )
 
 
 class ContractEvent(LedgerStruct):
@@ -198,7 +208,7 @@ class ContractEvents(LedgerStruct):
 class ActiveContractsPage(LedgerStruct):
     """A page of active contracts, which stay a JSON array."""
 
-    active_contracts: msgspec.Raw = ABSENT
+    active_contracts: msgspec.Raw
     active_at_offset: int | None = None
     next_page_token: str | None = None
 
@@ -213,7 +223,7 @@ class Right(Wire):
 class RightItem(LedgerStruct):
     """A right as a one-of."""
 
-    kind: msgspec.Raw = ABSENT
+    kind: msgspec.Raw
 
 
 class RightContent(LedgerStruct):
@@ -225,11 +235,11 @@ class RightContent(LedgerStruct):
 class UserRights(LedgerStruct):
     """Response of the list of rights."""
 
-    rights: list[RightItem] | None = None
+    rights: list[RightItem]
 
     def to_rights(self, endpoint: str) -> list[Right]:
         """Return the rights without their one-ofs."""
-        return [_right(item, endpoint) for item in self.rights or []]
+        return [_right(item, endpoint) for item in self.rights]
 
 
 def _right(item: RightItem, endpoint: str) -> Right:
@@ -244,15 +254,13 @@ def release_of(version: str) -> tuple[int, int]:
 
 
 def one_of(content: msgspec.Raw, endpoint: str) -> tuple[str, msgspec.Raw]:
-    """Return kind and content of a one-of, or ``("", null)`` if it is missing.
+    """Return kind and content of a one-of.
 
     Raises
     ------
     DecodeError
         If it does not have exactly one key.
     """
-    if bytes(content) in (b"", b"null"):
-        return "", msgspec.Raw(b"null")
     members = decode(content, dict[str, msgspec.Raw], endpoint)
     if len(members) != 1:
         keys = ", ".join(members) or "none"
@@ -268,6 +276,6 @@ def unwrapped(content: msgspec.Raw) -> msgspec.Raw:
     """
     try:
         members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError:
+    except DATA_ERRORS:
         return content
     return members["value"] if members.keys() == {"value"} else content

@@ -1,0 +1,130 @@
+"""Bodies of responses, read within limits of size and time."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ledgerframes.errors import HostUnreachableError, ResponseLimitError
+
+if TYPE_CHECKING:
+    import httpx
+
+    from ledgerframes.settings import Limits
+
+__all__ = ["BodyLimits", "read_body"]
+
+MIN_CHECKED_BYTES = 10_000_000  # below, the ratio of a response does not matter
+PIECE_BYTES = 1 << 20  # expanded at a time
+GZIP_OR_ZLIB = 47  # what zlib calls both formats, by their headers
+
+
+class BodyLimits:
+    """What one response may have: bytes as sent and expanded, their ratio, and seconds.
+
+    Parameters
+    ----------
+    limits : Limits
+    endpoint, host : str
+        For errors.
+    """
+
+    def __init__(self, limits: Limits, endpoint: str, host: str) -> None:
+        self._limits = limits
+        self._endpoint = endpoint
+        self._host = host
+        self._deadline = time.monotonic() + limits.max_response_minutes * 60
+
+    def check_bytes(self, count: int, maximum: int, setting: str) -> None:
+        """Refuse more bytes than a setting allows."""
+        if count > maximum:
+            raise self._error(f"sent more than {maximum:,} bytes", setting, maximum)
+
+    def check_time(self) -> None:
+        """Refuse a response that takes too long, although each of its bytes arrives in time."""
+        minutes = self._limits.max_response_minutes
+        if time.monotonic() > self._deadline:
+            raise self._error(f"did not complete its response within {minutes:g} minutes", "max_response_minutes", minutes)
+
+    def check(self, sent: int, expanded: int) -> None:
+        """Refuse a response beyond a limit."""
+        self.check_time()
+        self.check_bytes(max(sent, expanded), self._limits.max_response_bytes, "max_response_bytes")
+        ratio = self._limits.max_decompression_ratio
+        if expanded > MIN_CHECKED_BYTES and expanded > ratio * sent:
+            raise self._error(f"sent bytes that expand to more than {ratio:g} times their size", "max_decompression_ratio", ratio)
+
+    def incomplete(self, reason: str) -> HostUnreachableError:
+        """Return the error for a body that did not arrive as it was sent."""
+        return HostUnreachableError(
+            f"{self._host} did not complete {self._endpoint}: {reason}. Check the URL and the network, or add a second host.",
+            endpoint=self._endpoint,
+            host=self._host,
+        )
+
+    def _error(self, reason: str, setting: str, maximum: float) -> ResponseLimitError:
+        return ResponseLimitError(
+            f"{self._host} {reason} for {self._endpoint}. Check the service, or raise {setting}= if that is right.",
+            endpoint=self._endpoint,
+            host=self._host,
+            setting=setting,
+            maximum=maximum,
+        )
+
+
+def read_body(response: httpx.Response, limits: BodyLimits) -> bytes:
+    """Return the complete body, whose length not every transport checks.
+
+    Raises
+    ------
+    ResponseLimitError
+        If it is larger or slower than the limits allow.
+    HostUnreachableError
+        If it is incomplete, or in an encoding that was not requested.
+    """
+    encoding = response.headers.get("Content-Encoding", "identity").lower()
+    if response.is_stream_consumed:  # by a transport of tests, which has expanded it
+        body = response.content
+        limits.check(len(body), len(body))
+    elif encoding == "gzip":
+        body = b"".join(_expanded(response, limits))
+    elif encoding == "identity":
+        body = b"".join(_counted(response, limits))
+    else:
+        raise limits.incomplete(f"sent the encoding {encoding[:20]!r}, which was not requested")
+    length = response.headers.get("Content-Length", "")
+    if encoding == "identity" and length.isdecimal() and len(body) < int(length):
+        raise limits.incomplete(f"received {len(body)} of {length} bytes")
+    return body
+
+
+def _counted(response: httpx.Response, limits: BodyLimits) -> Iterator[bytes]:
+    count = 0
+    for chunk in response.iter_raw():
+        count += len(chunk)
+        limits.check(count, count)
+        yield chunk
+
+
+def _expanded(response: httpx.Response, limits: BodyLimits) -> Iterator[bytes]:
+    """Yield the expanded body, of which no piece is larger than `PIECE_BYTES`."""
+    expander, sent, expanded = zlib.decompressobj(GZIP_OR_ZLIB), 0, 0
+    for chunk in response.iter_raw():
+        sent += len(chunk)
+        try:
+            for piece in _pieces(expander, chunk):
+                expanded += len(piece)
+                limits.check(sent, expanded)
+                yield piece
+        except zlib.error as error:
+            raise limits.incomplete(f"sent damaged gzip ({error})") from error
+    if sent and not expander.eof:
+        raise limits.incomplete("received a part of the gzip")
+
+
+def _pieces(expander: zlib._Decompress, chunk: bytes) -> Iterable[bytes]:
+    while chunk:
+        yield expander.decompress(chunk, PIECE_BYTES)
+        chunk = expander.unconsumed_tail

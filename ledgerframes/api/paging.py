@@ -1,0 +1,72 @@
+"""Chains of pages, which make progress or raise an error."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ledgerframes.errors import DecodeError
+
+__all__ = ["PageChain"]
+
+MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after it was cut return some
+
+
+class PageChain:
+    """The tokens and contents of the pages of one listing (docs/facts.md#pages-without-progress).
+
+    A token that returns, a page that returns, and more than `MAX_EMPTY_PAGES` empty pages in a row are errors: such a chain
+    never ends, or has rows twice.
+
+    Parameters
+    ----------
+    endpoint : str
+        HTTP method and path of the operation, for errors.
+    """
+
+    def __init__(self, endpoint: str) -> None:
+        self._endpoint = endpoint
+        self._tokens: set[str] = set()
+        self._pages: set[bytes] = set()
+        self._empty_pages = 0
+
+    def next_token(self, token: str | None, content: bytes) -> str | None:
+        """Return the token of the next page, or None after the last page.
+
+        Parameters
+        ----------
+        token : str or None
+            From the page; none, null and ``""`` mean that it is the last (docs/facts.md#page-token-end).
+        content : bytes
+            What tells the page from all others of the listing, such as the JSON of its items. Empty if it has none.
+
+        Raises
+        ------
+        DecodeError
+            If the page makes no progress.
+        """
+        self._note_content(content)
+        if not token:
+            return None
+        if token in self._tokens:
+            raise self._error("the token of an earlier page")
+        if self._empty_pages > MAX_EMPTY_PAGES:
+            raise self._error(f"more than {MAX_EMPTY_PAGES} empty pages in a row")
+        self._tokens.add(token)
+        return token
+
+    def _note_content(self, content: bytes) -> None:
+        if not content or content == b"[]":
+            self._empty_pages += 1
+            return
+        self._empty_pages = 0
+        digest = hashlib.blake2b(content, digest_size=16).digest()
+        if digest in self._pages:
+            raise self._error("the same page twice")
+        self._pages.add(digest)
+
+    def _error(self, reason: str) -> DecodeError:
+        return DecodeError(
+            f"{self._endpoint} returned {reason}, so its pages never end. Check the service's version, or try another host.",
+            endpoint=self._endpoint,
+            json_path="$.nextPageToken",
+        )

@@ -1,0 +1,82 @@
+"""Responses of the APIs, with the host that sent them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from ledgerframes.datasets._decode import decode
+from ledgerframes.errors import DecodeError
+
+__all__ = ["HostStatus", "Response"]
+
+T = TypeVar("T")
+
+JSON_STARTS = b'{["-0123456789tfn'
+MAX_ERROR_BYTES = 10_000  # of a body that is nothing but an error
+
+
+@dataclass(frozen=True)
+class Response:
+    """A successful response.
+
+    Attributes
+    ----------
+    body : bytes
+    host : str
+        Host that sent the response.
+    endpoint : str
+        HTTP method and path of the operation.
+    """
+
+    body: bytes
+    host: str
+    endpoint: str = ""
+
+    def decode(self, kind: type[T]) -> T:
+        """Return the body as a struct.
+
+        Raises
+        ------
+        DecodeError
+            If the body is not what the API promises.
+        """
+        return decode(self.body, kind, self.endpoint)
+
+    def require_api(self) -> None:
+        """Refuse a web page, and a body that is nothing but an error (docs/facts.md#errors-with-status-200).
+
+        Raises
+        ------
+        DecodeError
+            If the body is one of them.
+        """
+        start = self.body[:200].lstrip()
+        if not start or (start[0] in JSON_STARTS and not self._is_error()):
+            return
+        shown = start[:60].decode("utf-8", "replace")
+        raise DecodeError(
+            f"The response of {self.host} to {self.endpoint} is not JSON of the API, and starts with {shown!r}. "
+            "Check that the URL is the API's own.",
+            endpoint=self.endpoint,
+            json_path="$",
+        )
+
+    def _is_error(self) -> bool:
+        if len(self.body) > MAX_ERROR_BYTES or b'"error"' not in self.body[:200]:
+            return False
+        try:
+            return msgspec.json.decode(self.body, type=dict[str, msgspec.Raw]).keys() == {"error"}
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return False
+
+
+@dataclass(frozen=True)
+class HostStatus:
+    """The response of one host to one request, with a good or a bad status."""
+
+    status: int
+    body: bytes
+    date: str

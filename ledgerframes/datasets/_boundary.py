@@ -1,0 +1,95 @@
+"""The boundary of decoding: whatever a body does, it is rows or a `DecodeError`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+import pyarrow as pa
+
+from ledgerframes.errors import DecodeError
+
+# What msgspec, Arrow and Python raise for bytes that no column can contain. Errors of the program, such as a wrong name, are
+# not among them.
+DATA_ERRORS = (
+    msgspec.DecodeError, UnicodeError, RecursionError, OverflowError, ValueError, TypeError, LookupError, pa.ArrowException,
+)  # fmt: skip
+CHECK_VERSION = "Run `ledgerframes doctor` to check the service's version."
+
+
+@contextmanager
+def decode_boundary(endpoint: str = "", *, update_id: str = "", json_path: str = "$") -> Iterator[None]:
+    """Raise whatever a body causes as a `DecodeError`, and add the facts that an error lacks.
+
+    Parameters
+    ----------
+    endpoint : str
+        HTTP method and path of the operation, or the file.
+    update_id : str
+        Update whose item is decoded.
+    json_path : str
+        Position of what is decoded.
+
+    Raises
+    ------
+    DecodeError
+        With all facts that are known.
+    """
+    try:
+        yield
+    except DecodeError as error:
+        error.endpoint = error.endpoint or endpoint
+        error.update_id = error.update_id or update_id
+        raise
+    except DATA_ERRORS as error:
+        raise decode_error(error, endpoint, update_id=update_id, json_path=json_path) from error
+
+
+def decode_error(
+    error: Exception, endpoint: str, *, line: int = 0, body: bytes = b"", update_id: str = "", json_path: str = "$"
+) -> DecodeError:
+    """Return the `DecodeError` for what decoding raised.
+
+    Parameters
+    ----------
+    error : Exception
+        One of `DATA_ERRORS`.
+    endpoint : str
+        The operation or the file.
+    line : int
+        Number of the line in the file, from 1.
+    body : bytes
+        What was decoded, whose start is shown if it is not JSON.
+    update_id, json_path : str
+        Facts of the error.
+    """
+    source = f"line {line} of {endpoint}" if line else f"response from {endpoint}" if endpoint else "response"
+    if isinstance(error, msgspec.ValidationError):
+        reason, json_path = describe_error(error)
+        message = f"Unexpected {source}: {reason} at {json_path}. {CHECK_VERSION}"
+    elif isinstance(error, RecursionError):
+        message = f"Unexpected {source}: it is nested deeper than can be decoded. {CHECK_VERSION}"
+    elif isinstance(error, msgspec.DecodeError | UnicodeError):
+        start = bytes(body[:60]).decode("utf-8", "replace")
+        step = "Fetch it again." if line else "Check that the URL is the API's own."
+        subject = source[0].upper() + source[1:] if line else f"The {source}"
+        message = f"{subject} is not JSON ({error}) and starts with {start!r}. {step}"
+    else:
+        reason = (
+            "a number is larger than the API allows"
+            if isinstance(error, OverflowError | pa.ArrowInvalid)
+            else type(error).__name__
+        )
+        message = f"Unexpected {source}: {reason} ({_one_line(error)}). {CHECK_VERSION}"
+    return DecodeError(message, endpoint=endpoint, json_path=json_path, update_id=update_id)
+
+
+def describe_error(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return what msgspec reports, and its JSON path."""
+    reason, _, path = str(error).partition(" - at `")
+    return reason[:1].lower() + reason[1:], path.rstrip("`") or "$"
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

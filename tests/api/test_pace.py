@@ -1,0 +1,209 @@
+"""A host that pushes back costs time, never the load."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from itertools import pairwise
+from pathlib import Path
+
+import httpx
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.api import pace
+from ledgerframes.api.pace import Pace, Paces, Waits, backoff
+from ledgerframes.api.status_errors import retry_after
+from ledgerframes.api.transport import Transport
+from ledgerframes.errors import BusyError, ServiceUnavailableError
+from ledgerframes.loaders.progress import Progress
+from ledgerframes.sandbox import Faults, faults
+from ledgerframes.settings import Limits
+
+Handler = Callable[[httpx.Request], httpx.Response]
+ONE, TWO = "http://one.invalid/api", "http://two.invalid/api"
+
+
+class VirtualClock(pace.Clock):
+    """A clock that stands still but for waits."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+        self._lock = threading.Lock()
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep_until(self, moment: float) -> None:
+        with self._lock:
+            self.time = max(self.time, moment)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
+    virtual = VirtualClock()
+    monkeypatch.setattr(pace, "clock", virtual)
+    monkeypatch.setattr(faults, "monotonic", virtual.now)
+    return virtual
+
+
+def transport(handler: Handler, *urls: str, **limits: float) -> Transport:
+    return Transport(urls or (ONE,), Limits(**{"requests_per_second": 0, **limits}), httpx.MockTransport(handler))  # type: ignore[arg-type]
+
+
+def busy(count: int, status: int = 429, **headers: str) -> Handler:
+    left = [count]
+
+    def handler(_: httpx.Request) -> httpx.Response:
+        left[0] -= 1
+        if left[0] < 0:
+            return httpx.Response(200, json={})
+        return httpx.Response(status, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+    return handler
+
+
+def test_requests_are_spaced_evenly(clock: VirtualClock) -> None:
+    one = Pace(4)
+    for _ in range(9):
+        one.acquire(Waits())
+    assert clock.time == 1002.0
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_refusals_are_waited_for_beyond_the_number_of_retries(status: int, clock: VirtualClock) -> None:
+    sender = transport(busy(12, status), retries=1)
+    assert sender.request("GET", "/thing").body == b"{}"
+    assert sender.request_count == 13
+    assert 0.4 * (2**7 - 1) + 5 * 30 - 30 <= clock.time - 1000 <= 400
+
+
+@pytest.mark.parametrize("seconds", [7, 45, 600])
+def test_retry_after_is_obeyed_whatever_its_length(seconds: int, clock: VirtualClock) -> None:
+    assert transport(busy(1, Retry_After=str(seconds))).request("GET", "/thing").body == b"{}"
+    assert clock.time - 1000 == seconds
+
+
+def test_retry_after_may_be_a_date() -> None:
+    now = datetime(2026, 11, 1, 12, tzinfo=UTC)
+    later = format_datetime(now + timedelta(seconds=90), usegmt=True)
+    assert retry_after({"Retry-After": later, "Date": format_datetime(now, usegmt=True)}) == 90
+    assert retry_after({"Retry-After": format_datetime(now - timedelta(days=1), usegmt=True)}) == 0
+    assert retry_after({"Retry-After": "soon"}) is None
+    assert retry_after({"Retry-After": "9" * 400}) is None
+    assert retry_after({}) is None
+
+
+def test_a_host_that_refuses_everything_is_given_up_after_the_minutes_of_the_user(clock: VirtualClock) -> None:
+    with pytest.raises(BusyError, match="raise max_wait_minutes="):
+        transport(lambda _: httpx.Response(429), max_wait_minutes=5).request("GET", "/thing")
+    assert 240 <= clock.time - 1000 <= 300
+
+
+def test_a_pause_beyond_the_minutes_of_the_user_is_not_waited_for(clock: VirtualClock) -> None:
+    with pytest.raises(BusyError):
+        transport(busy(1, Retry_After="7200"), max_wait_minutes=30).request("GET", "/thing")
+    assert clock.time == 1000
+
+
+def test_without_retries_nothing_is_waited_for(clock: VirtualClock) -> None:
+    with pytest.raises(ServiceUnavailableError):
+        transport(busy(1, 503), retries=0).request("GET", "/thing")
+    assert clock.time == 1000
+
+
+def test_another_host_is_used_while_one_refuses_for_long(clock: VirtualClock) -> None:
+    hosts: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        hosts.append(request.url.host.partition(".")[0])
+        refuse = request.url.host == "one.invalid" and clock.time < 1060
+        return httpx.Response(429, headers={"Retry-After": "60"}) if refuse else httpx.Response(200, json={})
+
+    sender = transport(handler, ONE, TWO)
+    assert sender.request("GET", "/thing").host == "two.invalid"
+    assert sender.request("GET", "/thing").host == "two.invalid"
+    clock.time = 1061
+    assert sender.request("GET", "/thing").host == "one.invalid"
+    assert hosts == ["one", "two", "two", "one"]
+
+
+def test_hosts_that_all_refuse_for_a_while_are_waited_for(clock: VirtualClock) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        is_open = clock.time > (1200 if request.url.host == "one.invalid" else 1300)
+        return httpx.Response(200, json={}) if is_open else httpx.Response(429)
+
+    sender = transport(handler, ONE, TWO, retries=2)
+    assert sender.request("GET", "/thing").host == "two.invalid"
+    assert clock.time > 1300
+
+
+def test_the_pace_slows_once_for_requests_under_way_and_recovers_slowly(clock: VirtualClock) -> None:
+    one = Pace(5)
+    for _ in range(4):  # four requests that were sent together
+        one.refuse(clock.time, None, "429")
+    assert one.open_at - clock.time <= backoff(1) + 0.4
+    clock.time = one.open_at
+    spacing = []
+    for _ in range(60):
+        one.acquire(Waits())
+        spacing.append(clock.time)
+        one.accept()
+    gaps = [later - earlier for earlier, later in pairwise(spacing)]
+    assert gaps[0] == pytest.approx(0.4, abs=0.01)
+    assert gaps[-1] == pytest.approx(0.2, abs=0.001)
+    assert all(later <= earlier + 1e-9 for earlier, later in pairwise(gaps))
+
+
+def test_apis_of_one_host_share_its_pace(clock: VirtualClock) -> None:
+    paces, limits = Paces(), Limits(requests_per_second=2)
+    senders = [Transport((url,), limits, httpx.MockTransport(busy(0)), paces=paces) for url in (ONE, "http://one.invalid/other")]
+    for number in range(8):
+        senders[number % 2].request("GET", "/thing")
+    assert clock.time == 1003.5
+
+
+@pytest.mark.parametrize(("requests", "seconds"), [(120, 60), (20, 10)])
+@pytest.mark.parametrize("hint", [0, 1])
+def test_a_limiter_costs_time_and_never_the_load(
+    requests: int, seconds: int, hint: int, tmp_path: Path, clock: VirtualClock
+) -> None:
+    shape = {"events": 2000, "days": 2, "page_size": 10, "max_concurrency": 3}
+    window = {"since": "2026-11-07", "until": "2026-11-09"}
+    quiet = lf.load_verdicts(lf.connect("sandbox", store=tmp_path / "a", **shape), **window)
+    limiter = Faults(limit_requests=requests, limit_seconds=seconds, retry_after=hint)
+    net = lf.connect("sandbox", store=tmp_path / "b", faults=limiter, retries=1, **shape)
+    pd.testing.assert_frame_equal(lf.load_verdicts(net, **window), quiet)
+    assert net.request_count > 200
+    assert clock.time - 1000 >= (net.request_count // (2 * requests) - 1) * seconds * 0.5
+
+
+def test_the_progress_bar_says_what_it_waits_for(clock: VirtualClock, capsys: pytest.CaptureFixture[str]) -> None:
+    shown: list[str] = []
+    sender = transport(busy(1, Retry_After="34"))
+    with sender.waits.session(shown.append, threading.Event()):
+        sender.request("GET", "/thing")
+    assert shown[0].startswith("waits 34 s: one.invalid returned 429")
+    assert shown[-1] == ""
+    with Progress("Fetching events (x)", 10, "h", visible=True) as bar:
+        bar.show_wait(shown[0])
+        assert bar._bar.desc == "Fetching events (x) waits 34 s: one.invalid returned 429 for GET /thing"
+    capsys.readouterr()
+
+
+def test_ctrl_c_ends_a_wait(clock: VirtualClock) -> None:
+    stop, sender = threading.Event(), transport(lambda _: httpx.Response(429))
+
+    with sender.waits.session(lambda _: stop.set(), stop), pytest.raises(BusyError):
+        sender.request("GET", "/thing")
+    assert clock.time - 1000 < 60
+
+
+def test_nothing_of_retries_is_printed_without_a_logger(clock: VirtualClock, capfd: pytest.CaptureFixture[str]) -> None:
+    transport(busy(3)).request("GET", "/thing")
+    assert capfd.readouterr().err == ""
+    assert logging.getLogger("ledgerframes.retries").level == logging.NOTSET
