@@ -38,6 +38,7 @@ from ledgerframes.datasets.ledger.wire import (
     UnassignedValue,
     UpdateItem,
 )
+from ledgerframes.errors import DecodeError
 
 Update = LedgerTransaction | LedgerReassignment | LedgerTopology
 U = TypeVar("U", LedgerTransaction, LedgerReassignment, LedgerTopology)
