@@ -71,7 +71,7 @@ class UsualRange:
     reason : str
         Reason if there are no limits at all, otherwise empty.
     history_weeks : int
-        Number of weeks behind the limits.
+        Number of weeks of the history, at most 6.
     omitted : int
         Number of outlying periods of the history that were not used.
     dispersion : float
@@ -135,10 +135,10 @@ def usual_range(history: npt.ArrayLike, periods: npt.ArrayLike, every: str, *, s
     past, report = _array(history, (length, 2))[-MAX_WEEKS:], _array(periods, (2,))
     positions = (start + np.arange(len(report))) % length
     if len(past) < MIN_WEEKS:
-        return _without_limits(len(report), length, SHORT_HISTORY)
+        return _without_limits(len(report), length, SHORT_HISTORY, len(past))
     fit = _fit(past, slot_of_positions(every))
     if fit is None:
-        return _without_limits(len(report), length, UNSTEADY_HISTORY)
+        return _without_limits(len(report), length, UNSTEADY_HISTORY, len(past))
     x, n = report.T
     slots = slot_of_positions(every)[positions]
     degrees = fit.degrees if every == "1d" else 7 * (len(past) - 1)
@@ -307,8 +307,9 @@ def _no_limits(count: int, reason: str) -> Limits:
     return Limits(nothing, nothing, np.zeros(count, dtype=bool), (reason,) * count)
 
 
-def _without_limits(count: int, length: int, reason: str) -> UsualRange:
-    return UsualRange(_no_limits(count, reason), _no_limits(len(whole_weeks(count, length)), reason), reason)
+def _without_limits(count: int, length: int, reason: str, history_weeks: int) -> UsualRange:
+    weeks = _no_limits(len(whole_weeks(count, length)), reason)
+    return UsualRange(_no_limits(count, reason), weeks, reason, history_weeks)
 
 
 @lru_cache(maxsize=4096)

@@ -23,6 +23,8 @@ from ledgerframes.statistics.usual_ranges import (
 
 DAYS = 7
 EMPTY_PERIOD = "a period without any"
+# Equal sums are not above their limit, which logarithms would miss by a hair.
+ROUNDING_ERROR = 1e-12
 
 
 def usual_sum(history: npt.ArrayLike, periods: npt.ArrayLike, *, start: int = 0, series: int = 1) -> UsualRange:
@@ -61,7 +63,7 @@ def usual_sum(history: npt.ArrayLike, periods: npt.ArrayLike, *, start: int = 0,
     weeks = whole_weeks(len(report), DAYS)
     reason = SHORT_HISTORY if len(past) < MIN_WEEKS else EMPTY_PERIOD if (past <= 0).any() else ""
     if reason:
-        return _without_limits(len(report), DAYS, reason)
+        return _without_limits(len(report), DAYS, reason, len(past))
     number = len(past)
     logs = np.log(past)
     means = logs.mean(axis=0)
@@ -69,13 +71,14 @@ def usual_sum(history: npt.ArrayLike, periods: npt.ArrayLike, *, start: int = 0,
     deviation = math.sqrt(float(((logs - means) ** 2).sum()) / degrees)
     factor = _quantile(1 - PERIOD_LEVEL / series, max(1, len(report)), degrees)
     widen = math.sqrt(1 + 1 / number)
+    spare = 1 + ROUNDING_ERROR
     center = np.exp(means)[weekdays]
-    limits = _limits_of(report, center, center * math.exp(factor * deviation * widen), [""] * len(report))
+    limits = _limits_of(report, center, center * math.exp(factor * deviation * widen) * spare, [""] * len(report))
 
     totals = np.log(past.sum(axis=1))
     week_factor = _quantile(1 - WEEK_LEVEL / series, max(1, len(weeks)), number - 1)
     week_center = np.full(len(weeks), math.exp(float(totals.mean())))
-    week_upper = week_center * math.exp(week_factor * float(totals.std(ddof=1)) * widen)
+    week_upper = week_center * math.exp(week_factor * float(totals.std(ddof=1)) * widen) * spare
     sums = np.array([report[week].sum() for week in weeks], dtype=float)
     week_limits = _limits_of(sums, week_center, week_upper, [""] * len(weeks))
     return UsualRange(limits, week_limits, history_weeks=number, degrees=degrees, factor=factor)

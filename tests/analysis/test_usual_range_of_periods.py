@@ -12,6 +12,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import _usual_range as usual
+from ledgerframes.analysis._usual_range_sentences import describe_usual_range
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window
 
@@ -180,3 +181,50 @@ def test_unknown_series_are_refused(every: str, series: str) -> None:
         usual.usual_ranges(rows, rows, every, series=[series])
     with pytest.raises(lf.UsageError, match="every= must be '1d' or '1h', got '2d'"):
         usual.usual_ranges(rows, rows, "2d")
+
+
+# -- sentences ------------------------------------------------------------------------------------------------------------
+
+
+def sentence(rows: pd.DataFrame, name: str, weeks: int = 6, every: str = "1d") -> str:
+    start = weeks * {"1d": 7, "1h": 168}[every]
+    found = usual.usual_ranges(rows.iloc[:start], rows.iloc[start:], every, series=[name])[name]
+    return describe_usual_range(name, found, usual.tested_periods(rows.iloc[start:]), every)
+
+
+def test_a_sentence_names_the_day_its_value_and_its_limit() -> None:
+    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
+    few = rows.assign(requests=rows["requests"] // 8, rejected=rows["rejected"] // 8)
+    noticed = "No day is above its usual range, and a rise of about {} % of one day would have been noticed in 4 of 5 cases."
+    assert sentence(few.head(35), "rejection_rate", 4) == noticed.format(100)
+    assert sentence(few, "rejection_rate") == noticed.format(75)
+    assert sentence(rows, "rejection_rate") == noticed.format(30)
+    rows.loc[44, ["requests", "rejected"]] = [3_000, 600]
+    upper = usual.usual_ranges(rows.iloc[:42], rows.iloc[42:], "1d", series=["rejection_rate"])["rejection_rate"].periods.upper[2]
+    text = sentence(rows, "rejection_rate")
+    expected = f"(up to {upper * 100:.1f} %, from the 6 weeks before)."
+    assert text.startswith(f"Wednesday 2026-10-21: rejection rate 20.0 %, above its usual range {expected}")
+
+
+def test_a_sentence_on_bytes() -> None:
+    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
+    assert sentence(rows, "spend") == "No day is above its usual range."
+    rows.loc[46, "total_traffic_cost"] = 30_000_000
+    assert sentence(rows, "spend").startswith("Friday 2026-10-23: traffic cost 30,000,000 bytes, above its usual range (up to 1")
+
+
+def test_sentences_without_limits() -> None:
+    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
+    short = "Too little history for a usual range: 4 whole weeks are needed, 2 are here."
+    assert sentence(rows.iloc[28:], "wasted_share", 2) == short
+    assert sentence(rows.assign(total_traffic_cost=0), "spend") == "No usual range: a period without any."
+    never = sentence(rows.assign(rejected=0, wasted_traffic_cost=0), "rejection_rate")
+    assert never == "No day has a usual range: none in the history."
+
+
+def test_a_sentence_on_an_hour() -> None:
+    rows = totals_of(5, pd.Timestamp("2026-09-07", tz="UTC"), "1h").head(4 * 168 + 24)
+    rows.loc[4 * 168 + 14, ["requests", "rejected"]] = [1_000, 400]
+    assert sentence(rows, "rejection_rate", 4, "1h").startswith(
+        "2026-10-05 14:00: rejection rate 40.0 %, above its usual range (up"
+    )
