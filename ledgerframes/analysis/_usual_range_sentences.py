@@ -23,7 +23,7 @@ def describe_usual_range(name: str, result: UsualRange, tested: pd.DataFrame, ev
     result : UsualRange
         From :func:`usual_ranges` in the module of the usual range.
     tested : DataFrame
-        Its periods, from :func:`tested_periods`.
+        Its periods, sorted by time.
     every : {"1d", "1h"}
 
     Returns
@@ -54,7 +54,7 @@ def _found_rise(name: str, result: UsualRange, tested: pd.DataFrame, every: str)
 
     The text is empty if no simulation fits.
     """
-    weekly = float(tested["requests"].mean()) * 7
+    weekly = float(tested.loc[np.isfinite(result.periods.upper), "requests"].mean()) * 7
     rise = next((rises for requests, *rises in FOUND_RISES if weekly >= requests), None)
     if rise is None or every != "1d" or name == "spend":
         return ""
