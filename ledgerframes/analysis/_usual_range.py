@@ -43,8 +43,7 @@ def period_totals(frames: Frames, every: str) -> pd.DataFrame:
     DataFrame
         One row per period of the window, sorted by time: ``period_start``, ``period_end``, ``requests`` that were accepted or
         rejected, ``rejected``, ``requests_with_cost``, ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost``
-        [bytes], and ``is_whole``: whether the period is in the window and the history, final, and its costs are known for 90%
-        of the requests.
+        [bytes], and ``is_whole``: whether the period is in the window and in the history, and final.
     """
     if every not in PERIODS_PER_WEEK:
         raise UsageError(f"every= must be '1d' or '1h', got {every!r}.")
@@ -53,20 +52,18 @@ def period_totals(frames: Frames, every: str) -> pd.DataFrame:
     is_decided = is_rejected | has_result(rows, ACCEPTED)
     costs = rows["total_traffic_cost"].astype("Int64")
     has_cost = is_decided & known(costs)
-    requests, with_cost = groups.count(is_decided), groups.count(has_cost)
     wasted, total = (
         totals(costs.where(mask), groups.codes, len(groups), name="total_traffic_cost").fillna(0).astype("int64")
         for mask in (has_cost & is_rejected, has_cost)
     )
     result = groups.keys[TIMES].assign(
-        requests=requests,
+        requests=groups.count(is_decided),
         rejected=groups.count(is_rejected),
-        requests_with_cost=with_cost,
+        requests_with_cost=groups.count(has_cost),
         wasted_traffic_cost=wasted.to_numpy(),
         total_traffic_cost=total.to_numpy(),
     )
-    is_whole = _is_final(frames, result) & _is_after_start(groups) & (with_cost >= MIN_COVERAGE * requests)
-    return result.assign(is_whole=is_whole)
+    return result.assign(is_whole=_is_final(frames, result) & _is_after_start(groups))
 
 
 def usual_ranges(
@@ -83,7 +80,7 @@ def usual_ranges(
     ----------
     history, report : DataFrame
         From :func:`period_totals`, or rows of it that were kept. Rows of the history from the start of the report on do not
-        count. Of the report, the whole periods in a row from the first one count.
+        count.
     every : {"1d", "1h"}
         Length of a period.
     series : sequence of {"rejection_rate", "wasted_share", "spend"}
@@ -94,38 +91,35 @@ def usual_ranges(
     Returns
     -------
     dict of str to UsualRange
-        One per series. Its periods are those of :func:`tested_periods`.
+        One per series, with one limit per period of the report, sorted by time. Periods that are not whole, or whose costs are
+        known for less than 90% of the requests, have none.
     """
     if every not in PERIODS_PER_WEEK:
         raise UsageError(f"every= must be '1d' or '1h', got {every!r}.")
     for name in series:
         if name not in SERIES or (name == "spend" and every == "1h"):
             raise UsageError(f"Unknown series {name!r} for every={every!r}. Choose from {', '.join(SERIES)}, spend by day only.")
-    tested = tested_periods(report)
-    start = _position(tested["period_start"], every)
-    weeks = history_weeks(history, tested, every, omitted_weeks)
-    return {name: _series_range(name, weeks, tested, every, start, len(series)) for name in series}
+    tested = report.sort_values("period_start", ignore_index=True)
+    return {name: _series_range(name, history, tested, every, omitted_weeks, len(series)) for name in series}
 
 
-def tested_periods(report: pd.DataFrame) -> pd.DataFrame:
-    """Return the first whole periods in a row of a report."""
-    ordered = report.sort_values("period_start", ignore_index=True)
-    is_whole = ordered["is_whole"].to_numpy(dtype=bool)
-    ordered = ordered.iloc[int(np.argmax(is_whole)) if is_whole.any() else len(ordered) :]
-    partial = np.flatnonzero(~ordered["is_whole"].to_numpy(dtype=bool))
-    return ordered.iloc[: partial[0] if len(partial) else len(ordered)].reset_index(drop=True)
+def has_coverage(name: str, periods: pd.DataFrame) -> Flags:
+    """Return which periods are whole, and for figures of costs know 90% of them."""
+    is_whole = periods["is_whole"].to_numpy(dtype=bool)
+    if name == "rejection_rate":
+        return is_whole
+    result: Flags = is_whole & (periods["requests_with_cost"] >= MIN_COVERAGE * periods["requests"]).to_numpy(dtype=bool)
+    return result
 
 
 def history_weeks(
-    history: pd.DataFrame, tested: pd.DataFrame, every: str, omitted_weeks: Sequence[pd.Timestamp] = ()
+    name: str, history: pd.DataFrame, end: pd.Timestamp, every: str, omitted_weeks: Sequence[pd.Timestamp] = ()
 ) -> list[pd.DataFrame]:
-    """Return the whole ones of the 6 weeks before the tested periods.
+    """Return the whole ones of the 6 weeks before a report.
 
     The oldest is first, and each starts with its Monday.
     """
-    if tested.empty:
-        return []
-    end, rows = tested["period_start"].iloc[0], history[history["is_whole"].to_numpy(dtype=bool)]
+    rows = history[has_coverage(name, history)]
     rows = rows.drop_duplicates("period_start", keep="last").sort_values("period_start", ignore_index=True)
     weeks = []
     for number in range(MAX_WEEKS, 0, -1):
@@ -136,23 +130,34 @@ def history_weeks(
     return weeks
 
 
-# -- helpers --------------------------------------------------------------------------------------------------------------
-
-
-def _series_range(name: str, weeks: list[pd.DataFrame], tested: pd.DataFrame, every: str, start: int, series: int) -> UsualRange:
-    if name == "spend":
-        sums = [week["total_traffic_cost"].to_numpy(dtype=float) for week in weeks]
-        return usual_sum(sums, tested["total_traffic_cost"].to_numpy(dtype=float), start=start, series=series)
-    pairs = [_pairs(name, week) for week in weeks]
-    return usual_range(pairs, _pairs(name, tested), every, start=start, series=series)
-
-
 def range_within_window(name: str, report: pd.DataFrame) -> UsualRange:
     """Return limits of a share from the other periods of the window.
 
     They are for a history that is too short.
     """
-    return within_window(_pairs(name, tested_periods(report)))
+    return within_window(_tested_pairs(name, report.sort_values("period_start", ignore_index=True)))
+
+
+# -- helpers --------------------------------------------------------------------------------------------------------------
+
+
+def _series_range(
+    name: str, history: pd.DataFrame, tested: pd.DataFrame, every: str, omitted_weeks: Sequence[pd.Timestamp], series: int
+) -> UsualRange:
+    starts = tested["period_start"]
+    weeks = history_weeks(name, history, starts.iloc[0], every, omitted_weeks) if len(starts) else []
+    start = _position(starts, every)
+    if name != "spend":
+        pairs = [_pairs(name, week) for week in weeks]
+        return usual_range(pairs, _tested_pairs(name, tested), every, start=start, series=series)
+    sums = [week["total_traffic_cost"].to_numpy(dtype=float) for week in weeks]
+    spend = np.where(has_coverage(name, tested), tested["total_traffic_cost"].to_numpy(dtype=float), np.nan)
+    return usual_sum(sums, spend, start=start, series=series)
+
+
+def _tested_pairs(name: str, tested: pd.DataFrame) -> Rates:
+    """Return hits and requests, NaN for a period that is not whole."""
+    return np.where(has_coverage(name, tested)[:, None], _pairs(name, tested), np.nan)
 
 
 def _pairs(name: str, rows: pd.DataFrame) -> Rates:

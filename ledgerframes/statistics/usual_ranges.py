@@ -30,6 +30,7 @@ TOO_FEW_REQUESTS = "too few requests"
 NO_REQUESTS = "no requests"
 NEVER_BEFORE = "none in the history"
 NO_HISTORY = "no history of this period"
+PARTIAL = "not a whole period"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class UsualRange:
     reason : str
         Reason if there are no limits at all, otherwise empty.
     history_weeks : int
-        Number of weeks behind the limits.
+        Number of weeks of the history, at most 6.
     omitted : int
         Number of outlying periods of the history that were not used.
     dispersion : float
@@ -99,7 +100,7 @@ def usual_range(history: npt.ArrayLike, periods: npt.ArrayLike, every: str, *, s
         Hits and requests of the whole weeks before the report, oldest first, from Monday. Of a share of bytes, hits are the
         share times the requests. The latest 6 weeks count.
     periods : array of shape (periods, 2)
-        Hits and requests of the report's whole periods, without a gap.
+        Hits and requests of the report's periods, without a gap. NaN for a period that is not whole.
     every : {"1d", "1h"}
         Length of a period.
     start : int, optional
@@ -135,14 +136,14 @@ def usual_range(history: npt.ArrayLike, periods: npt.ArrayLike, every: str, *, s
     past, report = _array(history, (length, 2))[-MAX_WEEKS:], _array(periods, (2,))
     positions = (start + np.arange(len(report))) % length
     if len(past) < MIN_WEEKS:
-        return _without_limits(len(report), length, SHORT_HISTORY)
+        return _without_limits(len(report), length, SHORT_HISTORY, len(past))
     fit = _fit(past, slot_of_positions(every))
     if fit is None:
-        return _without_limits(len(report), length, UNSTEADY_HISTORY)
+        return _without_limits(len(report), length, UNSTEADY_HISTORY, len(past))
     x, n = report.T
     slots = slot_of_positions(every)[positions]
     degrees = fit.degrees if every == "1d" else 7 * (len(past) - 1)
-    factor = _quantile(1 - PERIOD_LEVEL / series, max(1, len(report)), degrees)
+    factor = _quantile(1 - PERIOD_LEVEL / series, count_tests(n), degrees)
     return UsualRange(
         _limits(x, n, fit.hits[slots], fit.requests[slots], fit.dispersion, factor),
         _week_limits(past, report, length, series),
@@ -162,7 +163,8 @@ def within_window(periods: npt.ArrayLike) -> UsualRange:
     Parameters
     ----------
     periods : array of shape (periods, 2)
-        Hits and requests of whole days, or longer periods. Of a share of bytes, hits are the share times the requests.
+        Hits and requests of days, or longer periods, NaN for one that is not whole. Of a share of bytes, hits are the share
+        times the requests.
 
     Returns
     -------
@@ -188,11 +190,11 @@ def within_window(periods: npt.ArrayLike) -> UsualRange:
         reason = f"fewer than {MIN_PERIODS} periods"
         return UsualRange(_no_limits(len(report), reason), _no_limits(0, reason), reason)
     factor = _quantile(1 - WINDOW_LEVEL, number, number - 2)
-    hits, requests = x.sum() - x, n.sum() - n
+    hits, requests = np.nansum(x) - np.nan_to_num(x), np.nansum(n) - np.nan_to_num(n)
     p = hits / requests
     v = p * (1 - p)
     deviations = np.divide(x, n, out=np.zeros(len(n)), where=n > 0)[None, :] - p[:, None]
-    squares = deviations**2 * n * (1 - np.eye(len(n)))
+    squares = deviations**2 * np.nan_to_num(n) * (1 - np.eye(len(n)))
     spread = np.divide(squares.sum(axis=1), v, out=np.zeros(len(n)), where=v > 0) / (number - 2)
     dispersion = np.maximum(1.0, spread)
     return UsualRange(_limits(x, n, hits, requests, dispersion, factor), _no_limits(0, ""), degrees=number - 2, factor=factor)
@@ -205,6 +207,11 @@ def slot_of_positions(every: str) -> Integers:
     """
     positions = np.arange(PERIODS_PER_WEEK[every])
     return positions if every == "1d" else positions // 24 // 5 * 24 + positions % 24
+
+
+def count_tests(values: Numbers) -> int:
+    """Return the number of periods that are whole, at least 1."""
+    return max(1, int((~np.isnan(values)).sum()))
 
 
 def whole_weeks(count: int, length: int) -> list[slice]:
@@ -268,9 +275,9 @@ def _limits(x: Numbers, n: Numbers, hits: Numbers, requests: Numbers, dispersion
         error = np.sqrt(dispersion * v * (1 / n + 1 / requests))
         skewness = (1 - 2 * p) * np.sqrt(dispersion / (n * v))
         upper = np.minimum(1, p + error * (factor + (factor**2 - 1) * skewness / 6))
-        conditions = [requests <= 0, n <= 0, hits <= 0, n * v / dispersion < 1]
+        conditions = [np.isnan(n), requests <= 0, n <= 0, hits <= 0, n * v / dispersion < 1]
         share = x / n
-    reasons = np.select(conditions, [NO_HISTORY, NO_REQUESTS, NEVER_BEFORE, TOO_FEW_REQUESTS], "")
+    reasons = np.select(conditions, [PARTIAL, NO_HISTORY, NO_REQUESTS, NEVER_BEFORE, TOO_FEW_REQUESTS], "")
     return _limits_of(share, p, upper, reasons.tolist())
 
 
@@ -287,12 +294,12 @@ def _week_limits(past: Numbers, report: Numbers, length: int, series: int) -> Li
     deviations = by_week[:, 0] / by_week[:, 1] - q
     spread = float((deviations**2 * by_week[:, 1]).sum() / v / (len(past) - 1)) if v > 0 else 1.0
     dispersion = max(1.0, spread)
-    factor = _quantile(1 - WEEK_LEVEL / series, len(weeks), len(past) - 1)
+    factor = _quantile(1 - WEEK_LEVEL / series, count_tests(n), len(past) - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         upper = np.minimum(1, q + factor * np.sqrt(dispersion * v * (1 / n + 1 / requests)))
-        conditions = [n <= 0, np.full(len(n), hits <= 0), n * v / dispersion < 1]
+        conditions = [np.isnan(n), n <= 0, np.full(len(n), hits <= 0), n * v / dispersion < 1]
         share = x / n
-    reasons = np.select(conditions, [NO_REQUESTS, NEVER_BEFORE, TOO_FEW_REQUESTS], "")
+    reasons = np.select(conditions, [PARTIAL, NO_REQUESTS, NEVER_BEFORE, TOO_FEW_REQUESTS], "")
     return _limits_of(share, np.full(len(n), q), upper, reasons.tolist())
 
 
@@ -307,8 +314,9 @@ def _no_limits(count: int, reason: str) -> Limits:
     return Limits(nothing, nothing, np.zeros(count, dtype=bool), (reason,) * count)
 
 
-def _without_limits(count: int, length: int, reason: str) -> UsualRange:
-    return UsualRange(_no_limits(count, reason), _no_limits(len(whole_weeks(count, length)), reason), reason)
+def _without_limits(count: int, length: int, reason: str, history_weeks: int) -> UsualRange:
+    weeks = _no_limits(len(whole_weeks(count, length)), reason)
+    return UsualRange(_no_limits(count, reason), weeks, reason, history_weeks)
 
 
 @lru_cache(maxsize=4096)

@@ -7,9 +7,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ledgerframes.statistics.distributions import Numbers
 from ledgerframes.statistics.usual_ranges import (
     MAX_WEEKS,
     MIN_WEEKS,
+    PARTIAL,
     PERIOD_LEVEL,
     SHORT_HISTORY,
     WEEK_LEVEL,
@@ -18,11 +20,14 @@ from ledgerframes.statistics.usual_ranges import (
     _limits_of,
     _quantile,
     _without_limits,
+    count_tests,
     whole_weeks,
 )
 
 DAYS = 7
 EMPTY_PERIOD = "a period without any"
+# Equal sums are not above their limit, which logarithms would miss by a hair.
+ROUNDING_ERROR = 1e-12
 
 
 def usual_sum(history: npt.ArrayLike, periods: npt.ArrayLike, *, start: int = 0, series: int = 1) -> UsualRange:
@@ -32,8 +37,8 @@ def usual_sum(history: npt.ArrayLike, periods: npt.ArrayLike, *, start: int = 0,
     ----------
     history : array of shape (weeks, 7)
         Sums of the days of the whole weeks before the report, oldest first, from Monday. The latest 6 weeks count.
-    periods : array of int
-        Sums of the report's whole days, without a gap.
+    periods : array
+        Sums of the report's days, without a gap. NaN for a day that is not whole.
     start : int, optional
         Weekday of the first day, Monday as 0 (default: 0).
     series : int, optional
@@ -61,21 +66,26 @@ def usual_sum(history: npt.ArrayLike, periods: npt.ArrayLike, *, start: int = 0,
     weeks = whole_weeks(len(report), DAYS)
     reason = SHORT_HISTORY if len(past) < MIN_WEEKS else EMPTY_PERIOD if (past <= 0).any() else ""
     if reason:
-        return _without_limits(len(report), DAYS, reason)
+        return _without_limits(len(report), DAYS, reason, len(past))
     number = len(past)
     logs = np.log(past)
     means = logs.mean(axis=0)
     degrees = DAYS * (number - 1)
     deviation = math.sqrt(float(((logs - means) ** 2).sum()) / degrees)
-    factor = _quantile(1 - PERIOD_LEVEL / series, max(1, len(report)), degrees)
+    factor = _quantile(1 - PERIOD_LEVEL / series, count_tests(report), degrees)
     widen = math.sqrt(1 + 1 / number)
+    spare = 1 + ROUNDING_ERROR
     center = np.exp(means)[weekdays]
-    limits = _limits_of(report, center, center * math.exp(factor * deviation * widen), [""] * len(report))
+    limits = _limits_of(report, center, center * math.exp(factor * deviation * widen) * spare, _reasons(report))
 
-    totals = np.log(past.sum(axis=1))
-    week_factor = _quantile(1 - WEEK_LEVEL / series, max(1, len(weeks)), number - 1)
-    week_center = np.full(len(weeks), math.exp(float(totals.mean())))
-    week_upper = week_center * math.exp(week_factor * float(totals.std(ddof=1)) * widen)
     sums = np.array([report[week].sum() for week in weeks], dtype=float)
-    week_limits = _limits_of(sums, week_center, week_upper, [""] * len(weeks))
+    totals = np.log(past.sum(axis=1))
+    week_factor = _quantile(1 - WEEK_LEVEL / series, count_tests(sums), number - 1)
+    week_center = np.full(len(weeks), math.exp(float(totals.mean())))
+    week_upper = week_center * math.exp(week_factor * float(totals.std(ddof=1)) * widen) * spare
+    week_limits = _limits_of(sums, week_center, week_upper, _reasons(sums))
     return UsualRange(limits, week_limits, history_weeks=number, degrees=degrees, factor=factor)
+
+
+def _reasons(sums: Numbers) -> list[str]:
+    return [PARTIAL if is_partial else "" for is_partial in np.isnan(sums).tolist()]

@@ -12,6 +12,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import _usual_range as usual
+from ledgerframes.analysis._usual_range_sentences import describe_usual_range
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Window
 
@@ -69,7 +70,9 @@ def test_five_integers_per_day() -> None:
     ]
     found = usual.period_totals(frames_of(requests, 3), "1d")
     assert found[usual.INTEGERS].to_numpy().tolist() == [[3, 2, 2, 40, 140], [0, 0, 0, 0, 0], [1, 0, 1, 0, 9]]
-    assert found["is_whole"].tolist() == [False, True, True]  # costs of a third of the first day's requests are unknown
+    assert found["is_whole"].all()
+    assert usual.has_coverage("wasted_share", found).tolist() == [False, True, True]  # a third of the first day is unknown
+    assert usual.has_coverage("rejection_rate", found).all()
     assert (found.dtypes[usual.INTEGERS] == "int64").all()
 
 
@@ -139,22 +142,34 @@ def test_weeks_that_are_not_whole_or_omitted_are_no_history() -> None:
     rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
     rows.loc[10, "is_whole"] = False
     tested = rows.iloc[42:]
-    assert len(usual.history_weeks(rows, tested, "1d")) == 5
+    assert len(usual.history_weeks("spend", rows, tested["period_start"].iloc[0], "1d")) == 5
     omitted = [pd.Timestamp("2026-09-23", tz="UTC"), pd.Timestamp("2026-10-01", tz="UTC")]
     found = usual.usual_ranges(rows, tested, "1d", omitted_weeks=omitted)["wasted_share"]
     assert found.reason == "history is too short"
     assert usual.usual_ranges(rows, tested, "1d", omitted_weeks=omitted[:1])["wasted_share"].history_weeks == 4
 
 
-def test_only_whole_periods_in_a_row_are_tested() -> None:
-    rows = totals_of(1, pd.Timestamp("2026-09-07", tz="UTC"))
-    rows.loc[[0, 4], "is_whole"] = False
-    assert usual.tested_periods(rows).equals(rows.iloc[1:4].reset_index(drop=True))
-    nothing = rows.assign(is_whole=False)
-    assert usual.tested_periods(nothing).empty
-    found = usual.usual_ranges(rows, nothing, "1d")["wasted_share"]
-    assert found.reason == "history is too short"
-    assert len(found.periods.upper) == 0
+def test_only_whole_periods_are_tested() -> None:
+    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
+    complete = usual.usual_ranges(rows, rows.iloc[42:], "1d", series=usual.SERIES)
+    rows.loc[44, "is_whole"] = False
+    rows.loc[46, "requests_with_cost"] = 5
+    partial = usual.usual_ranges(rows, rows.iloc[42:], "1d", series=usual.SERIES)
+    for name, result in partial.items():
+        missing = {44} if name == "rejection_rate" else {44, 46}
+        reasons = ["not a whole period" if position in missing else "" for position in range(42, 49)]
+        assert result.periods.reasons == tuple(reasons), name
+        assert np.isnan(result.periods.upper).tolist() == [bool(reason) for reason in reasons]
+        assert result.weeks.reasons == ("not a whole period",)
+        assert result.factor < complete[name].factor  # fewer tests
+        assert np.array_equal(result.periods.center, complete[name].periods.center)
+
+
+def test_a_report_without_periods() -> None:
+    rows = totals_of(6, pd.Timestamp("2026-09-07", tz="UTC"))
+    found = usual.usual_ranges(rows, rows.head(0), "1d", series=usual.SERIES)
+    assert {result.reason for result in found.values()} == {"history is too short"}
+    assert {len(result.periods.upper) for result in found.values()} == {0}
 
 
 def test_hours() -> None:
@@ -171,6 +186,10 @@ def test_within_the_window_for_a_short_history() -> None:
     rows.loc[2, ["rejected", "wasted_traffic_cost"]] *= 3
     for name in ("rejection_rate", "wasted_share"):
         assert np.flatnonzero(usual.range_within_window(name, rows).periods.is_above).tolist() == [2]
+    eight = pd.concat([rows, rows.tail(1).assign(period_start=rows["period_end"].max(), is_whole=False)])
+    found = usual.range_within_window("rejection_rate", eight).periods
+    assert found.reasons == ("",) * 7 + ("not a whole period",)
+    assert np.allclose(found.upper[:7], usual.range_within_window("rejection_rate", rows).periods.upper, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("every", "series"), [("1h", "spend"), ("1d", "views")])
@@ -180,3 +199,50 @@ def test_unknown_series_are_refused(every: str, series: str) -> None:
         usual.usual_ranges(rows, rows, every, series=[series])
     with pytest.raises(lf.UsageError, match="every= must be '1d' or '1h', got '2d'"):
         usual.usual_ranges(rows, rows, "2d")
+
+
+# -- sentences ------------------------------------------------------------------------------------------------------------
+
+
+def sentence(rows: pd.DataFrame, name: str, weeks: int = 6, every: str = "1d") -> str:
+    start = weeks * {"1d": 7, "1h": 168}[every]
+    found = usual.usual_ranges(rows.iloc[:start], rows.iloc[start:], every, series=[name])[name]
+    return describe_usual_range(name, found, rows.iloc[start:], every)
+
+
+def test_a_sentence_names_the_day_its_value_and_its_limit() -> None:
+    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
+    few = rows.assign(requests=rows["requests"] // 8, rejected=rows["rejected"] // 8)
+    noticed = "No day is above its usual range, and a rise of about {} % of one day would have been noticed in 4 of 5 cases."
+    assert sentence(few.head(35), "rejection_rate", 4) == noticed.format(100)
+    assert sentence(few, "rejection_rate") == noticed.format(75)
+    assert sentence(rows, "rejection_rate") == noticed.format(30)
+    rows.loc[44, ["requests", "rejected"]] = [3_000, 600]
+    upper = usual.usual_ranges(rows.iloc[:42], rows.iloc[42:], "1d", series=["rejection_rate"])["rejection_rate"].periods.upper[2]
+    text = sentence(rows, "rejection_rate")
+    expected = f"(up to {upper * 100:.1f} %, from the 6 weeks before)."
+    assert text.startswith(f"Wednesday 2026-10-21: rejection rate 20.0 %, above its usual range {expected}")
+
+
+def test_a_sentence_on_bytes() -> None:
+    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
+    assert sentence(rows, "spend") == "No day is above its usual range."
+    rows.loc[46, "total_traffic_cost"] = 30_000_000
+    assert sentence(rows, "spend").startswith("Friday 2026-10-23: traffic cost 30,000,000 bytes, above its usual range (up to 1")
+
+
+def test_sentences_without_limits() -> None:
+    rows = totals_of(7, pd.Timestamp("2026-09-07", tz="UTC"))
+    short = "Too little history for a usual range: 4 whole weeks are needed, 2 are here."
+    assert sentence(rows.iloc[28:], "wasted_share", 2) == short
+    assert sentence(rows.assign(total_traffic_cost=0), "spend") == "No usual range: a period without any."
+    never = sentence(rows.assign(rejected=0, wasted_traffic_cost=0), "rejection_rate")
+    assert never == "No day has a usual range: none in the history."
+
+
+def test_a_sentence_on_an_hour() -> None:
+    rows = totals_of(5, pd.Timestamp("2026-09-07", tz="UTC"), "1h").head(4 * 168 + 24)
+    rows.loc[4 * 168 + 14, ["requests", "rejected"]] = [1_000, 400]
+    assert sentence(rows, "rejection_rate", 4, "1h").startswith(
+        "2026-10-05 14:00: rejection rate 40.0 %, above its usual range (up"
+    )

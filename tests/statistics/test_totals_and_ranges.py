@@ -60,6 +60,14 @@ def test_weeks_are_counted_from_the_first_day_of_the_report() -> None:
     assert len(st.usual_range(STEADY, [[12, 100]] * 6, "1d").weeks.upper) == 0
 
 
+@pytest.mark.parametrize("value", [3, 100, 10**7 + 1, 10**15 - 1])
+def test_equal_sums_are_not_above_their_limit(value: int) -> None:
+    found = st.usual_sum([[value] * 7] * 4, [value] * 7)
+    assert not found.periods.is_above.any()
+    assert not found.weeks.is_above.any()
+    assert st.usual_sum([[value] * 7] * 4, [2 * value] * 7).periods.is_above.all()
+
+
 def test_slots_of_hours() -> None:
     slots = usual_ranges.slot_of_positions("1h")
     assert slots[[0, 24, 119]].tolist() == [0, 0, 23]
