@@ -19,7 +19,8 @@ MIN_KNOWN = 30
 def estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_known: Flags) -> pd.Series:
     """Return the estimated total cost of each group.
 
-    It supposes that unknown costs are like the known ones of the same kind and verdict. The estimate is missing if every cost is known, or fewer than 30 are.
+    It supposes that unknown costs are like the known ones of the same kind and verdict. It is missing if every cost is known,
+    or fewer than 30 are.
 
     Parameters
     ----------
