@@ -133,7 +133,7 @@ class Frames:
 
     @property
     def history_start(self) -> datetime | None:
-        """The time of the network's first event, if the rows start with it and the coverage starts before it."""
+        """The time of the network's first event, None unless the coverage starts before it."""
         return first_event_time(self._source)
 
     @property

@@ -60,7 +60,7 @@ def rejected_ids(day: lf.Frames) -> list[str]:
 
 def assert_no_rejection_rate(frames: lf.Frames) -> None:
     assert frames.population == "committed"
-    for figure in (lf.verdict.outcomes, lf.verdict.rejections, lf.cost.waste):
+    for figure in (lf.verdict.outcomes, lf.verdict.rejections, lf.cost.wasted):
         with pytest.raises(CoverageError) as refused:
             figure(frames)
         assert refused.value.missing == ("rejected requests",)
@@ -148,7 +148,7 @@ def test_survivorship_can_be_accepted(net: lf.Network, ledger_ids: list[str]) ->
     frames = lf.load_events(net, update_ids=ledger_ids)
     outcomes = lf.verdict.outcomes(frames, accept_survivorship=True)
     assert outcomes[["requests", "accepted", "rejected"]].to_numpy().tolist() == [[len(ledger_ids), len(ledger_ids), 0]]
-    assert lf.cost.waste(frames, every=None, accept_survivorship=True)["rejected"].tolist() == [0]
+    assert lf.cost.wasted(frames, every=None, accept_survivorship=True)["rejected"].tolist() == [0]
     assert lf.verdict.rejections(frames, accept_survivorship=True).empty
 
 

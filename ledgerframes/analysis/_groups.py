@@ -73,7 +73,10 @@ class Groups:
         return sums.mask(has_no_part, 0)
 
     def known_part(self, values: pd.Series, mask: Flags) -> pd.Series:
-        """Return exact sums of the known values in the mask, missing for a group without a known value."""
+        """Return exact sums of the known values in the mask.
+
+        They are missing for a group without a known value.
+        """
         return self.total(values.mask(known(values) & ~mask, 0))
 
     def percentiles(self, values: pd.Series, percents: Sequence[int]) -> list[pd.Series]:
@@ -100,7 +103,7 @@ class Groups:
         return ratio(self.count(is_known), self.count())
 
     def coverage_bytes(self, costs: pd.Series, is_known: Flags) -> Rates:
-        """Return the known bytes of each group as a share of the known bytes and an estimate of the unknown.
+        """Return the known bytes of each group as a share of all, an estimate.
 
         A row with an unknown cost counts as the median of its group, or of all rows if its group has no known cost.
         """
