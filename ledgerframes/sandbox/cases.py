@@ -1,7 +1,7 @@
 """Cases that are planted in a world, so that a test knows what an analysis must find.
 
-Each case recurs once in a period, a week in a world that has one. Its time is a formula, and its requests draw from
-a stream of their own, so that any of them can be made without the others.
+Each case recurs once in a period, a week in a world that has one. Its time is a formula, and each of its
+requests has its own draws. Any request can be made without the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .times import DAY, HOUR, MINUTE, SECOND, six_digits
 PLANTED_REQUEST = "planted request"  # the kind of transaction of all cases
 SECOND_VERDICT, NEIGHBORS, UNSPECIFIED = "second verdict", "one microsecond apart", "unspecified verdict"
 OTHER_TOTAL, NEGATIVE_COST = "total is not the sum of the envelopes", "negative cost"
-EARLY_VERDICT, HEAD_OF_LINE = "verdict before its record time", "requests behind a time-out"
+EARLY_VERDICT, HEAD_OF_LINE = "verdict before its record time", "requests behind a timeout"
 ONLY_IN_LEDGER, ONLY_IN_HISTORY = "only in the ledger", "only in the history"
 WEEK = 7 * DAY
 JITTER_SHARE = 50  # a case happens within a fiftieth of the period
@@ -33,14 +33,14 @@ class Case(NamedTuple):
     """One or more requests that are planted together."""
 
     kind: str
-    place: int  # in the period, in thousandths
+    share: int  # of the period before it, in thousandths
     reason: str
     delays: tuple[int, ...] = (0,)  # of its requests, in microseconds
     outcomes: tuple[str, ...] = (ACCEPTED,)  # of its requests, the last for all others
 
 
 class Planted(NamedTuple):
-    """An entry of the key, which says what was planted and what an analysis is to say about it.
+    """An entry of the key, with what was planted and what an analysis must say.
 
     Times are UTC. A case has the record times of its events, and the update ids of its requests, in their order.
     The subject is a party or a package id where the entry is about one.
@@ -102,7 +102,7 @@ class Cases:
         count = max(1, (midnight - timeline.verdicts_since) // period)
         first, jitter = midnight - count * period, period // JITTER_SHARE
         self._requests = [
-            (case, position, RecurringEvent(seed, "case", n, first + period * case.place // 1000 + delay, period, jitter))
+            (case, position, RecurringEvent(seed, "case", n, first + period * case.share // 1000 + delay, period, jitter))
             for n, case in enumerate(CASES)
             for position, delay in enumerate(case.delays)
         ]
@@ -158,7 +158,7 @@ def first_of(event: PlannedEvent) -> PlannedEvent:
 
 
 def draws_of(seed: int, event: PlannedEvent, purpose: str) -> Draws:
-    """Return the stream of draws of a planted request, which a second verdict shares with the first."""
+    """Return the draws of a planted request, which a second verdict shares."""
     return Draws(number(seed, "case", event.case, event.occurrence, first_of(event).member, purpose))
 
 

@@ -221,7 +221,7 @@ def contract_object(template_id: str, identifier: str, payload: Json, created_at
 
 
 def in_first_version(update: bytes, offset: int) -> bytes:
-    """Return an update with an offset, and with "#" before event ids (docs/facts.md#event-id-prefix)."""
+    """Return an update with an offset and marked ids (docs/facts.md#event-id-prefix)."""
     item: Json = decode_object(update)
     if "event" in item:
         return update

@@ -172,7 +172,7 @@ class SlicePlanner:
         return plan
 
     def position_of(self, event: PlannedEvent) -> tuple[int, int]:
-        """Return slice and index of a scheduled or planted event, whose time may have given way in the plan."""
+        """Return slice and index of a scheduled or planted event."""
         migration_id = FIRST_MIGRATION if event.time < self.timeline.switch else SECOND_MIGRATION
         slice_number = self.timeline.number_at(migration_id, event.time)
         identity = event[1:]

@@ -180,7 +180,7 @@ PROOFS: dict[str, Proof] = {
     "history.ready": lambda at: set(at.history.ready().values()) == {200},
     "history.live": lambda at: set(at.history.live().values()) == {200},
 }
-EXTERNAL = {"synchronizer": "s", "partyHint": "outside", "publicKey": {"format": "RAW", "keyData": "AA==", "keySpec": "EC"}}
+EXTERNAL = {"synchronizer": "s", "partyHint": "outside", "publicKey": {"format": "RAW", "keyData": "AAAA" * 11, "keySpec": "EC"}}
 ALLOCATION = {"synchronizer": "s", "onboardingTransactions": [{"transaction": "AA=="}], "multiHashSignatures": []}
 # Declared, but not served by the sandbox. The requests are tested in tests/api.
 ONLY_SENT = {

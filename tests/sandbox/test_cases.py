@@ -151,7 +151,7 @@ def test_one_cost_is_negative_and_one_verdict_early(items: Items, planted: Key, 
 
 
 def test_requests_behind_a_time_out_wait_and_are_accepted(planted: Key, by_id: Any) -> None:
-    culprit, *victims = planted_items(planted, "requests behind a time-out", by_id)
+    culprit, *victims = planted_items(planted, "requests behind a timeout", by_id)
     assert (result(culprit), len(victims)) == ("REJECTED", 4)
     assert 30 < latency(culprit) <= 30.01
     for victim in victims:
@@ -162,7 +162,7 @@ def test_requests_behind_a_time_out_wait_and_are_accepted(planted: Key, by_id: A
 
 
 def test_accepted_requests_can_be_slow(items: Items, planted: Key) -> None:
-    victims = {update_id for entry in planted["requests behind a time-out"] for update_id in entry.update_ids}
+    victims = {update_id for entry in planted["requests behind a timeout"] for update_id in entry.update_ids}
     accepted = [item for item in items if item["verdict"] and result(item) == "ACCEPTED"]
     latencies = sorted(latency(item) for item in accepted if item["verdict"]["update_id"] not in victims)
     assert 7 < latencies[len(latencies) * 9 // 10] < 9

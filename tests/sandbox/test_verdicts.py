@@ -116,7 +116,7 @@ def test_views_form_trees_with_dense_ids(items: Items) -> None:
                 assert len(quorum["parties"]) - quorum["threshold"] in (0, len(quorum["parties"]) > 1)
     assert (min(counts), max(counts)) == (1, 46)
     by_size = sorted(counts.elements())
-    assert by_size[len(by_size) * 9 // 10] in (20, 21, 22)
+    assert 18 <= by_size[len(by_size) * 9 // 10] <= 26
 
 
 def test_a_fifth_of_the_views_has_two_quorums(items: Items) -> None:
