@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from ledgerframes.errors import StoreError
 from ledgerframes.store.location import Location
 
-# Errors of a damaged file. One with a wrong size asks for too much memory, one with a wrong encoding for an unknown feature.
+# Errors of a damaged file. A wrong size in it needs too much memory, and a wrong encoding is not implemented.
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
 LOST_FILE_STEP = "Load again, or run `ledgerframes store verify --repair`."
