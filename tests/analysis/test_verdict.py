@@ -135,8 +135,6 @@ def test_a_group_that_differs_from_all_others(build, event):
     assert few["reason"].tolist() == ["too few requests"] * 2 and few["differs"].isna().all()
     parties = verdict.outcomes(build(of("a", 1, 4)), by="party")
     assert set(parties["reason"]) == {"requests of several parties are in several groups"}
-        "requests of several parties are in several groups"
-    }
 
 
 def test_latency_does_not_look_at_effective_time(build, event):  # T6
