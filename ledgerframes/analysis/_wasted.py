@@ -1,15 +1,19 @@
-"""Cost of rejected requests, with the limits of a control chart."""
+"""Cost of rejected requests, with its usual range."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Groups, Rates, known, ratio
+from ledgerframes.analysis._groups import known, ratio
 from ledgerframes.analysis._requests import is_rejected, require_rejections
+from ledgerframes.analysis._usual_range import period_totals, range_within_window, usual_ranges
 from ledgerframes.frames import Frames
+from ledgerframes.statistics.usual_ranges import SHORT_HISTORY
 
 __all__ = ["wasted"]
 
@@ -22,35 +26,43 @@ WASTED = declare.Figure(
         declare.cost("wasted_traffic_cost", "Cost of the rejected requests. 0 with known costs but no rejected request."),
         declare.cost("useful_traffic_cost", "Cost of the other requests. 0 with known costs but no other request."),
         declare.share("Wasted part of wasted and useful cost.", title="Share of the cost that was wasted"),
-        declare.share("Median share of all whole periods of the group. Missing with fewer than 7 periods.", "center"),
-        declare.share("Center minus 3 median absolute deviations, at least 0.", "lower"),
-        declare.share("Center plus 3 median absolute deviations, at most 1.", "upper"),
-        declare.ResultColumn(
-            "is_outside",
-            declare.FLAG,
-            "Whether the share is outside the limits. Missing without share or limits, and for partial periods.",
-        ),
+        declare.share("Usual share of this weekday or hour in the weeks before. Missing without a usual range.", "center"),
+        declare.share("Upper end of the usual range. Missing without one.", "upper"),
+        declare.ResultColumn("is_above", declare.FLAG, "Whether the share is above its usual range. Missing without one."),
+        declare.ResultColumn("reason", declare.TEXT, "Reason why there is no usual range. Missing if there is one."),
     ),
     has_periods=True,
 )
-MIN_PERIODS_FOR_LIMITS = 7
-DEVIATIONS = 3
+GROUPS = "only all requests together have a usual range"
+NO_PERIODS = "only days and hours have a usual range"
 
 
 @WASTED.document
-def wasted(frames: Frames, *, by: str | None = None, every: str | None = "1d", accept_survivorship: bool = False) -> pd.DataFrame:
-    """Return the cost of rejected requests, with the limits of a control chart.
+def wasted(
+    frames: Frames,
+    *,
+    by: str | None = None,
+    every: str | None = "1d",
+    history: Frames | None = None,
+    accept_survivorship: bool = False,
+) -> pd.DataFrame:
+    """Return the cost of rejected requests, with its usual range.
 
-    Some waste is normal, a rise is not. The limits are the median share of all periods ± 3 median absolute deviations.
+    Some waste is normal, a rise is not. The usual range is that of the same weekday, or of the same hour of working days or
+    the weekend, in the 4 to 6 whole weeks before. The periods of the frames themselves are never part of it.
 
     Parameters
     ----------
     frames : Frames
         With ``verdicts``, ``updates`` and ``traffic``.
     by : {None, "participant", "party", "hour"}, optional
-        Submitting participant, submitting party, or hour of the day [UTC]. Each group has its own limits.
+        Submitting participant, submitting party, or hour of the day [UTC]. Groups have no usual range.
     every : str, optional
-        Length of a period, such as ``"1h"``, ``"1d"`` or ``"7d"``; None for the whole window in one row, without limits.
+        Length of a period, such as ``"1h"``, ``"1d"`` or ``"7d"``; None for the whole window in one row. Only
+        days and hours have a usual range.
+    history : Frames, optional
+        All requests of the weeks before, from :func:`ledgerframes.load_events` (default: none). Without it, a window of seven
+        days or more compares each day with the other days.
     accept_survivorship : bool, optional
         Continue with committed updates, which have no rejected requests (default: False).
 
@@ -62,11 +74,13 @@ def wasted(frames: Frames, *, by: str | None = None, every: str | None = "1d", a
     Raises
     ------
     CoverageError
-        If the frames hold committed updates, so that the waste would be 0 by construction.
+        If the frames or the history hold committed updates, so that the waste would be 0 by construction.
+    UsageError
+        If the history is of another network.
 
     Notes
     -----
-    Source: verdicts with result rejected, traffic summaries (docs/facts.md#survivorship).
+    Source: verdicts with result rejected, traffic summaries (docs/facts.md#survivorship). The usual range: docs/uncertainty.md.
 
     Examples
     --------
@@ -79,15 +93,13 @@ def wasted(frames: Frames, *, by: str | None = None, every: str | None = "1d", a
     """
     keys = WASTED.check(frames, by).key_names
     require_rejections(frames, accept_survivorship, "the waste")
+    if history is not None:
+        declare.require_one_network("cost.wasted", frames, history)
+        require_rejections(history, accept_survivorship, "the usual range")
     rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"])
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
     wasted_cost, useful_cost = groups.masked_total(costs, rejected), groups.masked_total(costs, ~rejected)
     wasted_share = ratio(wasted_cost, wasted_cost + useful_cost)
-    is_partial = groups.keys["is_partial"].to_numpy(dtype=bool) if every else np.zeros(len(groups), dtype=bool)
-    whole_shares = np.where(is_partial, np.nan, wasted_share)
-    center, lower, upper = _control_limits(whole_shares, groups, every)
-    is_outside = pd.array((whole_shares < lower) | (whole_shares > upper), dtype="boolean")
-    is_outside[np.isnan(whole_shares) | np.isnan(center)] = pd.NA
     values = {
         **groups.keys,
         "requests": groups.count(),
@@ -95,32 +107,34 @@ def wasted(frames: Frames, *, by: str | None = None, every: str | None = "1d", a
         "wasted_traffic_cost": wasted_cost,
         "useful_traffic_cost": useful_cost,
         "share": wasted_share,
-        "center": center,
-        "lower": lower,
-        "upper": upper,
-        "is_outside": is_outside,
+        **_usual_range(frames, history, by, every, len(groups)),
         "coverage": groups.coverage(known(costs)),
         "coverage_bytes": groups.coverage_bytes(costs, known(costs)),
     }
     return WASTED.build(frames, values, by, every=every, accept_survivorship=accept_survivorship)
 
 
-def _control_limits(values: Rates, groups: Groups, every: str | None) -> tuple[Rates, Rates, Rates]:
-    """Return center, lower and upper limit of each row.
+def _usual_range(frames: Frames, history: Frames | None, by: str | None, every: str | None, count: int) -> dict[str, Any]:
+    """Return the columns of the usual range, with a reason where there is none."""
+    if by is not None or every not in ("1d", "1h"):
+        return _without_range(count, GROUPS if by is not None else NO_PERIODS)
+    report = period_totals(frames, every)
+    if history is None:
+        result = range_within_window("wasted_share", report) if every == "1d" else None
+    else:
+        result = usual_ranges(period_totals(history, every), report, every)["wasted_share"]
+    if result is None or result.reason:
+        return _without_range(count, result.reason if result else SHORT_HISTORY)
+    limits = result.periods.to_frame()
+    limits["reason"] = limits["reason"].replace("", pd.NA)
+    return {str(name): limits[name] for name in limits}
 
-    They are those of its group, over all periods.
-    """
-    period_count = groups.keys["period_start"].nunique() if every else 1
-    by_group = values.reshape(period_count, -1).T if len(values) else values.reshape(0, 0)
-    limits = np.array([_limits(group) for group in by_group]).reshape(-1, 3)
-    center, lower, upper = np.tile(limits, (period_count, 1)).T if len(values) else np.empty((3, 0))
-    return center, lower, upper
 
-
-def _limits(values: Rates) -> tuple[float, float, float]:
-    present = values[~np.isnan(values)]
-    if len(present) < MIN_PERIODS_FOR_LIMITS:
-        return np.nan, np.nan, np.nan
-    center = float(np.median(present))
-    spread = DEVIATIONS * float(np.median(np.abs(present - center)))
-    return center, max(center - spread, 0.0), min(center + spread, 1.0)
+def _without_range(count: int, reason: str) -> dict[str, Any]:
+    missing = np.full(count, np.nan)
+    return {
+        "center": missing,
+        "upper": missing,
+        "is_above": pd.array([pd.NA] * count, dtype="boolean"),
+        "reason": [reason] * count,
+    }

@@ -320,19 +320,20 @@ def _stack_kinds(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
 
 def _draw_control_chart(ax: Axes, frame: pd.DataFrame) -> None:
     times = (c.time_numbers(frame["period_start"]) + c.time_numbers(frame["period_end"])) / 2
-    shares, first = frame["share"].to_numpy(), frame.iloc[0]
+    shares = frame["share"].to_numpy()
     ax.plot(times, shares, color=c.color(0), marker="o", markersize=3.5, label="wasted share")
     is_partial = frame["is_partial"].fillna(value=False).to_numpy(dtype=bool)
     ax.plot(times[is_partial], shares[is_partial], "o", markersize=3.5, color=c.color(0), markerfacecolor="white")
-    if pd.notna(first["center"]):
-        ax.axhspan(first["lower"], first["upper"], color=c.color(2), alpha=0.2, linewidth=0, label="median ± 3 MAD")
-        ax.axhline(first["center"], color=c.color(2), linestyle="--", linewidth=1.2)
-    is_outside = frame["is_outside"].fillna(value=False).to_numpy(dtype=bool)
-    if is_outside.any():
+    upper = frame["upper"].to_numpy(dtype="float64")
+    if not np.isnan(upper).all():
+        edges = _edges(frame)
+        ax.stairs(np.nan_to_num(upper), edges, fill=True, color=c.color(2), alpha=0.2, label="usual range")
+    is_above = frame["is_above"].fillna(value=False).to_numpy(dtype=bool)
+    if is_above.any():
         marks: dict[str, Any] = {"marker": "D", "linestyle": "", "color": c.color(1), "markeredgecolor": c.text_color(ax)}
-        ax.plot(times[is_outside], shares[is_outside], label="outside the limits", **marks)
+        ax.plot(times[is_above], shares[is_above], label="above the usual range", **marks)
     ax.legend(loc="upper left", ncols=4)
-    ax.set_ylim(0, max(np.nanmax(shares), frame["upper"].fillna(0).iloc[0], 0.01) * 1.3)
+    ax.set_ylim(0, max(np.nanmax(shares), np.nanmax(np.append(upper, 0.01))) * 1.3)
 
 
 def _is_with_views(frame: pd.DataFrame) -> r.Flags:

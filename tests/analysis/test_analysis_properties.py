@@ -115,8 +115,9 @@ def test_the_interval_holds_the_rate(frames_from, facts, by):
 @given(facts=MANY, by=st.sampled_from([None, *FIGURES["verdict.latency"].by]))
 def test_percentiles_rise_and_are_latencies_that_occurred(frames_from, facts, by):
     frames = frames_from(facts)
-    rows = verdict.latency(frames, by=by).dropna(subset=["p50"])
-    names = ["p50", "p90", "p95", "p99", "max"]
-    assert (rows[names].astype("int64").diff(axis=1).iloc[:, 1:] >= 0).all(axis=None)
+    rows = verdict.latency(frames, by=by).dropna(subset=["max"])
+    names = ["p50_low", "p50", "p50_high", "max"]
     occurred = (frames.verdicts["finalization_time"] - frames.verdicts["record_time"]).astype("int64")
-    assert np.isin(rows[names].astype("int64").to_numpy(), occurred).all()
+    for row in rows[names].itertuples(index=False):
+        values = [value // pd.Timedelta(1, "us") for value in row if value is not pd.NaT]
+        assert values == sorted(values) and np.isin(values, occurred).all()

@@ -171,15 +171,11 @@ def test_wasted_of_the_whole_window_by_group(sample):
     assert column(rows, "share") == [845 / 7000, None, None]
 
 
-def test_each_group_has_its_own_limits(build, event):
-    events = [
-        event(f"{who}{result}{hour}", hour, cost, result, participant=who)
-        for who, percents in (("a", [10] * 7), ("b", [20] * 7))
-        for hour, percent in enumerate(percents)
-        for result, cost in (("ACCEPTED", 100 - percent), ("REJECTED", percent))
-    ]
-    rows = cost.wasted(build(events), by="participant", every="1h")
-    assert column(rows.head(2), "center") == [0.1, 0.2]
+def test_groups_have_no_usual_range(build, event):
+    frames = build([event("a", participant="x"), event("b", participant="y")])
+    rows = cost.wasted(frames, by="participant", every="1h")
+    assert rows["upper"].isna().all() and set(rows["reason"]) == {"only all requests together have a usual range"}
+    assert set(cost.wasted(frames, every="7d")["reason"]) == {"only days and hours have a usual range"}
 
 
 def test_spend_by_view_counts_an_envelope_once_under_its_lowest_view(sample):
@@ -213,20 +209,7 @@ def test_wasted(sample):
     (day,) = cost.wasted(sample).itertuples()
     assert (day.requests, day.rejected, day.wasted_traffic_cost, day.useful_traffic_cost) == (6, 2, 845, 9_155)
     assert day.share == 0.0845
-    assert np.isnan(day.center)  # one period makes no control chart
-    assert day.is_outside is pd.NA
-
-
-def test_wasted_limits_are_median_and_three_deviations(build, event):
-    shares = [10, 11, 12, 10, 11, 12, 50]
-    events = [event(f"{name}{hour}", hour, value, result) for hour, percent in enumerate(shares) for name, value, result in
-              (("a", 100 - percent, "ACCEPTED"), ("r", percent, "REJECTED"))]  # fmt: skip
-    hours = cost.wasted(build(events), every="1h")
-    assert hours["share"].head(7).tolist() == [share / 100 for share in shares]
-    assert hours["center"].iloc[0] == 0.11  # median of the seven
-    assert hours["lower"].iloc[0] == pytest.approx(0.08)  # deviations 1 0 1 1 0 1 39: median 1
-    assert hours["upper"].iloc[0] == pytest.approx(0.14)
-    assert column(hours.head(8), "is_outside") == [False] * 6 + [True, None]
+    assert np.isnan(day.upper) and day.is_above is pd.NA and day.reason == "fewer than 7 periods"
 
 
 def test_wasted_refuses_survivors(build, event):  # T1

@@ -111,26 +111,6 @@ def test_a_network_that_has_eight_days_of_nothing_before_its_history(tmp_path):
     assert today.loc[is_future, "total_traffic_cost"].isna().all()
 
 
-def test_partial_periods_take_no_part_in_limits(build, event):
-    """Seven whole hours at 10 %, and an eighth at 90 % of which only half is final."""
-    shares = [10, 10, 10, 10, 10, 10, 10, 90]
-    rows = [
-        event(f"{result}{hour}", hour, cost, result)
-        for hour, share in enumerate(shares)
-        for result, cost in (("ACCEPTED", 100 - share), ("REJECTED", share))
-    ]
-    frames = build(rows)
-    frames._source = build(rows, window=Window(WINDOW.since, WINDOW.since + timedelta(hours=7, minutes=30)))._source
-    waste = cost.wasted(frames, every="1h").head(8)
-    assert waste["center"].tolist() == [0.1] * 8
-    assert waste["share"].iloc[7] == 0.9
-    assert column(waste, "is_outside") == [False] * 7 + [None]
-    assert column(cost.wasted(build(rows), every="1h").head(8), "is_outside") == [False] * 7 + [True]
-
-
-# -- bytes --------------------------------------------------------------------------------------------------------------
-
-
 def test_unknown_requests_count_as_the_median_of_their_group(build, event):
     """Group x knows 100, 200, 300 and not one: 600 of 800. Group y knows none of one: 0 of the median of all, 200."""
     rows = [event(f"x{number}", 1, number, participant="x") for number in (100, 200, 300)]

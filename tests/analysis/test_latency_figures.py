@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ledgerframes.analysis import _latency as latency
+from ledgerframes.analysis import _latency_classes as latency
 from ledgerframes.analysis._groups import Groups, single_group
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "statistics_vectors.json").read_text())["cases"]

@@ -95,15 +95,46 @@ def test_wilson_interval_against_the_published_formula(build, event):
 
 
 def test_latency_is_nearest_rank(build, event):
-    frames = build([event(f"{n}", seconds=n) for n in range(1, 101)])
+    frames = build([event(f"{n}", seconds=n / 10) for n in range(1, 101)])
     (row,) = verdict.latency(frames).itertuples()
-    assert [row.p50.seconds, row.p90.seconds, row.p95.seconds, row.p99.seconds, row.max.seconds] == [50, 90, 95, 99, 100]
+    assert [each / pd.Timedelta(1, "s") for each in (row.p50, row.p90, row.p95, row.max)] == [5.0, 9.0, 9.5, 10.0]
+    assert row.p99 is pd.NaT and row.reason.startswith("too few accepted requests for p99")
 
 
-def test_latency_is_exact_to_the_microsecond(sample):
-    (row,) = verdict.latency(sample).itertuples()
-    assert row.max == pd.Timedelta(30_000_001, "us")
-    assert row.p50 == pd.Timedelta(500_000, "us")
+def test_latency_is_exact_to_the_microsecond(build, event):
+    (row,) = verdict.latency(build([event(f"{n}", seconds=0.500_001) for n in range(6)])).itertuples()
+    assert row.max == row.p50 == row.p50_low == row.p50_high == pd.Timedelta(500_001, "us")
+
+
+def test_timeouts_are_in_no_percentile(build, event):
+    """Slow success and timeout are told apart by result as well as by latency."""
+    rows = [event(f"a{n}", seconds=1) for n in range(6)] + [event("late", seconds=30.5)]
+    rows += [event(f"t{n}", seconds=30.000001, result="REJECTED") for n in range(3)]
+    rows += [event(f"r{n}", seconds=0.2, result="REJECTED") for n in range(2)]
+    (row,) = verdict.latency(build(rows)).itertuples()
+    assert (row.requests, row.accepted, row.rejected, row.timeouts) == (12, 7, 2, 3)
+    assert (row.accepted_after_limit, row.slow_accepted, row.timeout_rate) == (1, 1, 0.25)
+    assert row.p50 == pd.Timedelta(1, "s") and row.max == pd.Timedelta(30.5, "s") and row.rejected_max == pd.Timedelta(0.2, "s")
+
+
+def test_latency_of_committed_updates_has_no_timeouts(build, event):
+    (row,) = verdict.latency(build([event("a")], population="committed")).itertuples()
+    assert pd.isna(row.timeouts) and pd.isna(row.rejected) and pd.isna(row.timeout_rate) and row.accepted == 1
+
+
+def test_a_group_that_differs_from_all_others(build, event):
+    def of(name, rejected, trials):
+        results = ["REJECTED"] * rejected + ["ACCEPTED"] * (trials - rejected)
+        return [event(f"{name}{n}", n % 24, result=result, participant=name) for n, result in enumerate(results)]
+
+    rows = verdict.outcomes(build([*of("a", 30, 100), *of("b", 40, 300)]), by="participant")
+    first = rows.iloc[0]
+    assert (first.rejection_rate, round(first.difference, 4)) == (0.3, 0.1667)
+    assert first.differs and first.p_holm < 0.01
+    few = verdict.outcomes(build([*of("a", 2, 20), *of("b", 40, 300)]), by="participant")
+    assert few["reason"].tolist() == ["too few requests"] * 2 and few["differs"].isna().all()
+    parties = verdict.outcomes(build(of("a", 1, 4)), by="party")
+    assert set(parties["reason"]) == {"requests of several parties are in several groups"}
 
 
 def test_latency_does_not_look_at_effective_time(build, event):  # T6
@@ -115,7 +146,8 @@ def test_latency_does_not_look_at_effective_time(build, event):  # T6
 def test_latency_by_result(sample):
     rows = verdict.latency(sample, by="result")
     assert column(rows, "verdict_result") == ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", None]
-    assert seconds(rows, "p50") == [0.5, 0.2, None]
+    assert column(rows, "requests") == [2, 2, 2] or rows["requests"].sum() == 6
+    assert seconds(rows, "max")[0] == 0.5 and seconds(rows, "rejected_max")[1] == 0.2
     assert column(rows, "coverage") == [1, 1, 0]
 
 
@@ -143,8 +175,9 @@ def test_latency_by_template(sample):
 
 
 def test_latency_by_hour_and_participant(sample):
-    assert seconds(verdict.latency(sample, by="hour").head(4), "max") == [0.5, None, 30.000001, None]
-    assert seconds(verdict.latency(sample, by="participant"), "max") == [0.5, 30.000001, None]
+    hours, participants = verdict.latency(sample, by="hour").head(4), verdict.latency(sample, by="participant")
+    assert column(hours, "timeouts") == [0, 0, 1, 0] and column(participants, "timeouts") == [0, 1, 0]
+    assert seconds(hours, "max")[0] == 0.5
 
 
 def test_rejections(sample):  # T3
