@@ -48,6 +48,9 @@ def events(
     update_ids: Annotated[
         Path | None, typer.Option("--update-ids", metavar="FILE", help="Look up the ids in this file, one per line (-: stdin).")
     ] = None,
+    quarantine: Annotated[
+        bool, typer.Option("--quarantine", help="Save items that cannot be decoded below the store, and go on.")
+    ] = False,
     dry_run: DryRun = False,
     workers: Workers = None,
     dask: Dask = None,
@@ -60,7 +63,8 @@ def events(
 
     ids = _read_ids(update_ids) if update_ids else None
     net = context.connect()
-    load: Any = partial(load_events, net, since=since, until=until, during=during, update_ids=ids)
+    on_bad_item = "quarantine" if quarantine else "raise"
+    load: Any = partial(load_events, net, since=since, until=until, during=during, update_ids=ids, on_bad_item=on_bad_item)
     if dry_run:
         context.print_result(describe_plan(net, load(plan=True)), format_plan)
         return
