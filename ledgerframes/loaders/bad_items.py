@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ledgerframes.api.transport import Response
+from ledgerframes.api.response import Response
 from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets._structs import Wire
@@ -22,7 +22,7 @@ from ledgerframes.network import Network
 from ledgerframes.store.location import not_writable_error
 from ledgerframes.windows import instant
 
-__all__ = ["BadItem", "OnBadItem", "decode_items", "quarantine"]
+__all__ = ["BadItem", "OnBadItem", "bad_item", "decode_items", "quarantine"]
 
 OnBadItem = Literal["raise", "quarantine"]
 
@@ -78,17 +78,42 @@ def _decode_item(content: bytes, number: int, endpoint: str) -> Event | BadItem:
         with decode_boundary(endpoint, update_id=update_id):
             event_tables([event], "listing")
     except DecodeError as error:
-        path = f"$.events[{number}]{error.json_path.removeprefix('$')}"
-        reason = str(error).partition(": ")[2] or str(error)
-        named = DecodeError(
-            f"Item {number} of a page from {endpoint} (update {update_id or 'unknown'}) cannot be decoded: {reason}",
-            endpoint=endpoint,
-            json_path=path,
-            column=error.column,
-            update_id=update_id,
-        )
-        return BadItem(content, named, position)
+        return bad_item(content, number, endpoint, update_id, error, "$.events", position)
     return event
+
+
+def bad_item(
+    content: bytes,
+    number: int,
+    endpoint: str,
+    update_id: str,
+    error: DecodeError,
+    path: str,
+    position: tuple[int, int] | None = None,
+) -> BadItem:
+    """Return an item that cannot be decoded, with an error that names it.
+
+    Parameters
+    ----------
+    content : bytes
+    number : int
+        Position of the item in its page.
+    endpoint, update_id : str
+    error : DecodeError
+        From decoding the item alone.
+    path : str
+        JSON path of the list of items.
+    position : tuple, optional
+    """
+    reason = str(error).partition(": ")[2] or str(error)
+    named = DecodeError(
+        f"Item {number} of a page from {endpoint} (update {update_id or 'unknown'}) cannot be decoded: {reason}",
+        endpoint=endpoint,
+        json_path=f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]')}",
+        column=error.column,
+        update_id=update_id,
+    )
+    return BadItem(content, named, position)
 
 
 def _identity(content: bytes) -> tuple[str, tuple[int, int] | None]:
@@ -115,7 +140,7 @@ def quarantine(net: Network, item: BadItem) -> Path:
         If the file cannot be written.
     """
     directory = net.local_dir / "quarantine"
-    path = directory / f"event_{hashlib.sha256(item.content).hexdigest()[:16]}.json"
+    path = directory / f"item_{hashlib.sha256(item.content).hexdigest()[:16]}.json"
     try:
         directory.mkdir(parents=True, exist_ok=True)
         path.write_bytes(item.content)

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ledgerframes.api.history import Cursor, History
-from ledgerframes.api.transport import Response
+from ledgerframes.api.response import Response
 from ledgerframes.datasets._arrays import parse_timestamps
 from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets.events.wire import Event, header_of

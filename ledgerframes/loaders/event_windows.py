@@ -110,7 +110,8 @@ class EventLoader(Loader[MigrationWindow]):
 
     def finish(self) -> None:
         """Log listings that ended although the store has later events, which a host that is behind may cause."""
-        last = max((segment.extent.stop for segment in self.net.store.segments(EVENTS, self.window) if segment.rows), default=0)
+        extents = [segment.extent for segment in self.net.store.segments(EVENTS, self.window) if segment.rows]
+        last = max((extent.stop for extent in extents if isinstance(extent, MigrationWindow)), default=0)
         for item in self._open_ends:
             if item.window.stop < last:
                 logger.warning("listing_ended_early network=%s host=%s window=%s", self.net.name, item.source, item.window)

@@ -138,3 +138,73 @@ def test_pages_of_nothing_but_bad_items_are_an_error(tmp_path: Path) -> None:
 def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Choose from raise, quarantine"):
         lf.load_events(connect(tmp_path, None), **HOUR, on_bad_item="ignore")  # type: ignore[call-overload]
+
+
+# -- a participant's updates ----------------------------------------------------------------------------------------------
+
+
+def update(offset: int, kind: str = "Transaction", **members: Any) -> Item:
+    value = {
+        "updateId": f"u{offset}", "offset": offset, "recordTime": "2026-11-01T00:00:00Z", "synchronizerId": "s", "events": [],
+        "effectiveAt": "2026-11-01T00:00:00Z", **members,
+    }  # fmt: skip
+    return {"update": {kind: {"value": value}}}
+
+
+BAD_UPDATES: dict[str, Any] = {
+    "unknown kind": update(6, "Surprise"),
+    "no time": update(6, recordTime="soon"),
+    "a huge cost": update(6, paidTrafficCost=2**70),
+    "no update": {"update": 5},
+    "unknown event": update(6, events=[{"SomeEvent": {}}]),
+}
+
+
+def participant(store: Path, bad: Any, page_size: int, *, descending: bool = False) -> lf.Network:
+    items = [bad if offset == 6 else update(offset) for offset in range(2, 21, 2)]
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("participant-id"):
+            return httpx.Response(200, json={"participantId": "p"})
+        if request.url.path.endswith("ledger-end"):
+            return httpx.Response(200, json={"offset": 20})
+        if request.url.path.endswith("pruned-offsets"):
+            return httpx.Response(200, json={"participantPrunedUpToInclusive": 0})
+        sent = json.loads(request.content)
+        begin, end, size = sent["beginOffsetExclusive"], sent["endOffsetInclusive"], sent["maxPageSize"]
+        inside = [(offset, item) for offset, item in zip(range(2, 21, 2), items, strict=True) if begin < offset <= end]
+        inside = inside[::-1] if sent["descendingOrder"] else inside
+        first = int(sent.get("pageToken", 0))
+        page, more = inside[first : first + size], inside[first + size :]
+        low = (page[-1][0] - 1 if more else begin) if sent["descendingOrder"] else (page[0][0] - 1 if first else begin)
+        high = (page[0][0] if first else end) if sent["descendingOrder"] else (more[0][0] - 1 if more else end)
+        if sent["descendingOrder"] and more:
+            low = more[0][0]
+        body = {"updates": [item for _, item in page], "lowestPageOffsetExclusive": low, "highestPageOffsetInclusive": high}
+        return httpx.Response(200, json={**body, "nextPageToken": str(first + size) if more else None})
+
+    return lf.connect(
+        "sandbox", ledger_url="http://one.invalid", transport=httpx.MockTransport(handler), store=store, page_size=page_size,
+        max_concurrency=1, requests_per_second=0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD_UPDATES)
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("page_size", [3, 100])
+def test_a_bad_update_does_not_lose_the_others(kind: str, descending: bool, page_size: int, tmp_path: Path) -> None:
+    net = participant(tmp_path / "store", BAD_UPDATES[kind], page_size)
+    frames = lf.load_updates(net, descending=descending, on_bad_item="quarantine")
+    good = [offset for offset in range(2, 21, 2) if offset != 6]
+    assert frames.ledger_updates["offset"].tolist() == good
+    [file] = (net.local_dir / "quarantine").iterdir()
+    assert json.loads(file.read_bytes()) == BAD_UPDATES[kind]
+    [missing] = lf.load_updates(net, plan=True).to_dict("records")
+    assert missing["after"] < 6 <= missing["through"]
+    assert missing["through"] - missing["after"] <= (3 if kind == "no update" else 1)
+    with pytest.raises(DecodeError, match="Item 0 of a page from POST /v2/updates") as caught:
+        lf.load_updates(net)
+    assert caught.value.update_id == ("" if kind == "no update" else "u6")
+    well = participant(tmp_path / "store", update(6), page_size)
+    assert lf.load_updates(well).ledger_updates["offset"].tolist() == sorted([*good, 6])
+    assert lf.load_updates(well, plan=True).empty
