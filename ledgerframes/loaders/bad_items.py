@@ -105,15 +105,15 @@ def bad_item(
         JSON path of the list of items.
     position : tuple, optional
     """
-    reason = str(error).partition(": ")[2] or str(error)
-    named = DecodeError(
+    reason = str(error).removeprefix(f"Unexpected response from {endpoint}: ")
+    failure = DecodeError(
         f"Item {number} of a page from {endpoint} (update {update_id or 'unknown'}) cannot be decoded: {reason}",
         endpoint=endpoint,
         json_path=f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]')}",
         column=error.column,
         update_id=update_id,
     )
-    return BadItem(content, named, position)
+    return BadItem(content, failure, position)
 
 
 def _identity(content: bytes) -> tuple[str, tuple[int, int] | None]:

@@ -58,7 +58,7 @@ class Page:
 
 
 class PositionedEvent(NamedTuple):
-    """An event or a bad item, its position in the history, and the last record time that it can have."""
+    """An event or a bad item, its position, and the last record time that it can have."""
 
     position: Position
     event: Event | BadItem
@@ -167,7 +167,7 @@ def _positioned(response: Response) -> list[PositionedEvent]:
 
 
 def _positioned_items(response: Response, window: MigrationWindow, earliest: int) -> list[PositionedEvent]:
-    """Return the items of a page, a bad one at its own position or from the item before it to the one after it.
+    """Return the items of a page, a bad one at its position or between its neighbors.
 
     Raises
     ------

@@ -109,7 +109,7 @@ class EventLoader(Loader[MigrationWindow]):
             self.net.store.commit(EVENTS, window, {}, final=False, source=item.source)
 
     def finish(self) -> None:
-        """Log listings that ended although the store has later events, which a host that is behind may cause."""
+        """Log listings that ended before events in the store, as those of a host that is behind."""
         extents = [segment.extent for segment in self.net.store.segments(EVENTS, self.window) if segment.rows]
         last = max((extent.stop for extent in extents if isinstance(extent, MigrationWindow)), default=0)
         for item in self._open_ends:
@@ -152,10 +152,10 @@ def _read_pages(
 ) -> Iterator[ChunkResult]:
     """Yield the events of the window of a buffer, with ``on_bad_item`` item by item."""
     chunk = buffer.chunk
-    found = pages(net.history, chunk, net.settings.limits.page_size, by_item=on_bad_item is not None)
+    window_pages = pages(net.history, chunk, net.settings.limits.page_size, by_item=on_bad_item is not None)
     failures = (ServiceError, TransportError) if on_bad_item is None else (ServiceError, TransportError, DecodeError)
     try:
-        for page in context.pipeline.prefetch_when_waiting(found):
+        for page in context.pipeline.prefetch_when_waiting(window_pages):
             context.advance((page.complete_until - buffer.complete_until) / HOUR)
             if page.source != buffer.source:  # a segment has the rows of one host
                 yield from buffer.flush()
@@ -213,7 +213,7 @@ class _EventBuffer:
             yield Batch(part, rows, self.source, final=final)
 
     def _parts(self, window: MigrationWindow) -> list[tuple[MigrationWindow, bool]]:
-        """Return the parts of a window, and whether they are final: neither recent nor with a bad item."""
+        """Return the parts of a window, final ones being neither recent nor near a bad item."""
         cutoff = min(max(self._cutoff, window.start), window.stop)
         old, recent = replace(window, stop=cutoff), replace(window, start=cutoff)
         certain = old.difference(self._uncertain)
