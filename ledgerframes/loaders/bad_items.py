@@ -105,11 +105,13 @@ def bad_item(
         JSON path of the list of items.
     position : tuple, optional
     """
+    whole_path = f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]')}"
     reason = str(error).removeprefix(f"Unexpected response from {endpoint}: ")
+    reason = reason.replace(f" at {error.json_path}.", f" at {whole_path}.")
     failure = DecodeError(
         f"Item {number} of a page from {endpoint} (update {update_id or 'unknown'}) cannot be decoded: {reason}",
         endpoint=endpoint,
-        json_path=f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]')}",
+        json_path=whole_path,
         column=error.column,
         update_id=update_id,
     )
