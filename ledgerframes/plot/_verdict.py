@@ -18,8 +18,11 @@ __all__ = ["verdict_latency", "verdict_latency_distribution", "verdict_outcomes"
 
 MAX_CURVE_POINTS = 2_000
 TIMEOUT_SECONDS = 30.0
+LIMIT_SECONDS = 29.9  # clocks and rounding can make a timeout look a little shorter
+REJECTED = "VERDICT_RESULT_REJECTED"
 MIN_SECONDS = 0.001
 NO_VERDICT = "No verdict in this window."
+TOO_FEW = "Too few accepted requests for a percentile."
 LATENCY_TITLE = "Latency until finalization"
 PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
 
@@ -113,23 +116,24 @@ def verdict_latency(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     visible, note = (has_latency, "") if shape.has_periods else r.largest_groups(has_latency)
     with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(visible)) + 0.3) as ax:
         if visible.empty:
-            return c.draw_message(ax, NO_VERDICT)
+            return c.draw_message(ax, TOO_FEW)
         if shape.has_periods:
             return _latency_over_time(ax, frame, shape)
         rows = np.arange(len(visible))
         seconds = {name: _seconds(visible[name]) for name, _, _ in PERCENTILES}
-        ax.hlines(rows, seconds["p50"], seconds["p99"], color=c.color(2), linewidth=1.5, alpha=0.6)
+        highest = np.nanmax(np.stack(list(seconds.values())), axis=0)
+        ax.hlines(rows, seconds["p50"], highest, color=c.color(2), linewidth=1.5, alpha=0.6)
         for name, marker, number in PERCENTILES:
             ax.plot(seconds[name], rows, marker, color=c.color(number), label=name)
         c.row_labels(ax, r.rows_with_counts(visible, shape))
         c.latency_axis(ax.xaxis, shape.title("p50"))
-        ax.set_xlim(seconds["p50"].min() / 1.6, max(seconds["p99"].max(), TIMEOUT_SECONDS) * 1.6)
+        ax.set_xlim(seconds["p50"].min() / 1.6, max(highest.max(), TIMEOUT_SECONDS) * 1.6)
         _timeout_line(ax)
         notes = (note, r.coverage_note(frame, "Verdict"))
         # Next to the title, because anywhere inside the axes there can be points.
         above: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 2.1 if any(notes) else 0.6}
         ax.legend(ncols=3, frameon=False, labelcolor=c.text_color(ax), **above)
-        c.set_titles(ax, LATENCY_TITLE, *notes)
+        c.set_titles(ax, f"{LATENCY_TITLE} of accepted requests", *notes)
         return ax
 
 
@@ -146,8 +150,8 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
     Returns
     -------
     Axes
-        Share of requests [%] over latency [s] on a logarithmic axis, one curve per result, with a line at 30 s. A curve has
-        at most 2,000 points.
+        Share of requests [%] over latency [s] on a logarithmic axis, one curve per result, with a line at 30 s. A timeout is
+        no decision, so the curve of rejected requests ends below 100%. A curve has at most 2,000 points.
 
     Raises
     ------
@@ -171,10 +175,13 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
             return c.draw_message(ax, NO_VERDICT)
         latencies = _seconds(verdicts["finalization_time"] - verdicts["record_time"])
         for result, (name, line, number) in r.RESULTS.items():
-            ordered = np.sort(latencies[(verdicts["verdict_result"] == result).to_numpy(dtype=bool)])
+            values = latencies[(verdicts["verdict_result"] == result).to_numpy(dtype=bool)]
+            is_timeout = (values >= LIMIT_SECONDS) & (result == REJECTED)
+            ordered = np.sort(values[~is_timeout])
             if len(ordered):
-                x, y = _curve(ordered)
-                ax.step(x, y, line, where="post", color=c.color(number), label=f"{name} ({len(ordered):,})")
+                x, y = _curve(ordered, len(values))
+                timeouts = f", of which {is_timeout.sum():,} timed out" if is_timeout.any() else ""
+                ax.step(x, y, line, where="post", color=c.color(number), label=f"{name} ({len(values):,}{timeouts})")
         c.latency_axis(ax.xaxis, "Latency")
         c.percent_axis(ax.yaxis, "Share of requests decided within")
         ax.set_ylim(0, 1.02)
@@ -222,7 +229,7 @@ def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> A
     if shape.by:
         labels = r.group_labels(frame, shape)
         table = r.by_group_over_time(frame, shape.keys, labels, _optional_seconds(frame["p50"]), frame["requests"])
-        title = "Median latency until finalization"
+        title = "Median latency of accepted requests until finalization"
     else:
         table = pd.DataFrame({name: _optional_seconds(frame[name]).to_numpy() for name in names})
     note = c.lines_over_time(ax, table, frame)
@@ -236,7 +243,8 @@ def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> A
 
 def _seconds(durations: pd.Series) -> r.Numbers:
     """Return seconds, at least a millisecond, so that a logarithmic axis can show them."""
-    return np.maximum(durations.astype("int64").to_numpy() / 1e6, MIN_SECONDS)
+    seconds: r.Numbers = np.maximum(durations.dt.total_seconds().to_numpy(), MIN_SECONDS)
+    return seconds
 
 
 def _optional_seconds(durations: pd.Series) -> pd.Series:
@@ -244,10 +252,10 @@ def _optional_seconds(durations: pd.Series) -> pd.Series:
     return seconds
 
 
-def _curve(ordered: r.Numbers) -> tuple[r.Numbers, r.Numbers]:
-    """Return latencies and the share decided within them, starting at 0."""
+def _curve(ordered: r.Numbers, total: int) -> tuple[r.Numbers, r.Numbers]:
+    """Return latencies and the share of all requests decided within them, starting at 0."""
     indexes = np.unique(np.linspace(0, len(ordered) - 1, MAX_CURVE_POINTS).astype(int))
-    x, y = ordered[indexes], (indexes + 1) / len(ordered)
+    x, y = ordered[indexes], (indexes + 1) / total
     return np.append(x[0], x), np.append(0.0, y)
 
 

@@ -13,6 +13,7 @@ from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
+from ledgerframes.report.history import daily_integers
 from ledgerframes.store import StoreSnapshot
 from ledgerframes.windows import Window, iso
 
@@ -30,6 +31,8 @@ class FrozenInputs:
     coverage : Coverage
     headline : dict
         The figures of :func:`ledgerframes.report.headline.measure_headline`.
+    days : list of dict
+        The integers of each day that the usual ranges of later reports need.
     problems : list of dict
         Counts of the rows that the frames of the window exclude.
     """
@@ -38,6 +41,7 @@ class FrozenInputs:
     snapshot: StoreSnapshot
     coverage: Coverage
     headline: dict[str, int | float | None]
+    days: list[dict[str, object]]
     problems: list[dict[str, object]]
 
     def segments(self) -> list[dict[str, object]]:
@@ -77,4 +81,4 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
     snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
     problems = [dict(zip(frames.problems.columns, row, strict=True)) for row in frames.problems.itertuples(index=False)]
-    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), problems)
+    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems)

@@ -49,6 +49,8 @@ class Report:
         Parameters other than the window.
     needs_cost : bool
         Whether requests with an unknown cost make its figures lower bounds, so that they count for ``min_coverage``.
+    needs_history : bool
+        Whether it shows usual ranges, from the weeks before its window.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Report:
     notebook: str
     parameters: type[BaseModel]
     needs_cost: bool
+    needs_history: bool = False
 
     @property
     def path(self) -> Path:
@@ -104,6 +107,7 @@ REPORTS: dict[str, Report] = {
             notebook="02_traffic_cost.ipynb",
             parameters=TrafficCost,
             needs_cost=True,
+            needs_history=True,
         ),
         Report(
             name="verdicts",

@@ -21,6 +21,7 @@ from ledgerframes.network import Network
 from ledgerframes.report.coverage import Requirements, format_duration, require_past, require_requests
 from ledgerframes.report.execute import execute, notebook_environment
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
+from ledgerframes.report.history import load_history
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
@@ -179,7 +180,9 @@ class _Run:
         require_past(self.net, self.window)
         with self.report_dir.staging_dir() as staging_dir:
             with timer.step("load"):
-                load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
+                frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
+                if self.report.needs_history:
+                    load_history(self.net, frames, progress=self.progress)
             with timer.step("freeze"):
                 inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite")
             require_requests(self.net, inputs.coverage, self.window)
@@ -224,6 +227,7 @@ class _Run:
             },
             "coverage": inputs.coverage.as_dict(),
             "headline": inputs.headline,
+            "days": inputs.days,
             "problems": inputs.problems,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {
