@@ -61,7 +61,7 @@ BY_NAME = {
 BY_DTYPE = {
     "str": lambda name, group: [f"party-{each}::{NAMESPACE}{each:02d}" for each in group],
     "category": lambda name, group: [CATEGORIES[name][each % 2] for each in group],
-    "timedelta64[us]": lambda name, group: np.full(len(group), LATENCIES[name]).view("timedelta64[us]"),
+    "timedelta64[us]": lambda name, group: np.full(len(group), LATENCIES.get(name, 500_000)).view("timedelta64[us]"),
     "float64": lambda name, group: SHARES.get(name, np.linspace(0.1, 0.5, len(group))),
     "boolean": lambda name, group: np.arange(len(group)) > 5,
     "datetime64[us, UTC]": lambda name, group: START + pd.to_timedelta(group, unit="h"),

@@ -21,6 +21,7 @@ TIMEOUT_SECONDS = 30.0
 LIMIT_SECONDS = 29.9  # clocks and rounding can make a timeout look a little shorter
 REJECTED = "VERDICT_RESULT_REJECTED"
 MIN_SECONDS = 0.001
+NO_TIME = pd.Timedelta(0)
 NO_VERDICT = "No verdict in this window."
 TOO_FEW = "Too few accepted requests for a percentile."
 LATENCY_TITLE = "Latency until finalization"
@@ -173,8 +174,10 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
     with c.canvas(ax) as ax:
         if verdicts.empty:
             return c.draw_message(ax, NO_VERDICT)
-        latencies = _seconds(verdicts["finalization_time"] - verdicts["record_time"])
-        for result, (name, line, number) in r.RESULTS.items():
+        durations = verdicts["finalization_time"] - verdicts["record_time"]
+        verdicts, durations = verdicts[durations >= NO_TIME], durations[durations >= NO_TIME]
+        latencies = _seconds(durations)
+        for result, (name, line, number) in list(r.RESULTS.items())[:2]:  # the others are no decisions
             values = latencies[(verdicts["verdict_result"] == result).to_numpy(dtype=bool)]
             is_timeout = (values >= LIMIT_SECONDS) & (result == REJECTED)
             ordered = np.sort(values[~is_timeout])
