@@ -36,6 +36,8 @@ SHARES = {
     "coverage_time": 1.0,
 }
 CATEGORIES = {
+    "outcome": ["equal", "different"],
+    "why": [None, "rejected"],
     "kind": ["with views", "without views"],
     "request_kind": ["transaction", "not visible"],
     "population": ["all", "all"],
@@ -225,7 +227,7 @@ def test_every_grouping_can_be_drawn(name, by, over_time):
 def test_other_things_than_results_are_refused(name, wrong):
     draw, _ = PLOTS[name]
     with pytest.raises(
-        UsageError, match=rf"Pass the result of lf\.{name}\(frames(, update_id)?\) to lf\.plot\.{draw.__name__}, got"
+        UsageError, match=rf"Pass the result of lf\.{name}\((frames(, update_id)?|ledger, history)\) to lf\.plot\.{draw.__name__}, got"
     ):
         draw(wrong)
 
