@@ -22,6 +22,7 @@ from ledgerframes.loaders.state import (
     load_parties,
     load_synchronizers,
 )
+from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice
 from ledgerframes.network import Network, connect
 from ledgerframes.sql import sql
 from ledgerframes.version import installed_version
@@ -29,7 +30,10 @@ from ledgerframes.version import installed_version
 __all__ = [
     "TABLES",
     "Frames",
+    "MarketRate",
     "Network",
+    "NetworkRate",
+    "TrafficPrice",
     "anatomy",
     "connect",
     "contracts",
