@@ -84,7 +84,7 @@ def test_a_unit_of_another_kind_is_refused(kind, unit):
 
 
 def test_a_price_of_a_byte_that_no_amount_can_hold_is_refused():
-    with pytest.raises(UsageError, match="at most 4 decimal places, got '60.00001'"):
+    with pytest.raises(UsageError, match=r"at most 4 decimal places, got '60\.00001'"):
         lf.TrafficPrice("60.00001", "USD/MB")
     assert lf.TrafficPrice("60.0000000000", "USD/MB") == TRAFFIC
 

@@ -8,6 +8,7 @@ A request is a verdict, an update or a traffic summary, whichever of them exist.
 
 from __future__ import annotations
 
+from ledgerframes.analysis._compare import compare
 from ledgerframes.analysis._control import control
 from ledgerframes.analysis._overhead import overhead
 from ledgerframes.analysis._problems import problems
@@ -15,4 +16,4 @@ from ledgerframes.analysis._spend import spend
 from ledgerframes.analysis._wasted import wasted
 from ledgerframes.analysis.anatomy import anatomy
 
-__all__ = ["anatomy", "control", "overhead", "problems", "spend", "wasted"]
+__all__ = ["anatomy", "compare", "control", "overhead", "problems", "spend", "wasted"]
