@@ -12,6 +12,7 @@ from ledgerframes.analysis._budget import assert_budget, budget
 from ledgerframes.analysis._compare import compare
 from ledgerframes.analysis._concentration import concentration
 from ledgerframes.analysis._control import control
+from ledgerframes.analysis._estimated import estimate
 from ledgerframes.analysis._journal import journal
 from ledgerframes.analysis._overhead import overhead
 from ledgerframes.analysis._problems import problems
@@ -27,6 +28,7 @@ __all__ = [
     "compare",
     "concentration",
     "control",
+    "estimate",
     "journal",
     "overhead",
     "problems",
