@@ -4,6 +4,7 @@ import logging
 
 from ledgerframes import decimals, errors, plot, statistics
 from ledgerframes.analysis import contracts, cost, reconcile, verdict, votes
+from ledgerframes.analysis._runway import BaseRate, TrafficBalance
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
@@ -29,10 +30,12 @@ from ledgerframes.version import installed_version
 
 __all__ = [
     "TABLES",
+    "BaseRate",
     "Frames",
     "MarketRate",
     "Network",
     "NetworkRate",
+    "TrafficBalance",
     "TrafficPrice",
     "anatomy",
     "connect",

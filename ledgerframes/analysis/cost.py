@@ -16,6 +16,7 @@ from ledgerframes.analysis._estimated import estimate
 from ledgerframes.analysis._journal import journal
 from ledgerframes.analysis._overhead import overhead
 from ledgerframes.analysis._problems import problems
+from ledgerframes.analysis._runway import runway, runway_summary
 from ledgerframes.analysis._spend import spend
 from ledgerframes.analysis._statement import statement
 from ledgerframes.analysis._wasted import wasted
@@ -32,6 +33,8 @@ __all__ = [
     "journal",
     "overhead",
     "problems",
+    "runway",
+    "runway_summary",
     "spend",
     "statement",
     "wasted",
