@@ -16,6 +16,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Flags, Integers, Rates, durations, known, microseconds, ratio
+from ledgerframes.analysis._head_of_line import head_of_line, head_of_line_victims
 from ledgerframes.analysis._quorums import quorums
 from ledgerframes.analysis._requests import (
     ACCEPTED,
@@ -28,7 +29,7 @@ from ledgerframes.analysis._requests import (
 )
 from ledgerframes.frames import Frames
 
-__all__ = ["latency", "outcomes", "quorums", "rejections"]
+__all__ = ["head_of_line", "head_of_line_victims", "latency", "outcomes", "quorums", "rejections"]
 
 OUTCOMES = declare.Figure(
     "verdict.outcomes",

@@ -31,7 +31,7 @@ def frames_of(weeks, *, population="all", participant="val-a", days=None):
         window=window,
         population=population,
         verdicts=[{**row, "submitting_participant_uid": participant} for row in rows],
-        traffic=[{**row, "total_traffic_cost": burn} for row, burn in zip(rows, burns, strict=True)],
+        traffic=[{**row, "total_traffic_cost": burn} for row, burn in zip(rows, burns, strict=True) if burn is not None],
         updates=rows,
     )
 
