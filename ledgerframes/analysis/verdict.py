@@ -27,9 +27,10 @@ from ledgerframes.analysis._requests import (
     requests,
     require_rejections,
 )
+from ledgerframes.analysis._waited_for import waited_for
 from ledgerframes.frames import Frames
 
-__all__ = ["head_of_line", "head_of_line_victims", "latency", "outcomes", "quorums", "rejections"]
+__all__ = ["head_of_line", "head_of_line_victims", "latency", "outcomes", "quorums", "rejections", "waited_for"]
 
 OUTCOMES = declare.Figure(
     "verdict.outcomes",

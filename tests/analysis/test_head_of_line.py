@@ -121,7 +121,7 @@ def test_random_requests_agree_with_loops(build, event):
             participant=f"val-{random.randrange(4)}",
             views=view(*random.sample(parties, 2)),
         )
-        for number in range(300)
+        for number in range(500)
     ]
     start = {each.id: each.at * 3600 for each in events}
     culprits = [each for each in events if each.result == "REJECTED"]
