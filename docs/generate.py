@@ -103,9 +103,9 @@ RESULTS_INTRODUCTION = """\
 # Results
 
 Each analysis returns a tidy DataFrame with these columns and dtypes, also when there is nothing to count. A column *with* `by=`
-or `every=` exists only if the call has that argument. `known_share` is the share of the data with the fact that a row needs. A
-sum with a `known_share` below 1 is a lower bound. Costs are bytes, as integers. `help(lf.cost.spend)` describes the order of the
-rows and the errors. Each plot `lf.plot.<noun>_<figure>` draws the result of `lf.<noun>.<figure>`.
+or `every=` exists only if the call has that argument. `coverage` is the share of the data with the fact that a row needs. A sum
+with a `coverage` below 1 is a lower bound. Costs are bytes, as integers. `help(lf.cost.spend)` describes the order of the rows
+and the errors. Each plot `lf.plot.<noun>_<figure>` draws the result of `lf.<noun>.<figure>`.
 """
 
 

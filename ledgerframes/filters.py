@@ -155,7 +155,7 @@ def require_list(columns: Sequence[str] | None) -> None:
 
 
 def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple | set | frozenset | pd.Series | pd.Index) else [value]
+    return list(value) if pd.api.types.is_list_like(value) else [value]
 
 
 def _evaluate(predicate: Predicate, rows: pd.DataFrame) -> pd.Series[bool]:

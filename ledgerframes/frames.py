@@ -23,7 +23,7 @@ from ledgerframes.store.scan import damage_as_store_error, iter_batches
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
 
-__all__ = ["FrameSource", "Frames", "MemoryFrameSource"]
+__all__ = ["FrameSource", "Frames", "MemoryFrameSource", "Population"]
 
 CommittedIds = Callable[[pa.Array], Collection[str]]
 
@@ -131,7 +131,7 @@ class Frames:
 
     @property
     def history_start(self) -> datetime | None:
-        """The time of the network's first event, if the rows start with it and the coverage starts before it."""
+        """The time of the network's first event, None unless the coverage starts before it."""
         return first_event_time(self._source)
 
     @property

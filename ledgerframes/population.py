@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-__all__ = ["Population"]
-
 Population = Literal["all", "chosen", "committed"]
 
 # From the best to the worst basis of a rate.

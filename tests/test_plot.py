@@ -251,6 +251,34 @@ def test_the_coverage_is_a_note():
     assert "Cost known for 90.0 % of requests" in [text.get_text() for text in ax.texts]
 
 
+@pytest.mark.parametrize(
+    ("population", "note"),
+    [
+        ("all", ""),
+        ("chosen", "Of the requests chosen"),
+        ("committed, accepted", "Committed updates, which have no rejected requests"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name",
+    ["outcomes over time", "outcomes by party", "rejections", "waste over time", "waste by participant", "rejection rates"],
+)
+def test_the_population_of_a_rate_is_a_note(name, population, note):
+    draw, make, *_ = PICTURES[name]
+    ax = draw(make(24).assign(population=population))
+    notes = " ".join(text.get_text() for text in ax.texts)
+    assert note in notes
+    assert bool(note) == ("chosen" in notes or "committed" in notes.lower())
+
+
+def test_missing_rejections_are_not_drawn_as_none():
+    missing = pd.Series([pd.NA] * 24, dtype="Int64")
+    ax = plot.cost_spend(result("cost.spend", over_time=True)(24).assign(rejected=missing, rejected_traffic_cost=missing))
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names[0] == "committed updates"
+    assert not {"rejected", "not rejected"} & set(names)
+
+
 def test_long_tails_are_summed_as_other():
     frame = result("cost.spend", "participant")(200)
     ax = plot.cost_spend(frame)

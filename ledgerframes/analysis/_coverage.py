@@ -1,4 +1,4 @@
-"""Time that frames cover with final data, before the history began and after the present not included."""
+"""Time that frames cover with final data."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class CoveredTime:
 def covered_time(frames: Frames) -> CoveredTime:
     """Return the time that is final in every migration that can have rows in it.
 
-    Frames that were loaded by id or by offset cover no time. A listing is stored from the first event of the network on, and
-    the time before the first update of bulk objects is left out, so neither covers time before the history began. Nothing
-    happens between two migrations, so this time is covered.
+    Frames that were loaded by id or by offset cover no time. Time before the first event of the network is not covered:
+    a listing is stored from that event on, and bulk objects start with :attr:`Frames.history_start`. Nothing happens between
+    two migrations, so this time is covered.
     """
     rows = frames.coverage
     rows = rows[rows["since"].notna() & rows["until"].notna()]
@@ -84,7 +84,7 @@ def window_share(frames: Frames) -> float:
 
 
 def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
-    """Return the intervals from the end of a migration to the start of the next one, in a listing."""
+    """Return the intervals from the end of a migration to the start of the next one."""
     if "bulk_objects" in frames.tables:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     bounds = pd.DataFrame({"start": starts, "end": ends}).groupby(migrations.to_numpy()).agg({"start": "min", "end": "max"})
@@ -93,7 +93,10 @@ def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers,
 
 
 def _failed_folders(frames: Frames) -> tuple[Integers, Integers]:
-    """Return the times of the bulk objects that could not be read, which the coverage does not show."""
+    """Return the times of the bulk objects that could not be read.
+
+    The coverage does not show them.
+    """
     folders = [key for key in map(ObjectKey.from_path, frames.failed_objects) if key]
     starts, ends = (
         pd.Series(times, dtype="datetime64[us, UTC]")

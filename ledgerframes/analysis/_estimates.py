@@ -17,9 +17,10 @@ MIN_KNOWN = 30
 
 
 def estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_known: Flags) -> pd.Series:
-    """Return the estimated total cost of each group, which supposes that unknown costs are like known ones.
+    """Return the estimated total cost of each group.
 
-    Those of the same kind and verdict are compared. The estimate is missing if every cost is known, or fewer than 30 are.
+    It supposes that unknown costs are like the known ones of the same kind and verdict. It is missing if every cost is known,
+    or fewer than 30 are.
 
     Parameters
     ----------

@@ -206,8 +206,9 @@ def _line(column: ResultColumn, condition: str = "") -> str:
 
 def _tail_values(frames: Frames | None, row_count: int, *, accept_survivorship: bool) -> dict[str, Any]:
     """Return the values of all rows, as far as they follow from the frames."""
-    missing = np.full(row_count, np.nan)
-    values: dict[str, Any] = {"coverage_bytes": missing}
+    values: dict[str, Any] = {name: np.full(row_count, np.nan) for name in ("coverage_bytes", "coverage_time")}
+    values["population"] = pd.Categorical([None] * row_count, categories=POPULATIONS)
+    values["network"] = pd.Categorical([None] * row_count, categories=[])
     if frames is not None:
         population = population_of(frames, accept_survivorship)
         values["coverage_time"] = np.full(row_count, window_share(frames))

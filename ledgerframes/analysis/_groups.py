@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes import extents
+from ledgerframes.decimals import totals
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -22,7 +23,6 @@ Rates = npt.NDArray[np.float64]
 MICROSECONDS_PER_HOUR = 3_600_000_000
 MAX_PERIODS = 1_000_000
 MAX_INTEGER = 2**63 - 1
-HALF = 2**32
 SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 # Periods are numbered from a Monday, so that weeks start on one; hours and days start on full hours all the same.
@@ -58,20 +58,9 @@ class Groups:
         Raises
         ------
         UsageError
-            If a sum is too large for 64 bits.
+            If a sum exceeds 64 bits.
         """
-        numbers = values.astype("Int64").reset_index(drop=True)
-        sums = self._sums(numbers)
-        largest = max(abs(int(numbers.max())), abs(int(numbers.min()))) if numbers.notna().any() else 0
-        if largest * len(numbers) <= MAX_INTEGER:
-            return sums
-        # Halves of 32 bits add up exactly, and show whether the whole does.
-        high, low = (self._sums(half) for half in (numbers // HALF, numbers % HALF))
-        exact = [None if pd.isna(part) else int(part) * HALF + int(rest) for part, rest in zip(high, low, strict=True)]
-        return as_integers(exact, values.name)
-
-    def _sums(self, numbers: pd.Series) -> pd.Series:
-        return numbers.groupby(self.codes).sum(min_count=1).reindex(range(len(self))).reset_index(drop=True)
+        return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
 
     def masked_total(self, values: pd.Series, mask: Flags) -> pd.Series:
         """Return exact sums over the rows in the mask.
@@ -84,7 +73,10 @@ class Groups:
         return sums.mask(has_no_part, 0)
 
     def known_part(self, values: pd.Series, mask: Flags) -> pd.Series:
-        """Return exact sums of the known values in the mask, missing for a group without a known value."""
+        """Return exact sums of the known values in the mask.
+
+        They are missing for a group without a known value.
+        """
         return self.total(values.mask(known(values) & ~mask, 0))
 
     def percentiles(self, values: pd.Series, percents: Sequence[int]) -> list[pd.Series]:
@@ -111,7 +103,7 @@ class Groups:
         return ratio(self.count(is_known), self.count())
 
     def coverage_bytes(self, costs: pd.Series, is_known: Flags) -> Rates:
-        """Return the known bytes of each group as a share of the known bytes and an estimate of the unknown.
+        """Return the known bytes of each group as a share of all, an estimate.
 
         A row with an unknown cost counts as the median of its group, or of all rows if its group has no known cost.
         """

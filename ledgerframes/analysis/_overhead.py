@@ -1,4 +1,4 @@
-"""Cost of envelopes with and without views, and the part of totals that no envelope explains."""
+"""Cost of envelopes with and without views, and of none."""
 
 from __future__ import annotations
 

@@ -57,7 +57,10 @@ def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool 
 
 
 def read_envelopes(frames: Frames, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the envelopes without those of a negative cost, which :func:`ledgerframes.cost.problems` lists."""
+    """Return the envelopes without those of a negative cost.
+
+    :func:`ledgerframes.cost.problems` counts them.
+    """
     envelopes = frames.read("envelopes", ["traffic_cost", *columns])
     return envelopes[envelopes["traffic_cost"] >= 0].reset_index(drop=True)
 

@@ -53,7 +53,7 @@ SPEND = declare.Figure(
         declare.ResultColumn(
             "rejected",
             declare.INTEGER,
-            "Rejected requests. Missing if the requests are committed updates.",
+            "Rejected requests. Missing if these are committed updates.",
             "requests",
             "Rejected",
         ),
@@ -158,7 +158,7 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None, st
 
 
 def _comparable_shares(values: Rates, coverage: Rates, *, strict: bool) -> Rates:
-    """Return shares, or in strict mode missing ones if the rows are known to different degrees."""
+    """Return shares, missing in strict mode if the rows differ in coverage."""
     present = coverage[~np.isnan(coverage)]
     differ = strict and len(present) > 0 and float(present.max() - present.min()) > MAX_COVERAGE_DIFFERENCE
     return np.full(len(values), np.nan) if differ else values

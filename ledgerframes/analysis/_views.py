@@ -100,7 +100,7 @@ def request_envelopes(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) -> pd.DataFrame:
-    """Return the views of envelopes with a number for each set of parties that can confirm the envelope.
+    """Return the set of parties that can confirm each envelope, as a number.
 
     Parameters
     ----------

@@ -285,7 +285,10 @@ def _is_late(rows: pd.DataFrame) -> Flags:
 
 
 def _latency(rows: pd.DataFrame) -> pd.Series:
-    """Return microseconds as integers, missing without a verdict or with one from before the request."""
+    """Return microseconds as integers.
+
+    They are missing without a verdict, or with one from before the request.
+    """
     is_known = known(rows["finalization_time"])
     numbers = pd.Series(pd.NA, index=rows.index, dtype="Int64")
     decided = rows[is_known]

@@ -66,14 +66,14 @@ def load_events(
     update_ids : iterable of str, optional
         Look up these events by id instead of by window.
     id_source : {"user", "ledger", "bulk"}
-        Origin of the ids. Ledger pages and bulk objects contain accepted updates only, so analyses
-        refuse to compute rejection rates from them (docs/facts.md#survivorship).
+        Origin of the ids, for ``verdicts.id_source``. Ledger updates and bulk objects are committed updates only
+        (docs/facts.md#survivorship). If the store knows one of the ids from them, so are the frames, also with ``user``.
 
     Returns
     -------
     Frames
         All tables of the events family, sorted by (migration_id, record_time). Ids that the service does not know are in
-        ``frames.unknown_ids``. With ``plan``, a DataFrame.
+        ``frames.unknown_ids``, and ``frames.population`` tells which requests these are. With ``plan``, a DataFrame.
 
     Raises
     ------

@@ -112,7 +112,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 
 
 def template_label(kind: object, template_name: object, choice: object) -> str:
-    """Return template and choice as one label, or the kind of a request without a visible tree."""
+    """Return template and choice as one label, or the kind without a visible tree."""
     if not isinstance(template_name, str):
         return WITHOUT_TEMPLATE.get(str(kind), NOT_VISIBLE)
     return label(template_name + ("." + choice if isinstance(choice, str) else " (create)"), 44)
@@ -136,9 +136,9 @@ def _view_count_label(number: Any) -> str:
     return "unknown" if pd.isna(number) else "1 view" if number == 1 else f"{number} views"
 
 
-def percent(share: float, places: int = 0) -> str:
+def percent(share: float, decimals: int = 0) -> str:
     """Return a share as percent, 0 and 100 only if that is exact."""
-    return printing.share(share, places)
+    return printing.share(share, decimals)
 
 
 def group_labels(frame: pd.DataFrame, shape: ResultShape) -> list[str]:
@@ -179,9 +179,9 @@ def _known_note(frame: pd.DataFrame, fact: str) -> str:
 
 
 def population_note(frame: pd.DataFrame) -> str:
-    """Return a note on the population of a rate, or an empty text if it holds for all requests."""
-    populations = frame["population"].dropna()
-    return POPULATION_NOTES.get(str(populations.iloc[0]), "") if len(populations) else ""
+    """Return a note on the population of a rate, or an empty text for all requests."""
+    populations: list[str] = frame["population"].astype("str").unique().tolist()
+    return ". ".join(POPULATION_NOTES[each] for each in populations if each in POPULATION_NOTES)
 
 
 def omitted_note(omitted: int, visible: int = MAX_ROWS) -> str:

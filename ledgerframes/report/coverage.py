@@ -134,7 +134,7 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
 
 
 def _share_in_store(net: Network, segments: list[Segment], window: Window) -> float:
-    """Return the share of a window's time that segments of every migration with rows in it cover."""
+    """Return the share of a window's time that segments of all its migrations cover."""
     migrations = net.store.migrations()
     with_rows = plan_missing(window, migrations, [])
     not_in_store = plan_missing(window, migrations, [segment.extent for segment in segments])

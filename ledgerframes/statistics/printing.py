@@ -21,6 +21,7 @@ __all__ = [
     "interval",
     "percent",
     "points",
+    "points_interval",
     "rate",
     "share",
     "share_number",
@@ -181,6 +182,29 @@ def points(difference: Fraction | float, decimals: int = 1) -> str:
     ('−3.4 points', '20.0 points')
     """
     return f"{_fixed(_exact(difference) * 100, decimals)} points"
+
+
+def points_interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -> str:
+    """Return the ends of an interval of differences in points, the low end rounded down.
+
+    Parameters
+    ----------
+    low, high : Fraction or float
+        Shares of 1.
+    decimals : int, optional
+        Decimal places, those of the value (default: 1).
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.points_interval(-0.00353, 0.01081)
+    '−0.4 to 1.1 points'
+    """
+    return f"{_end(low, decimals, math.floor)} to {_end(high, decimals, math.ceil)} points"
 
 
 def at_least(value: int, digits: int = DIGITS) -> int:

@@ -67,7 +67,7 @@ class UsualRange:
     periods : Limits
         One per period, in order.
     weeks : Limits
-        One per whole week of the report.
+        One per whole week of the report, counted from its first period.
     reason : str
         Reason if there are no limits at all, otherwise empty.
     history_weeks : int
@@ -135,17 +135,17 @@ def usual_range(history: npt.ArrayLike, periods: npt.ArrayLike, every: str, *, s
     past, report = _array(history, (length, 2))[-MAX_WEEKS:], _array(periods, (2,))
     positions = (start + np.arange(len(report))) % length
     if len(past) < MIN_WEEKS:
-        return _without_limits(report, positions, length, SHORT_HISTORY)
+        return _without_limits(len(report), length, SHORT_HISTORY)
     fit = _fit(past, slot_of_positions(every))
     if fit is None:
-        return _without_limits(report, positions, length, UNSTEADY_HISTORY)
+        return _without_limits(len(report), length, UNSTEADY_HISTORY)
     x, n = report.T
     slots = slot_of_positions(every)[positions]
     degrees = fit.degrees if every == "1d" else 7 * (len(past) - 1)
     factor = _quantile(1 - PERIOD_LEVEL / series, max(1, len(report)), degrees)
     return UsualRange(
         _limits(x, n, fit.hits[slots], fit.requests[slots], fit.dispersion, factor),
-        _week_limits(past, report, positions, length, series),
+        _week_limits(past, report, length, series),
         history_weeks=len(past),
         omitted=fit.omitted,
         dispersion=fit.dispersion,
@@ -185,7 +185,8 @@ def within_window(periods: npt.ArrayLike) -> UsualRange:
     x, n = report.T
     number = int((n > 0).sum())
     if number < MIN_PERIODS:
-        return _without_limits(report, np.zeros(0, dtype=np.int64), 0, f"fewer than {MIN_PERIODS} periods")
+        reason = f"fewer than {MIN_PERIODS} periods"
+        return UsualRange(_no_limits(len(report), reason), _no_limits(0, reason), reason)
     factor = _quantile(1 - WINDOW_LEVEL, number, number - 2)
     hits, requests = x.sum() - x, n.sum() - n
     p = hits / requests
@@ -206,10 +207,9 @@ def slot_of_positions(every: str) -> Integers:
     return positions if every == "1d" else positions // 24 // 5 * 24 + positions % 24
 
 
-def whole_weeks(positions: Integers, length: int) -> list[slice]:
-    """Return the whole weeks, from Monday, among consecutive periods."""
-    starts = np.flatnonzero(positions == 0).tolist()
-    return [slice(start, start + length) for start in starts if start + length <= len(positions)]
+def whole_weeks(count: int, length: int) -> list[slice]:
+    """Return the whole weeks of consecutive periods, counted from the first one."""
+    return [slice(start, start + length) for start in range(0, count - length + 1, length)]
 
 
 # -- fit of the history ---------------------------------------------------------------------------------------------------
@@ -274,8 +274,8 @@ def _limits(x: Numbers, n: Numbers, hits: Numbers, requests: Numbers, dispersion
     return _limits_of(share, p, upper, reasons.tolist())
 
 
-def _week_limits(past: Numbers, report: Numbers, positions: Integers, length: int, series: int) -> Limits:
-    weeks = whole_weeks(positions, length)
+def _week_limits(past: Numbers, report: Numbers, length: int, series: int) -> Limits:
+    weeks = whole_weeks(len(report), length)
     x, n = np.array([report[week].sum(axis=0) for week in weeks]).reshape(-1, 2).T
     by_week = past.sum(axis=1)
     by_week = by_week[by_week[:, 1] > 0]
@@ -307,9 +307,8 @@ def _no_limits(count: int, reason: str) -> Limits:
     return Limits(nothing, nothing, np.zeros(count, dtype=bool), (reason,) * count)
 
 
-def _without_limits(report: Numbers, positions: Integers, length: int, reason: str) -> UsualRange:
-    weeks = _no_limits(len(whole_weeks(positions, length)), reason)
-    return UsualRange(_no_limits(len(report), reason), weeks, reason)
+def _without_limits(count: int, length: int, reason: str) -> UsualRange:
+    return UsualRange(_no_limits(count, reason), _no_limits(len(whole_weeks(count, length)), reason), reason)
 
 
 @lru_cache(maxsize=4096)

@@ -16,8 +16,8 @@ from ledgerframes.statistics.usual_ranges import (
     UsualRange,
     _array,
     _limits_of,
-    _no_limits,
     _quantile,
+    _without_limits,
     whole_weeks,
 )
 
@@ -58,10 +58,10 @@ def usual_sum(history: npt.ArrayLike, periods: npt.ArrayLike, *, start: int = 0,
     """
     past, report = _array(history, (DAYS,))[-MAX_WEEKS:], _array(periods, ())
     weekdays = (start + np.arange(len(report))) % DAYS
-    weeks = whole_weeks(weekdays, DAYS)
+    weeks = whole_weeks(len(report), DAYS)
     reason = SHORT_HISTORY if len(past) < MIN_WEEKS else EMPTY_PERIOD if (past <= 0).any() else ""
     if reason:
-        return UsualRange(_no_limits(len(report), reason), _no_limits(len(weeks), reason), reason)
+        return _without_limits(len(report), DAYS, reason)
     number = len(past)
     logs = np.log(past)
     means = logs.mean(axis=0)

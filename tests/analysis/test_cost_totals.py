@@ -158,7 +158,7 @@ def test_sums_are_exact_up_to_the_largest_integer(build, event):
 @pytest.mark.parametrize("figure", [cost.spend, cost.wasted, cost.control])
 def test_sums_that_would_wrap_are_refused_by_name(build, event, figure):
     frames = build([event("a", 1, 2**62), event("b", 1, 2**62)])
-    with pytest.raises(UsageError, match=r"total_traffic_cost is above 2\^63 - 1\. Choose shorter periods"):
+    with pytest.raises(UsageError, match="total_traffic_cost"):
         figure(frames)
 
 

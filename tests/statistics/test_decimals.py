@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import ledgerframes as lf
+from ledgerframes.analysis._groups import single_group
 from ledgerframes.decimals import DTYPE
 
 PYTHON_ROUNDINGS = {
@@ -115,6 +116,13 @@ def test_the_context_of_decimal_does_not_matter() -> None:
 def test_refusals(left: pd.Series, right: object, arguments: dict[str, str], message: str) -> None:
     with pytest.raises(lf.UsageError, match=message):
         lf.decimals.multiply(left, right, **arguments)
+
+
+def test_a_sum_of_costs_beyond_64_bits_is_refused_by_the_analyses() -> None:
+    groups = single_group(2)
+    assert groups.total(pd.Series([2**62, 2**62 - 1], name="cost")).tolist() == [2**63 - 1]
+    with pytest.raises(lf.UsageError, match=r"cost exceeds 64 bits\. Choose a shorter window"):
+        groups.total(pd.Series([2**62, 2**62], name="cost"))
 
 
 def test_cumulated_integers_beyond_64_bits_are_refused() -> None:

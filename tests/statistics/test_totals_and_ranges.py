@@ -53,10 +53,11 @@ def test_history_and_report_without_requests() -> None:
     assert st.usual_range(STEADY, [], "1d").periods.to_frame().empty
 
 
-def test_weeks_start_on_monday() -> None:
+def test_weeks_are_counted_from_the_first_day_of_the_report() -> None:
     found = st.usual_range(STEADY, [[12, 100]] * 16, "1d", start=5)
     assert len(found.weeks.upper) == 2
     assert len(st.usual_range(STEADY, [[12, 100]] * 13, "1d", start=1).weeks.upper) == 1
+    assert len(st.usual_range(STEADY, [[12, 100]] * 6, "1d").weeks.upper) == 0
 
 
 def test_slots_of_hours() -> None:

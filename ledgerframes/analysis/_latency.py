@@ -1,0 +1,177 @@
+"""Classes of outcomes by result and latency, and the latency figures of groups.
+
+Accepted requests, requests rejected before the limit and timeouts are three figures, because a timeout is not a decision at 30
+seconds. Result and latency together tell them apart. A percentile of all of them mixed would say nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis._groups import Flags, Groups, Integers, durations, known, microseconds, ratio
+from ledgerframes.analysis._requests import ACCEPTED, REJECTED, UNSPECIFIED
+from ledgerframes.statistics import ecdf, wilson
+from ledgerframes.statistics.percentiles import group_percentiles
+
+# The mediator gives up after 30 s. Clocks and rounding can make a timeout look a little shorter.
+LIMIT = 29_900_000
+SUSPECT_FROM = 20_000_000
+SLOW_FROM = 5_000_000
+DOUBTFUL_LIMIT = "the limit of this network may not be 30 s"
+
+DECIDED = "accepted"
+LATE = "accepted after the limit"
+REFUSED = "rejected"
+TIMEOUT = "timed out (by latency)"
+OPEN = "unspecified"
+IMPOSSIBLE = "impossible: before its record time"
+UNKNOWN = "latency missing"
+CLASSES = (DECIDED, LATE, REFUSED, TIMEOUT, OPEN, IMPOSSIBLE, UNKNOWN)
+PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99}
+
+
+def latencies(rows: pd.DataFrame) -> pd.Series:
+    """Return finalization time minus record time in microseconds, missing without a verdict."""
+    is_known = known(rows["finalization_time"])
+    numbers = pd.Series(pd.NA, index=rows.index, dtype="Int64")
+    final = rows[is_known]
+    numbers[is_known] = microseconds(final["finalization_time"]) - microseconds(final["record_time"])
+    return numbers
+
+
+def outcome_classes(results: pd.Series, numbers: pd.Series) -> pd.Series:
+    """Return the class of each request, missing without a verdict.
+
+    Parameters
+    ----------
+    results : Series
+        Verdict results, some of them missing.
+    numbers : Series
+        Latencies [microseconds], some of them missing.
+
+    Returns
+    -------
+    Series
+        One class per request, as a category.
+    """
+    number = numbers.to_numpy(dtype="int64", na_value=0)
+    has_latency, is_late = known(numbers), number >= LIMIT
+    is_accepted, is_rejected, is_open = (
+        (results == result).to_numpy(dtype=bool, na_value=False) for result in (ACCEPTED, REJECTED, UNSPECIFIED)
+    )
+    conditions = {
+        IMPOSSIBLE: number < 0,
+        OPEN: is_open,
+        UNKNOWN: (is_accepted | is_rejected) & ~has_latency,
+        DECIDED: is_accepted & ~is_late,
+        LATE: is_accepted,
+        REFUSED: is_rejected & ~is_late,
+        TIMEOUT: is_rejected,
+    }
+    codes = np.select(list(conditions.values()), [CLASSES.index(name) for name in conditions], -1)
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(CLASSES)), index=results.index)
+
+
+def is_limit_doubtful(classes: pd.Series, numbers: pd.Series) -> bool:
+    """Return whether more rejections lie just below the limit than from it on."""
+    is_suspect = (classes == REFUSED) & (numbers >= SUSPECT_FROM).fillna(False)
+    return int(is_suspect.sum()) > int((classes == TIMEOUT).sum())
+
+
+def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
+    """Return the latency figures of each group, by column.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        ``verdict_result``, ``record_time`` and ``finalization_time`` of each request.
+    groups : Groups
+        Of the rows.
+
+    Returns
+    -------
+    dict of str to array or Series
+        Counts (``requests``, ``accepted``, ``rejected``, ``timeouts``, ``accepted_after_limit``, ``slow_accepted`` from 5 s on,
+        ``unspecified``, ``impossible``, ``latency_missing``), ``timeout_rate`` of the accepted and rejected requests with its
+        ends ``timeout_low`` and ``timeout_high``, percentiles of accepted requests (``p50``, ``p50_low``, ``p50_high``, …,
+        ``max``) and of those rejected before the limit (``rejected_p50``, …), and the ``reason`` of missing figures.
+
+    Notes
+    -----
+    Accepted requests after the limit count among the accepted. Where the limit is doubtful, timeouts are missing.
+    """
+    numbers = latencies(rows)
+    classes = outcome_classes(rows["verdict_result"], numbers)
+    is_of = {name: (classes == name).to_numpy(dtype=bool) for name in CLASSES}
+    is_accepted = is_of[DECIDED] | is_of[LATE]
+    is_slow = is_accepted & (numbers >= SLOW_FROM).to_numpy(dtype=bool, na_value=False)
+    is_doubtful = is_limit_doubtful(classes, numbers)
+    accepted, rejected, timeouts = (groups.count(each) for each in (is_accepted, is_of[REFUSED], is_of[TIMEOUT]))
+    percentiles, reasons = _percentiles(numbers, is_accepted, groups, "", "accepted")
+    of_rejected, rejected_reasons = _percentiles(numbers, is_of[REFUSED], groups, "rejected_", "rejected")
+    parts = [[DOUBTFUL_LIMIT] * len(groups) if is_doubtful else [""] * len(groups), reasons, rejected_reasons]
+    return {
+        "requests": groups.count(),
+        "accepted": accepted,
+        "rejected": rejected,
+        **_timeouts(timeouts, accepted + rejected + timeouts, is_doubtful),
+        "accepted_after_limit": groups.count(is_of[LATE]),
+        "slow_accepted": groups.count(is_slow),
+        "unspecified": groups.count(is_of[OPEN]),
+        "impossible": groups.count(is_of[IMPOSSIBLE]),
+        "latency_missing": groups.count(is_of[UNKNOWN]),
+        **percentiles,
+        **of_rejected,
+        "reason": pd.array([", ".join(filter(None, texts)) for texts in zip(*parts, strict=True)], dtype="str"),
+    }
+
+
+def latency_curve(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of all requests that is decided within each latency.
+
+    Requests without an accepting or rejecting verdict do not count. The curve ends at 1 minus the share of timeouts, because a
+    timeout is no decision.
+    """
+    numbers = latencies(rows)
+    classes = outcome_classes(rows["verdict_result"], numbers)
+    is_decided = classes.isin([DECIDED, LATE, REFUSED])
+    total = int((is_decided | (classes == TIMEOUT)).sum())
+    return ecdf(numbers[is_decided].to_numpy("int64"), total)
+
+
+def _timeouts(timeouts: Integers, decided: Integers, is_doubtful: bool) -> dict[str, Any]:
+    """Return the number and rate of timeouts, missing where the limit is doubtful."""
+    counts = pd.Series(timeouts, dtype="Int64")
+    trials = np.zeros_like(decided) if is_doubtful else decided
+    low, high = wilson(np.where(trials > 0, timeouts, 0), trials)
+    return {
+        "timeouts": counts.mask(np.full(len(counts), is_doubtful)),
+        "timeout_rate": ratio(timeouts, trials),
+        "timeout_low": low,
+        "timeout_high": high,
+    }
+
+
+def _percentiles(
+    numbers: pd.Series, mask: Flags, groups: Groups, prefix: str, noun: str
+) -> tuple[dict[str, pd.Series], list[str]]:
+    """Return percentiles with intervals and the largest value, and a reason per group."""
+    values, codes = numbers[mask].to_numpy("int64"), groups.codes[mask]
+    columns: dict[str, pd.Series] = {}
+    missing: list[list[str]] = [[] for _ in range(len(groups))]
+    for name, row in zip(PERCENTS, group_percentiles(values, codes, len(groups), list(PERCENTS.values())), strict=True):
+        for end in ("value", "low", "high"):
+            column = f"{prefix}{name}" + ("" if end == "value" else f"_{end}")
+            columns[column] = _durations([getattr(each, end) for each in row])
+        for names, each in zip(missing, row, strict=True):
+            names += [name] if each.reason else []
+    largest = pd.Series(values).groupby(codes).max().reindex(range(len(groups)))
+    columns[f"{prefix}max"] = _durations([None if pd.isna(value) else int(value) for value in largest.astype("Int64")])
+    return columns, [f"too few {noun} requests for {', '.join(names)}" if names else "" for names in missing]
+
+
+def _durations(numbers: list[int | None]) -> pd.Series:
+    return durations(pd.Series(pd.array(numbers, dtype="Int64")))

@@ -1,0 +1,79 @@
+"""Rejection rates of groups against the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ledgerframes.analysis import _rates as rates
+from ledgerframes.analysis._groups import Groups
+
+
+def groups_of(counts: list[tuple[int, int]]) -> tuple[Groups, np.ndarray, np.ndarray]:
+    """Requests of groups with hits and trials, and one request each that is no trial."""
+    codes, hits, trials = [], [], []
+    for group, (hit, trial) in enumerate(counts):
+        codes += [group] * (trial + 1)
+        hits += [True] * hit + [False] * (trial - hit) + [True]  # the last one is no trial
+        trials += [True] * trial + [False]
+    return (
+        Groups(pd.DataFrame(index=range(len(counts))), np.array(codes, dtype=np.int64)),
+        np.array(hits, bool),
+        np.array(trials, bool),
+    )
+
+
+def test_a_group_against_the_rest() -> None:
+    """30 of 100 against 40 of 300, with the intervals of Wilson and Newcombe."""
+    values = rates.rate_values(*groups_of([(30, 100), (40, 300)]))
+    assert values["rejection_rate"].tolist() == [0.3, 40 / 300]
+    assert np.round([values["low"][0], values["high"][0]], 4).tolist() == [0.2189, 0.3958]
+    ends = [values[name][0] for name in ("difference", "difference_low", "difference_high")]
+    assert np.round(ends, 4).tolist() == [0.1667, 0.0749, 0.2683]
+    assert values["differs"].tolist() == [True, True]
+    assert rates.describe_comparison(values, ["A", "B"]) == (
+        "2 of 2 groups had enough requests to be judged, and 2 of them differ from the others: A (higher), B (lower)."
+    )
+
+
+def test_small_and_equal_groups() -> None:
+    values = rates.rate_values(*groups_of([(2, 20), (40, 300), (41, 300)]))
+    assert values["reason"].tolist() == ["too few requests", "", ""]
+    assert values["differs"].isna().tolist() == [True, False, False]
+    assert rates.describe_comparison(values, ["A", "B", "C"]) == (
+        "2 of 3 groups had enough requests to be judged, and none of them can be told from the others."
+    )
+    assert abs(values["shrunk_rate"][0] - 83 / 620) < abs(0.1 - 83 / 620)
+
+
+def test_clusters_widen_intervals() -> None:
+    arguments = groups_of([(30, 100), (40, 300)])
+    plain, wide = rates.rate_values(*arguments), rates.rate_values(*arguments, effect=3.0)
+    assert (wide["low"] < plain["low"]).all()
+    assert (wide["p_holm"] > plain["p_holm"]).all()
+
+
+def test_no_requests() -> None:
+    values = rates.rate_values(*groups_of([]))
+    assert {len(column) for column in values.values()} == {0}
+    assert rates.describe_comparison(values, []) == "No group has enough requests to be judged."
+    empty = rates.rate_values(*groups_of([(0, 0)]))
+    assert np.isnan(empty["rejection_rate"]).all()
+
+
+def test_the_effect_of_clusters_counts_hours_of_a_participant() -> None:
+    """Participant a: 0 of 5, 4 of 5 and 1 of 5 in its hours. The others have one cluster each, or a rate of 0."""
+    clusters = [("a", 0, 0, 5), ("a", 1, 4, 5), ("a", 2, 1, 5), (None, 0, 3, 9), ("c", 0, 0, 4), ("c", 1, 0, 3)]
+    rows = [
+        (name, pd.Timestamp("2026-11-08", tz="UTC") + pd.Timedelta(hour, "h") + pd.Timedelta(number, "min"), number < hits)
+        for name, hour, hits, trials in clusters
+        for number in range(trials)
+    ]
+    table = pd.DataFrame(rows, columns=["participant", "time", "hit"]).astype({"time": "datetime64[us, UTC]"})
+    found = rates.cluster_effect(table["participant"], table["time"], table["hit"].to_numpy(), np.ones(len(table), dtype=bool))
+    p = 5 / 15
+    expected = ((0 - 5 * p) ** 2 + (4 - 5 * p) ** 2 + (1 - 5 * p) ** 2) / (3 * 5 * p * (1 - p) * (1 - 5 / 15))
+    assert found == pytest.approx(expected)
+    single = table[table["participant"].isna()]
+    assert rates.cluster_effect(single["participant"], single["time"], single["hit"].to_numpy(), np.ones(9, dtype=bool)) is None

@@ -1,0 +1,124 @@
+"""Classes of outcomes and latency figures, worked by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ledgerframes.analysis import _latency as latency
+from ledgerframes.analysis._groups import Groups, single_group
+
+VECTORS = json.loads((Path(__file__).parents[1] / "data" / "statistics_vectors.json").read_text())["cases"]
+CLASS_CASES = [case for case in VECTORS if case["function"] == "outcome_class"]
+START = pd.Timestamp("2026-11-08", tz="UTC")
+SECOND = 1_000_000
+
+
+def rows_of(requests: list[tuple[str | None, int | None]]) -> pd.DataFrame:
+    """Rows with a verdict result and a latency in microseconds."""
+    results = [None if result is None else f"VERDICT_RESULT_{result}" for result, _ in requests]
+    times = [pd.NaT if number is None else START + pd.Timedelta(number, "us") for _, number in requests]
+    return pd.DataFrame(
+        {
+            "verdict_result": pd.Categorical(
+                results, categories=[f"VERDICT_RESULT_{each}" for each in ("ACCEPTED", "REJECTED", "UNSPECIFIED")]
+            ),
+            "record_time": pd.Series([START] * len(requests), dtype="datetime64[us, UTC]"),
+            "finalization_time": pd.Series(times, dtype="datetime64[us, UTC]"),
+        }
+    )
+
+
+def figures(requests: list[tuple[str | None, int | None]], codes: list[int] | None = None, groups: int = 1) -> pd.DataFrame:
+    rows = rows_of(requests)
+    grouped = (
+        single_group(len(rows)) if codes is None else Groups(pd.DataFrame(index=range(groups)), np.array(codes, dtype=np.int64))
+    )
+    return pd.DataFrame(latency.latency_values(rows, grouped))
+
+
+@pytest.mark.parametrize("case", CLASS_CASES, ids=lambda case: case["id"])
+def test_vector(case: dict[str, Any]) -> None:
+    inputs = case["input"]
+    numbers = pd.Series([inputs["latency_us"]], dtype="Int64")
+    assert latency.outcome_classes(pd.Series([inputs["verdict_result"]]), numbers).tolist() == [case["expected"]]
+
+
+def test_there_are_vectors() -> None:
+    assert len(CLASS_CASES) == 8
+
+
+MIXED: list[tuple[str | None, int | None]] = [
+    ("ACCEPTED", 700_000),
+    ("ACCEPTED", 6 * SECOND),
+    ("ACCEPTED", 31 * SECOND),
+    ("REJECTED", 200_000),
+    ("REJECTED", 30 * SECOND),
+    ("UNSPECIFIED", 5),
+    ("ACCEPTED", -5),
+    ("REJECTED", None),
+    (None, None),
+]
+
+
+def test_each_request_counts_once() -> None:
+    row = figures(MIXED).iloc[0]
+    counts = ("accepted", "rejected", "timeouts", "unspecified", "impossible", "latency_missing")
+    assert [row[name] for name in counts] == [3, 1, 1, 1, 1, 1]
+    assert row["requests"] == sum(row[name] for name in counts) + 1  # one has no verdict
+    assert (row["accepted_after_limit"], row["slow_accepted"]) == (1, 2)
+    assert row["timeout_rate"] == 0.2
+    assert row["timeout_low"] < 0.2 < row["timeout_high"]
+    assert row["max"] == pd.Timedelta(31, "s")
+    assert row["rejected_max"] == pd.Timedelta(200, "ms")
+
+
+def test_percentiles_have_intervals_and_reasons() -> None:
+    requests = [("ACCEPTED", number * SECOND // 100) for number in range(1, 41)] + [("REJECTED", 9)] * 6
+    row = figures(requests).iloc[0]
+    assert row["p50"] == pd.Timedelta(200, "ms")
+    assert (row["p50_low"], row["p50_high"]) == (pd.Timedelta(140, "ms"), pd.Timedelta(270, "ms"))
+    assert row["p90"] == pd.Timedelta(360, "ms")
+    assert pd.isna(row["p95"])
+    assert (row["rejected_p50"], row["rejected_p50_high"]) == (pd.Timedelta(9, "us"),) * 2
+    assert row["reason"] == "too few accepted requests for p95, p99, too few rejected requests for p90, p95, p99"
+
+
+def test_groups_and_the_order_of_rows() -> None:
+    requests = [("ACCEPTED", number) for number in (5, 3, 9, 1, 7, 2, 8)]
+    codes = [0, 0, 0, 0, 0, 0, 2]
+    found, turned = figures(requests, codes, 3), figures(requests[::-1], codes[::-1], 3)
+    pd.testing.assert_frame_equal(found, turned)
+    assert found["requests"].tolist() == [6, 0, 1]
+    assert found["p50"].isna().tolist() == [False, True, True]
+    assert found["max"].isna().tolist() == [False, True, False]
+    assert found["timeout_rate"].isna().tolist() == [False, True, False]
+
+
+def test_a_doubtful_limit_names_no_timeouts() -> None:
+    requests = [("REJECTED", 25 * SECOND)] * 2 + [("REJECTED", 30 * SECOND), ("ACCEPTED", SECOND)]
+    row = figures(requests).iloc[0]
+    assert pd.isna(row["timeouts"])
+    assert pd.isna(row["timeout_rate"])
+    assert pd.isna(row["timeout_high"])
+    assert row["reason"].startswith("the limit of this network may not be 30 s, ")
+    assert figures(requests[1:]).iloc[0]["timeouts"] == 1
+
+
+def test_no_rows() -> None:
+    found = figures([])
+    assert found["requests"].tolist() == [0]
+    assert found["max"].isna().all()
+    assert figures([], [], 0).empty
+    assert latency.latency_curve(rows_of([])).empty
+
+
+def test_the_curve_ends_below_the_timeouts() -> None:
+    curve = latency.latency_curve(rows_of(MIXED))
+    assert curve["value"].tolist() == [200_000, 700_000, 6 * SECOND, 31 * SECOND]
+    assert curve["share"].tolist() == [0.2, 0.4, 0.6, 0.8]
