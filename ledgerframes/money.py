@@ -1,4 +1,4 @@
-"""Prices of traffic and of the coin, each of its own type.
+"""Prices of traffic and of the coin, as separate types.
 
 The traffic price converts bytes to currency, a rate converts between currency and coin. The network's own conversion rate and a
 market price are two facts (docs/facts.md#two-prices), so they are two types, and no function takes one for the other.

@@ -161,6 +161,8 @@ def _row(rows: pd.DataFrame, template: str, choice: str, percent: int) -> dict[s
         "requests": len(kind),
         "requests_with_cost": len(costs),
         "value": int(ordered[nearest_rank(len(ordered), percent) - 1]) if has_value else None,
-        "worst_update_id": kind.loc[costs.idxmax(), "update_id"] if len(costs) else None,
+        "worst_update_id": kind["update_id"].reindex(costs.index).iloc[int(costs.to_numpy("int64").argmax())]
+        if len(costs)
+        else None,
         "coverage": len(costs) / len(kind) if len(kind) else np.nan,
     }

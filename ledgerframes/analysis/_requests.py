@@ -159,7 +159,7 @@ def take_or_missing(values: pd.Series, indexes: Integers) -> pd.Series:
 def root_templates(
     frames: Frames, update_ids: pd.Series, names: Sequence[str] = ("package_name", "template_name", "choice")
 ) -> pd.DataFrame:
-    """Return package name, template name and choice, or other columns, of each update's first root node.
+    """Return package name, template name and choice of each update's first root node.
 
     They are missing for an update without a visible tree.
     """

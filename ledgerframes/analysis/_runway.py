@@ -140,7 +140,7 @@ class BaseRate:
 
 @dataclass(frozen=True)
 class History:
-    """Burn of a participant in the whole weeks before a balance, and the coverage of its costs."""
+    """Burn of a participant in the weeks before a balance, and its coverage."""
 
     weeks: list[list[int]]
     coverage: float
@@ -157,7 +157,9 @@ def runway(
     base_rate: BaseRate | None = None,
     horizon: str = "30d",
 ) -> pd.DataFrame:
-    """Return the traffic balance of a participant per hour to come, if the coming weeks are like the last.
+    """Return the traffic balance of a participant in each hour to come.
+
+    It supposes that the coming weeks are like the last.
 
     Parameters
     ----------
@@ -195,7 +197,7 @@ def runway(
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=2_000, days=35)
+    >>> net = lf.connect("sandbox", events=9_000, days=42)
     >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(2_000_000, "2026-11-09")
@@ -254,7 +256,7 @@ def runway_summary(
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=2_000, days=35)
+    >>> net = lf.connect("sandbox", events=9_000, days=42)
     >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(200_000, "2026-11-09")

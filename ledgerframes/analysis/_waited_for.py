@@ -104,7 +104,9 @@ def waited_for(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     rows = _decided(rows)
     is_slow = _is_slow(rows)
     parties, roles = _roles(frames, rows)
-    required, named = (Groups(parties, roles[roles["is_required"] == flag]["party"].to_numpy("int64")) for flag in (True, False))
+    required, dispensable = (
+        Groups(parties, roles[roles["is_required"] == flag]["party"].to_numpy("int64")) for flag in (True, False)
+    )
     needed = roles[roles["is_required"]]
     hits = required.count(is_slow[needed["row"]])
     trials = required.count()
@@ -116,7 +118,7 @@ def waited_for(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     latencies = pd.Series(pd.array(rows["latency"].to_numpy("int64")[needed["row"]], dtype="Int64"))
     values: dict[str, Any] = {
         "party": parties["party"],
-        "named": named.count(),
+        "named": dispensable.count(),
         "required": trials,
         "slow": hits,
         "slow_rate": ratio(hits, trials),
@@ -151,7 +153,7 @@ def _is_slow(rows: pd.DataFrame) -> Flags:
 
 
 def _roles(frames: Frames, rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the parties, and one row per request and party with whether the request needs the party."""
+    """Return the parties, and for each request and party whether the request needs it."""
     quorums = frames.read("quorums", ["update_id", "threshold", "parties"])
     # A party that a quorum lists twice counts once, as the set of its parties decides.
     owners, texts = list_items(quorums["parties"])
@@ -161,7 +163,7 @@ def _roles(frames: Frames, rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
     is_tight = quorums["threshold"].to_numpy(dtype="float64", na_value=np.nan) >= sizes
     items["row"] = positions(quorums["update_id"], rows["update_id"])[items["quorum"]]
     items["is_required"] = is_tight[items["quorum"]]
-    roles = items[items["row"] >= 0].groupby(["row", "party"], as_index=False)["is_required"].max()
+    roles = items[items["row"] >= 0].groupby(["row", "party"], as_index=False)[["is_required"]].max()
     parties = pd.DataFrame({"party": pd.array(names, dtype="str")})
     is_present = np.bincount(roles["party"], minlength=len(parties)) > 0
     roles["party"] = (np.cumsum(is_present) - 1)[roles["party"]]

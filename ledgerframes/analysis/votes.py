@@ -67,7 +67,7 @@ STALE = declare.Figure(
 )
 MIN_VOTES_FOR_OUTLIERS = 5
 DEVIATIONS_PER_MAD = 1.4826
-TEN_PLACES = Decimal("1e-10")
+QUANTUM = Decimal("1e-10")
 
 
 @PRICE.document
@@ -223,13 +223,13 @@ def _without(prices: Sequence[Decimal], value: Decimal | None) -> list[Decimal]:
 
 
 def _median(prices: Sequence[Decimal]) -> Decimal | None:
-    """Return the median, of an even number the mean of the middle two, rounded half to even to 10 places."""
+    """Return the median, of an even number the mean of the middle two, as an amount."""
     if not prices:
         return None
     ordered, middle = sorted(prices), len(prices) // 2
     with localcontext(prec=decimals.PRECISION + 1):
         mean = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-        return mean.quantize(TEN_PLACES, ROUND_HALF_EVEN)
+        return mean.quantize(QUANTUM, ROUND_HALF_EVEN)
 
 
 def _mad(prices: Sequence[Decimal]) -> Decimal | None:
