@@ -4,6 +4,7 @@ import logging
 
 from ledgerframes import decimals, errors, plot, statistics
 from ledgerframes.analysis import contracts, cost, eras, labels, reconcile, trees, verdict, votes
+from ledgerframes.analysis._runway import BaseRate, TrafficBalance
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
@@ -22,14 +23,20 @@ from ledgerframes.loaders.state import (
     load_parties,
     load_synchronizers,
 )
+from ledgerframes.money import MarketRate, NetworkRate, TrafficPrice
 from ledgerframes.network import Network, connect
 from ledgerframes.sql import sql
 from ledgerframes.version import installed_version
 
 __all__ = [
     "TABLES",
+    "BaseRate",
     "Frames",
+    "MarketRate",
     "Network",
+    "NetworkRate",
+    "TrafficBalance",
+    "TrafficPrice",
     "anatomy",
     "connect",
     "contracts",

@@ -46,6 +46,7 @@ CONSTANTS: dict[str, object] = {
     "participant_id": "participant::1220aa",
     "submitting_participant_uid": "participant::1220aa",
     "synchronizer_id": "synchronizer::1220aa",
+    "dso": "dso::1220aa",
     "package_id": "a1b2c3",
     "template_id": "a1b2c3:Main:Asset",
     "template_name": "Main:Asset",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -15,8 +16,9 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from ledgerframes import plot
-from ledgerframes.analysis import FIGURES
+from ledgerframes import decimals, plot
+from ledgerframes.analysis import CALLS, FIGURES
+from ledgerframes.analysis._figures import AMOUNT
 from ledgerframes.errors import UsageError
 from ledgerframes.plot._results import percent
 
@@ -25,6 +27,7 @@ NAMESPACE = "1220" + "ab34" * 16
 SIZES = [0, 1, 200]
 GROUPS = 8
 LATENCIES = {"p50": 400_000, "p90": 900_000, "p95": 1_200_000, "p99": 30_000_001, "max": 30_000_001, "latency": 300_000}
+LATENCIES |= {"added": 2_000_000, "median_latency": 500_000, "age": 40 * 86_400_000_000}
 SHARES = {
     "low": 0.08,
     "high": 0.22,
@@ -45,6 +48,10 @@ CATEGORIES = {
     "reject_kind_heuristic": ["contention", "timeout"],
     "verdict_result": ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"],
     "size": ["under 2 kB", "50 kB and more"],
+    "verdict": ["dearer", "no clear change"],
+    "outcome": ["matched", "rejected"],
+    "statistic": ["p95", "p95"],
+    "member": ["party", "party"],
 }
 
 
@@ -72,7 +79,7 @@ BY_DTYPE = {
 
 def values(column, group):
     """Values of one declared column for rows of these groups."""
-    if column.name in BY_NAME:
+    if column.name in BY_NAME and not column.dtype.startswith("datetime"):
         return BY_NAME[column.name](group)
     numbers = 9_000 * np.arange(len(group), 0, -1)
     return BY_DTYPE.get(column.dtype, lambda name, group: numbers)(column.name, group)
@@ -92,7 +99,8 @@ def result(name, by=None, *, over_time=False):
         if name == "cost.overhead":  # three rows of each
             kinds = [*CATEGORIES["kind"], "unassigned"] * rows
             rows_of_result = rows_of_result.loc[rows_of_result.index.repeat(3)].reset_index(drop=True).assign(kind=kinds)
-        return rows_of_result.astype({column.name: column.dtype for column in columns})
+        dtypes = {column.name: decimals.DTYPE if column.dtype == AMOUNT else column.dtype for column in columns}
+        return rows_of_result.astype(dtypes)
 
     return frame
 
@@ -126,6 +134,16 @@ PICTURES = {
     "waste over time": (plot.cost_wasted, result("cost.wasted", over_time=True), TIME, SHARE),
     "waste by participant": (plot.cost_wasted, result("cost.wasted", "participant"), SHARE, ""),
     "waste by participant over time": (plot.cost_wasted, result("cost.wasted", "participant", over_time=True), TIME, SHARE),
+    "comparison": (plot.cost_compare, result("cost.compare"), COST, ""),
+    "estimates": (plot.cost_estimate, result("cost.estimate", "request"), COST, COST),
+    "budgets": (plot.cost_budget, result("cost.budget"), SHARE, ""),
+    "concentration": (plot.cost_concentration, limited(result("cost.concentration"), 1), SHARE, ""),
+    "concentration over time": (plot.cost_concentration, result("cost.concentration", over_time=True), TIME, SHARE),
+    "runway": (plot.cost_runway, result("cost.runway"), "Time (UTC)", "Traffic balance ("),
+    "head of line": (plot.verdict_head_of_line, result("verdict.head_of_line"), TIME, ""),
+    "slow requests by party": (plot.verdict_waited_for, result("verdict.waited_for"), SHARE, ""),
+    "price votes": (plot.votes_price, result("votes.price"), "Time of the observation", "(USD per coin)"),
+    "ages of votes": (plot.votes_stale, result("votes.stale"), "(days)", "(USD per coin)"),
     "anatomy": (plot.cost_anatomy, result("cost.anatomy"), COST, "Envelope"),
     "outcomes by party": (plot.verdict_outcomes, result("verdict.outcomes", "party"), SHARE, ""),
     "outcomes by hour": (plot.verdict_outcomes, limited(result("verdict.outcomes", "hour"), 24), "Hour of day (UTC)", SHARE),
@@ -226,9 +244,8 @@ def test_every_grouping_can_be_drawn(name, by, over_time):
 @pytest.mark.parametrize("wrong", ["frames", pd.DataFrame({"party": []}), None])
 def test_other_things_than_results_are_refused(name, wrong):
     draw, _ = PLOTS[name]
-    with pytest.raises(
-        UsageError, match=rf"Pass the result of lf\.{name}\((frames(, update_id)?|ledger, history)\) to lf\.plot\.{draw.__name__}, got"
-    ):
+    call = re.escape(CALLS[name])
+    with pytest.raises(UsageError, match=rf"Pass the result of {call} to lf\.plot\.{draw.__name__}, got"):
         draw(wrong)
 
 

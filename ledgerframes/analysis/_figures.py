@@ -194,7 +194,8 @@ CALLS: dict[str, str] = {}
 
 
 def _call_text(name: str, analysis: Callable[..., object]) -> str:
-    required = [each.name for each in inspect.signature(analysis).parameters.values() if each.default is each.empty]
+    parameters = [each for each in inspect.signature(analysis).parameters.values() if each.default is each.empty]
+    required = [f"{each.name}=…" if each.kind is each.KEYWORD_ONLY else each.name for each in parameters]
     return f"lf.{name}({', '.join(required)})"
 
 

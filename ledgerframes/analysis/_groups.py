@@ -239,14 +239,28 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     return np.arange(first, last + 2, dtype=np.int64) * step + ORIGIN
 
 
-def _parse_period(every: object) -> tuple[int, str]:
+def period_length(text: object, argument: str) -> int:
+    """Return a length of time, such as ``"20min"``, in seconds.
+
+    Raises
+    ------
+    UsageError
+        If it is none, or in months.
+    """
+    number, unit = _parse_period(text, argument)
+    if unit == "mo":
+        raise UsageError(f"{argument}= must not be in months, which differ in length, got {text!r}.")
+    return number * SECONDS[unit]
+
+
+def _parse_period(every: object, argument: str = "every") -> tuple[int, str]:
     """Return the number and the unit of a period.
 
     The units are not those of pandas, which change between its versions.
     """
     match = re.fullmatch(r"(\d{1,6})\s*(s|min|h|d|w|mo)", every.strip().lower()) if isinstance(every, str) else None
     if match is None or int(match[1]) == 0:
-        raise UsageError(f"every= must be a period such as '15min', '1h', '1d', '1w' or '1mo', got {every!r}.")
+        raise UsageError(f"{argument}= must be a period such as '15min', '1h', '1d', '1w' or '1mo', got {every!r}.")
     return int(match[1]), match[2]
 
 

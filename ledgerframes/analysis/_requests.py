@@ -156,12 +156,13 @@ def take_or_missing(values: pd.Series, indexes: Integers) -> pd.Series:
     return pd.Series(_nullable(values).array.take(indexes, allow_fill=True))
 
 
-def root_templates(frames: Frames, update_ids: pd.Series) -> pd.DataFrame:
+def root_templates(
+    frames: Frames, update_ids: pd.Series, names: Sequence[str] = ("package_name", "template_name", "choice")
+) -> pd.DataFrame:
     """Return package name, template name and choice of each update's first root node.
 
     They are missing for an update without a visible tree.
     """
-    names = ["package_name", "template_name", "choice"]
     is_root = pc.field("depth") == 0
     roots = frames.scan("tree_events").filter(is_root).to_table(columns=["update_id", "node_index", *names])
     nodes = table("tree_events").to_pandas(roots).sort_values("node_index", kind="stable", ignore_index=True)

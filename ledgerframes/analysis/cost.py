@@ -8,11 +8,34 @@ A request is a verdict, an update or a traffic summary, whichever of them exist.
 
 from __future__ import annotations
 
+from ledgerframes.analysis._budget import assert_budget, budget
+from ledgerframes.analysis._compare import compare
+from ledgerframes.analysis._concentration import concentration
 from ledgerframes.analysis._control import control
+from ledgerframes.analysis._estimated import estimate
+from ledgerframes.analysis._journal import journal
 from ledgerframes.analysis._overhead import overhead
 from ledgerframes.analysis._problems import problems
+from ledgerframes.analysis._runway import runway, runway_summary
 from ledgerframes.analysis._spend import spend
+from ledgerframes.analysis._statement import statement
 from ledgerframes.analysis._wasted import wasted
 from ledgerframes.analysis.anatomy import anatomy
 
-__all__ = ["anatomy", "control", "overhead", "problems", "spend", "wasted"]
+__all__ = [
+    "anatomy",
+    "assert_budget",
+    "budget",
+    "compare",
+    "concentration",
+    "control",
+    "estimate",
+    "journal",
+    "overhead",
+    "problems",
+    "runway",
+    "runway_summary",
+    "spend",
+    "statement",
+    "wasted",
+]

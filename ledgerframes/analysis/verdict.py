@@ -10,9 +10,11 @@ across hosts, not single rows. ``effective_at`` can be before ``record_time`` an
 
 from __future__ import annotations
 
+from ledgerframes.analysis._head_of_line import head_of_line, head_of_line_victims
 from ledgerframes.analysis._latency import latency
 from ledgerframes.analysis._outcomes import outcomes
 from ledgerframes.analysis._quorums import quorums
 from ledgerframes.analysis._rejections import rejections
+from ledgerframes.analysis._waited_for import waited_for
 
-__all__ = ["latency", "outcomes", "quorums", "rejections"]
+__all__ = ["head_of_line", "head_of_line_victims", "latency", "outcomes", "quorums", "rejections", "waited_for"]

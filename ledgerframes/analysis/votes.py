@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from typing import Any
 
+import numpy as np
 import pandas as pd
-import pyarrow as pa
 
+from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._statement import decimal_column
 from ledgerframes.errors import UsageError
+from ledgerframes.money import TrafficPrice, require_price
 
-__all__ = ["price"]
+__all__ = ["price", "stale"]
 
 DAY = pd.Timedelta(days=1)
 UNIT = "USD per coin"
@@ -28,14 +32,46 @@ PRICE = declare.Figure(
         declare.ResultColumn("lowest", declare.AMOUNT, "Lowest price. Missing without votes.", UNIT),
         declare.ResultColumn("highest", declare.AMOUNT, "Highest price. Missing without votes.", UNIT),
         declare.ResultColumn("spread", declare.AMOUNT, "Highest minus lowest price. Missing without votes.", UNIT),
+        declare.ResultColumn("mad", declare.AMOUNT, "Median absolute deviation from the median. Missing without votes.", UNIT),
+        declare.ResultColumn(
+            "byte_price", declare.AMOUNT, "Traffic price over the median. Missing without traffic_price=.", "coin per MB"
+        ),
+        declare.ResultColumn(
+            "byte_price_change",
+            declare.AMOUNT,
+            "Byte price less that of the observation before. Missing for the first.",
+            "coin per MB",
+        ),
     ),
     fact="price",
     unit="voters of this row",
 )
+STALE = declare.Figure(
+    "votes.stale",
+    columns=(
+        declare.ResultColumn("observed_at", declare.TIME, "Time of the observation.", "UTC"),
+        declare.ResultColumn("sv", declare.TEXT, "Super validator."),
+        declare.ResultColumn("price", declare.AMOUNT, "Price of the vote. Missing for an abstention.", UNIT, "Price"),
+        declare.ResultColumn("last_updated_at", declare.TIME, "Time of the vote.", "UTC"),
+        declare.ResultColumn("age", declare.DURATION, "Time since the vote.", "microseconds", "Age of the vote"),
+        declare.ResultColumn("is_stale", declare.FLAG, "Whether the vote is older than days=. Missing for an abstention."),
+        declare.ResultColumn(
+            "deviation", declare.AMOUNT, "Price less the median. Missing for an abstention.", UNIT, "Deviation from the median"
+        ),
+        declare.ResultColumn("score", declare.RATE, "Deviation over 1.4826 median absolute deviations. Missing if these are 0."),
+        declare.ResultColumn("is_outlier", declare.FLAG, "Whether the score is beyond outlier=. Missing below 5 votes."),
+        declare.ResultColumn("median_without", declare.AMOUNT, "Median of all other votes. Missing without any.", UNIT),
+    ),
+    fact="price",
+    unit="voters of this observation",
+)
+MIN_VOTES_FOR_OUTLIERS = 5
+DEVIATIONS_PER_MAD = 1.4826
+QUANTUM = Decimal("1e-10")
 
 
 @PRICE.document
-def price(votes: pd.DataFrame, *, stale_days: float = 30.0) -> pd.DataFrame:
+def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: TrafficPrice | None = None) -> pd.DataFrame:
     """Return median and spread of the price votes at each observation.
 
     This is the network's own conversion rate, never a market price (docs/facts.md#two-prices).
@@ -43,9 +79,11 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0) -> pd.DataFrame:
     Parameters
     ----------
     votes : DataFrame
-        From :func:`ledgerframes.load_price_votes`.
+        From :func:`ledgerframes.load_price_votes`, of one network.
     stale_days : float, optional
-        Age in days from which a vote counts as stale (default: 30).
+        Age in days above which a vote counts as stale (default: 30).
+    traffic_price : TrafficPrice, optional
+        List price of traffic, for its price in coin.
 
     Returns
     -------
@@ -55,49 +93,161 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If `votes` is not a table of price votes.
+        If `votes` is not a table of price votes, or has those of two networks.
 
     Notes
     -----
     Source: docs/facts.md#name-rules-and-price-votes. The service returns only the latest votes, so the history consists of
-    stored observations (docs/facts.md#latest-votes-only).
+    stored observations (docs/facts.md#latest-votes-only). Each super validator has one vote, the newest.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
-    >>> summary = lf.votes.price(votes)
+    >>> summary = lf.votes.price(votes, traffic_price=lf.TrafficPrice("60", "USD/MB"))
     >>> bool((summary["lowest"] <= summary["median"]).all())
     True
     """
-    if not isinstance(votes, pd.DataFrame) or not {"observed_at", "last_updated_at", "price"} <= set(votes.columns):
-        raise UsageError(f"Pass the result of lf.load_price_votes(net) to lf.votes.price, got {type(votes).__name__}.")
+    votes = _newest(votes, "price")
+    traffic_price = require_price(traffic_price, TrafficPrice, "traffic_price")
     with_price = votes[votes["price"].notna()]
     is_stale = with_price["last_updated_at"] < with_price["observed_at"] - stale_days * DAY
     voters = votes.groupby("observed_at", sort=True).size()
     by_time = with_price.groupby("observed_at")
     vote_count = by_time.size().reindex(voters.index, fill_value=0)
     prices = [values if isinstance(values, list) else [] for values in by_time["price"].apply(list).reindex(voters.index)]
+    medians = [_median(each) for each in prices]
+    byte_price = _byte_price(medians, traffic_price)
     values = {
         "observed_at": voters.index,
         "voters": voters.to_numpy(),
         "votes": vote_count.to_numpy(),
         "stale_votes": is_stale.groupby(with_price["observed_at"]).sum().reindex(voters.index, fill_value=0).to_numpy(),
-        "median": _amounts([_median(each) if each else None for each in prices]),
-        "lowest": _amounts([min(each, default=None) for each in prices]),
-        "highest": _amounts([max(each, default=None) for each in prices]),
-        "spread": _amounts([max(each) - min(each) if each else None for each in prices]),
+        "median": decimal_column(medians),
+        "lowest": decimal_column([min(each, default=None) for each in prices]),
+        "highest": decimal_column([max(each, default=None) for each in prices]),
+        "spread": decimal_column([_less(max(each), min(each)) if each else None for each in prices]),
+        "mad": decimal_column([_mad(each) for each in prices]),
+        "byte_price": byte_price,
+        "byte_price_change": _changes(byte_price),
         "coverage": (vote_count / voters).to_numpy(),
     }
     return PRICE.build(None, values)
 
 
-def _median(prices: Sequence[Decimal]) -> Decimal:
-    """Return the median as a decimal, where pandas would return a float."""
+@STALE.document
+def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> pd.DataFrame:
+    """Return age and deviation of each vote at each observation.
+
+    Parameters
+    ----------
+    votes : DataFrame
+        From :func:`ledgerframes.load_price_votes`, of one network.
+    days : float, optional
+        Age in days above which a vote counts as stale (default: 30).
+    outlier : float, optional
+        Score above which a vote counts as an outlier (default: 3).
+
+    Returns
+    -------
+    DataFrame
+        One row per observation and super validator; sorted by time of the observation, then by age, oldest first.
+
+    Raises
+    ------
+    UsageError
+        If `votes` is not a table of price votes, or has those of two networks.
+
+    Notes
+    -----
+    Source: docs/facts.md#name-rules-and-price-votes. A super validator without a price abstains
+    (docs/facts.md#price-vote-without-price).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
+    >>> ages = lf.votes.stale(votes)
+    >>> bool((ages["age"].diff().dropna() <= pd.Timedelta(0)).all())
+    True
+    """
+    votes = _newest(votes, "stale")
+    parts = [_deviations(part, outlier) for _, part in votes.groupby("observed_at", sort=True)]
+    rows = {name: [value for part in parts for value in part[name]] for name in _deviations(votes.head(0), outlier)}
+    age = votes["observed_at"] - votes["last_updated_at"]
+    has_price = votes["price"].notna()
+    values: dict[str, Any] = {
+        **votes[["observed_at", "sv", "price", "last_updated_at"]],
+        "age": age,
+        "is_stale": (age > days * DAY).astype("boolean").where(has_price),
+        **{name: decimal_column(rows[name]) for name in ("deviation", "median_without")},
+        "score": np.array(rows["score"], dtype="float64"),
+        "is_outlier": pd.array(rows["is_outlier"], dtype="boolean"),
+        "coverage": has_price.groupby(votes["observed_at"]).transform("mean").to_numpy("float64"),
+    }
+    return STALE.build(None, values)
+
+
+def _newest(votes: object, name: str) -> pd.DataFrame:
+    """Return the newest vote of each super validator at each observation, oldest votes first."""
+    if not isinstance(votes, pd.DataFrame) or not {"observed_at", "last_updated_at", "price", "sv", "dso"} <= set(votes.columns):
+        raise UsageError(f"Pass the result of lf.load_price_votes(net) to lf.votes.{name}, got {type(votes).__name__}.")
+    networks = sorted(votes["dso"].dropna().unique())
+    if len(networks) > 1:
+        raise UsageError(f"lf.votes.{name} needs votes of one network, got those of {' and '.join(networks)}.")
+    ordered = votes.sort_values(["observed_at", "last_updated_at", "sv"])
+    return ordered.drop_duplicates(["observed_at", "sv"], keep="last").reset_index(drop=True)
+
+
+def _deviations(votes: pd.DataFrame, outlier: float) -> dict[str, list[Any]]:
+    """Return the columns that compare each vote of one observation with the others."""
+    values = [None if pd.isna(value) else value for value in votes["price"]]
+    prices = [value for value in values if value is not None]
+    median, mad = _median(prices), _mad(prices)
+    deviations = [None if value is None or median is None else _less(value, median) for value in values]
+    scores = [float(each) / (DEVIATIONS_PER_MAD * float(mad)) if each is not None and mad else np.nan for each in deviations]
+    is_judged = len(prices) >= MIN_VOTES_FOR_OUTLIERS
+    return {
+        "deviation": deviations,
+        "score": scores,
+        "is_outlier": [abs(each) > outlier if is_judged and not np.isnan(each) else None for each in scores],
+        "median_without": [_median(_without(prices, value)) for value in values],
+    }
+
+
+def _without(prices: Sequence[Decimal], value: Decimal | None) -> list[Decimal]:
+    rest = list(prices)
+    if value is not None:
+        rest.remove(value)
+    return rest
+
+
+def _median(prices: Sequence[Decimal]) -> Decimal | None:
+    """Return the median, of an even number the mean of the middle two, as an amount."""
+    if not prices:
+        return None
     ordered, middle = sorted(prices), len(prices) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    with localcontext(prec=decimals.PRECISION + 1):
+        mean = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+        return mean.quantize(QUANTUM, ROUND_HALF_EVEN)
 
 
-def _amounts(values: Sequence[Decimal | None]) -> pd.array:  # type: ignore[valid-type]
-    rounded = [None if value is None else value.quantize(Decimal("1e-10")) for value in values]
-    return pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(38, 10)))
+def _mad(prices: Sequence[Decimal]) -> Decimal | None:
+    median = _median(prices)
+    return None if median is None else _median([abs(_less(each, median)) for each in prices])
+
+
+def _less(first: Decimal, second: Decimal) -> Decimal:
+    with localcontext(prec=decimals.PRECISION + 1):
+        return first - second
+
+
+def _byte_price(medians: Sequence[Decimal | None], price: TrafficPrice | None) -> pd.Series:
+    """Return the price of a megabyte in coin."""
+    amount = decimal_column([None if price is None else price.amount] * len(medians))
+    return decimals.divide(amount, decimal_column(medians), name="byte_price")
+
+
+def _changes(values: pd.Series) -> pd.Series:
+    pairs = zip(values, values.shift(), strict=True)
+    return decimal_column([None if pd.isna(each) or pd.isna(before) else _less(each, before) for each, before in pairs])

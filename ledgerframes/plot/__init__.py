@@ -8,8 +8,10 @@ is drawn. The style applies only to these plots.
 
 from __future__ import annotations
 
-from ledgerframes.plot import _cost, _quorums, _reconcile, _rejections, _verdict
+from ledgerframes.plot import _cost, _money, _operations, _quorums, _reconcile, _rejections, _verdict
 from ledgerframes.plot._cost import *  # noqa: F403
+from ledgerframes.plot._money import *  # noqa: F403
+from ledgerframes.plot._operations import *  # noqa: F403
 from ledgerframes.plot._quorums import *  # noqa: F403
 from ledgerframes.plot._reconcile import *  # noqa: F403
 from ledgerframes.plot._rejections import *  # noqa: F403
@@ -17,6 +19,8 @@ from ledgerframes.plot._verdict import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += _cost.__all__
+__all__ += _money.__all__
+__all__ += _operations.__all__
 __all__ += _quorums.__all__
 __all__ += _reconcile.__all__
 __all__ += _rejections.__all__

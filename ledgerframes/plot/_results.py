@@ -120,6 +120,9 @@ def template_label(kind: object, template_name: object, choice: object) -> str:
 
 LABELS: dict[str | None, Callable[..., str]] = {
     "template": lambda kind, package_name, *names: template_label(kind, *names),
+    "version": lambda kind, package_name, *names: (
+        f"{template_label(kind, *names[:2])}, {_version(names[2])} → {_version(names[3])}"
+    ),
     "view": lambda kind, package_name, *names: f"{template_label(kind, *names[:2])}, view {names[2]}",
     "hour": lambda hour: f"{hour:02d}:00",
     "weekday_hour": lambda weekday, hour: f"{WEEKDAYS[weekday]} {hour:02d}:00",
@@ -130,6 +133,10 @@ LABELS: dict[str | None, Callable[..., str]] = {
     "views": lambda number: _view_count_label(number),
     None: lambda: "all requests",
 }
+
+
+def _version(package_id: object) -> str:
+    return label(package_id)[:6] if isinstance(package_id, str) else "none"
 
 
 def _view_count_label(number: Any) -> str:

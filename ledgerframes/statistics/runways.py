@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count, islice
 from statistics import stdev
 
 from ledgerframes.errors import UsageError
@@ -107,19 +108,48 @@ def runway(history: Weeks, balance: int, *, start: int = 0, free_per_hour: int =
     weeks = _whole_weeks(history)
     if len(weeks) < MIN_WEEKS:
         return Runway(None, None, None, None, len(weeks), SHORT_HISTORY)
-    sums = [sum(hours) for hours in zip(*weeks, strict=True)]
-
-    def path(factor: Fraction) -> int | None:
-        scale = len(weeks) * factor.denominator
-        burns = [each * factor.numerator - free_per_hour * scale for each in sums]
-        return _hours_until_dry(burns, balance * scale, start, top_up, scale)
-
-    middle = path(Fraction(1))
     factor = _band_factor([sum(week) for week in weeks])
-    if factor is None:
-        return Runway(None, middle, None, None, len(weeks))
-    exact = Fraction(factor)
-    return Runway(path(exact), middle, path(1 / exact), factor, len(weeks))
+    paths = [_Path(weeks, each, balance, start, free_per_hour, top_up) for each in _factors(factor)]
+    first, middle, last = (path.hours_until_dry() for path in paths) if factor else (None, paths[0].hours_until_dry(), None)
+    return Runway(first, middle, last, factor, len(weeks))
+
+
+def balances(
+    history: Weeks, balance: int, hours: int, *, start: int = 0, free_per_hour: int = 0, top_up: TopUp | None = None
+) -> dict[str, list[int]]:
+    """Return the balance at the end of each hour, on the paths of :func:`runway`.
+
+    Parameters
+    ----------
+    history, balance, start, free_per_hour, top_up
+        Those of :func:`runway`.
+    hours : int
+        Number of hours.
+
+    Returns
+    -------
+    dict of str to list of int
+        Balances of the paths ``high``, ``middle`` and ``low`` burn, rounded down [bytes]. Without a band ``middle`` only, and
+        empty with less than 4 weeks.
+
+    Raises
+    ------
+    UsageError
+        If a week does not have 168 hours.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.statistics.balances([[100] * 168] * 4, 250, 3)
+    {'high': [150, 50, -50], 'middle': [150, 50, -50], 'low': [150, 50, -50]}
+    """
+    weeks = _whole_weeks(history)
+    if len(weeks) < MIN_WEEKS:
+        return {}
+    factor = _band_factor([sum(week) for week in weeks])
+    names = ("high", "middle", "low") if factor else ("middle",)
+    paths = (_Path(weeks, each, balance, start, free_per_hour, top_up) for each in _factors(factor))
+    return {name: list(islice(path.balances(), hours)) for name, path in zip(names, paths, strict=True)}
 
 
 def safe_interval(hourly: Sequence[int | Fraction], amount: int, *, factor: float = 1.0, free_per_hour: int = 0) -> int:
@@ -221,10 +251,33 @@ def _band_factor(totals: list[int]) -> float | None:
     return math.exp(t_quantile(BAND, len(totals) - 1) * deviation * math.sqrt(1 + 1 / len(totals)))
 
 
-def _hours_until_dry(burns: list[int], balance: int, start: int, top_up: TopUp | None, scale: int) -> int | None:
-    for hour in range(MAX_HOURS):
-        balance -= max(0, burns[(start + hour) % HOURS_PER_WEEK])
-        if balance < 0:
-            return hour
-        balance = top_up.apply(balance, scale) if top_up else balance
-    return None
+def _factors(factor: float | None) -> list[Fraction]:
+    """Return the factors of the paths, from the high burn to the low one."""
+    if factor is None:
+        return [Fraction(1)]
+    exact = Fraction(factor)
+    return [exact, Fraction(1), 1 / exact]
+
+
+class _Path:
+    """Balances at one level of burn, exact with all bytes times `scale`."""
+
+    def __init__(
+        self, weeks: list[list[int]], factor: Fraction, balance: int, start: int, free_per_hour: int, top_up: TopUp | None
+    ) -> None:
+        self.scale = len(weeks) * factor.denominator
+        sums = [sum(hours) for hours in zip(*weeks, strict=True)]
+        self.burns = [max(0, each * factor.numerator - free_per_hour * self.scale) for each in sums]
+        self.balance, self.start, self.top_up = balance, start, top_up
+
+    def balances(self) -> Iterator[int]:
+        """Yield the balance at the end of each hour, before purchases, rounded down."""
+        balance = self.balance * self.scale
+        for hour in count(self.start):
+            balance -= self.burns[hour % HOURS_PER_WEEK]
+            yield balance // self.scale
+            balance = self.top_up.apply(balance, self.scale) if self.top_up else balance
+
+    def hours_until_dry(self) -> int | None:
+        """Return the first hour at whose end the balance is below 0, counted from 0."""
+        return next((hour for hour, balance in enumerate(islice(self.balances(), MAX_HOURS)) if balance < 0), None)

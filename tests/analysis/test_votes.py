@@ -1,25 +1,136 @@
-"""Price votes, worked out by hand."""
+"""Prices that super validators vote for, worked out by hand."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
 from ledgerframes import testing
-from ledgerframes.analysis import FIGURES, votes
+from ledgerframes.analysis import FIGURES
+from ledgerframes.errors import UsageError
+
+NOON = pd.Timestamp("2026-11-08T12:00Z")
+
+
+def votes(*prices, ages=None, at=NOON, svs=None):
+    rows = [
+        {
+            "observed_at": at,
+            "contract_id": f"{at}-{number}",
+            "sv": svs[number] if svs else f"sv-{number}",
+            "dso": "dso",
+            "price": None if price is None else Decimal(price),
+            "last_updated_at": at - pd.Timedelta(days=ages[number] if ages else 1),
+        }
+        for number, price in enumerate(prices)
+    ]
+    return frame_of(rows)
+
+
+def frame_of(rows):
+    spec = testing.table("price_votes")
+    return spec.spec.to_pandas(spec.fill(rows))
+
+
+def column(frame, name):
+    return [None if pd.isna(value) else value for value in frame[name]]
+
+
+def test_median_spread_and_byte_price():
+    history = pd.concat(
+        [
+            votes("0.15", "0.15", at=NOON - pd.Timedelta(days=1)),
+            votes("0.15", "0.16", None),
+            votes("0.16", at=NOON + pd.Timedelta(days=1)),
+        ]
+    )
+    result = lf.votes.price(history, traffic_price=lf.TrafficPrice("60", "USD/MB"))
+    assert column(result, "median") == [Decimal("0.15"), Decimal("0.155"), Decimal("0.16")]
+    assert column(result, "spread") == [0, Decimal("0.01"), 0]
+    assert column(result, "mad") == [0, Decimal("0.005"), 0]
+    assert column(result, "byte_price") == [400, Decimal("387.0967741935"), 375]
+    assert column(result, "byte_price_change") == [None, Decimal("-12.9032258065"), Decimal("-12.0967741935")]
+    assert column(result, "voters") == [2, 3, 1]
+    assert column(result, "votes") == [2, 2, 1]
+    assert column(lf.votes.price(history), "byte_price") == [None, None, None]
+
+
+def test_the_median_is_rounded_half_to_even():
+    assert column(lf.votes.price(votes("0.1500000001", "0.1500000002")), "median") == [Decimal("0.1500000002")]
+    assert column(lf.votes.price(votes("0.1500000002", "0.1500000003")), "median") == [Decimal("0.1500000002")]
+    large = Decimal("9" * 28 + ".9999999999")
+    assert column(lf.votes.price(votes(large, large)), "median") == [large]
+
+
+def test_the_newest_vote_of_a_super_validator_counts():
+    result = lf.votes.price(votes("0.10", "0.20", "0.30", ages=[3, 1, 2], svs=["a", "a", "b"]))
+    assert (column(result, "voters"), column(result, "median")) == ([2], [Decimal("0.25")])
+
+
+def test_an_outlier():
+    result = lf.votes.stale(votes("0.15", "0.15", "0.16", "0.16", "0.30")).set_index("sv").loc["sv-4"]
+    assert result["deviation"] == Decimal("0.14")
+    assert round(result["score"], 2) == 9.44
+    assert result["is_outlier"]
+    assert result["median_without"] == Decimal("0.155")
+    others = lf.votes.stale(votes("0.15", "0.15", "0.16", "0.16", "0.30"))["is_outlier"]
+    assert others.sum() == 1
+    assert lf.votes.stale(votes("0.15", "0.15", "0.16", "0.16", "0.30"), outlier=9.5)["is_outlier"].sum() == 0
+
+
+def test_few_or_equal_votes_have_no_outlier():
+    assert lf.votes.stale(votes("0.15", "0.16", "0.17", "0.30"))["is_outlier"].isna().all()
+    equal = lf.votes.stale(votes(*["0.15"] * 5, "0.30"))
+    assert equal["score"].isna().all()
+    assert equal["is_outlier"].isna().all()
+
+
+def test_old_votes_are_stale_but_not_at_the_limit():
+    result = lf.votes.stale(votes("0.15", "0.15", "0.15", None, ages=[30, 31, 1, 90]))
+    assert column(result, "sv") == ["sv-3", "sv-1", "sv-0", "sv-2"]  # oldest first
+    assert column(result, "is_stale") == [None, True, False, False]
+    assert [age.days for age in result["age"]] == [90, 31, 30, 1]
+    assert set(result["coverage"]) == {0.75}
+    assert lf.votes.price(votes("0.15", "0.15", ages=[30, 31]))["stale_votes"].tolist() == [1]
+    assert column(lf.votes.stale(votes("0.15", ages=[8]), days=7), "is_stale") == [True]
+
+
+def test_one_vote_has_no_median_without_it():
+    result = lf.votes.stale(votes("0.15", None))
+    assert column(result.sort_values("sv"), "median_without") == [None, Decimal("0.15")]
+
+
+def test_no_votes():
+    assert lf.votes.stale(frame_of([])).empty
+    assert lf.votes.price(frame_of([])).empty
+
+
+def test_votes_of_two_networks_and_other_things_are_refused():
+    mixed = pd.concat([votes("0.15"), votes("0.16").assign(dso="other")])
+    for figure in (lf.votes.price, lf.votes.stale):
+        with pytest.raises(UsageError, match="votes of one network, got those of dso and other"):
+            figure(mixed)
+        with pytest.raises(UsageError, match=r"Pass the result of lf\.load_price_votes"):
+            figure(pd.DataFrame({"price": []}))
+    with pytest.raises(UsageError, match="traffic_price= must be a TrafficPrice, got NetworkRate"):
+        lf.votes.price(votes("0.15"), traffic_price=lf.NetworkRate("0.16", "USD/coin"))
 
 
 def test_the_median_of_an_even_number_is_the_mean_of_the_middle_two():
     table = testing.table("price_votes").sample(
         3, observed_at=testing.START, last_updated_at=testing.START, price=[Decimal("0.15"), Decimal("0.16"), None]
     )
-    (row,) = votes.price(table).itertuples()
+    (row,) = lf.votes.price(table).itertuples()
     assert (row.voters, row.votes, row.median, row.spread) == (3, 2, Decimal("0.155"), Decimal("0.01"))
     assert row.coverage == 2 / 3
 
 
 def test_votes_have_the_columns_of_every_result():
     for rows in (0, 3):
-        result = votes.price(testing.table("price_votes").sample(rows))
+        result = lf.votes.price(testing.table("price_votes").sample(rows))
         columns = FIGURES["votes.price"].result_columns()
         assert list(result.columns) == [column.name for column in columns]
         assert [str(dtype) for dtype in result.dtypes] == [column.dtype for column in columns]

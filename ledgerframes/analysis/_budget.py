@@ -1,0 +1,168 @@
+"""Costs of kinds of request next to what they may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import as_integers
+from ledgerframes.analysis._requests import requests
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.statistics.percentiles import least_count, nearest_rank
+
+__all__ = ["assert_budget", "budget"]
+
+STATISTICS = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
+BUDGET = declare.Figure(
+    "cost.budget",
+    columns=(
+        grouping.TEMPLATE_NAME,
+        grouping.CHOICE,
+        declare.count("requests", "Requests whose first root node is of this kind."),
+        declare.count("requests_with_cost", "Requests with a known cost."),
+        declare.ResultColumn("statistic", declare.LABEL, "median, p90, p95, p99, or max."),
+        declare.cost("value", "Statistic of the known costs. Missing with too few requests.", "Traffic cost"),
+        declare.cost("budget", "Highest value allowed.", "Budget"),
+        declare.ResultColumn("is_within", declare.FLAG, "Whether the value is at most the budget. Missing with the value."),
+        declare.ResultColumn(
+            "worst_update_id", declare.TEXT, "Request with the highest cost, the first of several. Missing without any."
+        ),
+    ),
+)
+
+
+@BUDGET.document
+def budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statistic: str = "p95") -> pd.DataFrame:
+    """Return the cost of kinds of request next to what they may cost.
+
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    budgets : mapping of str to int
+        Bytes allowed for each kind, ``"Module:Entity/Choice"``, or ``"Module:Entity"`` for a create.
+    network : str
+        Network that the budgets are for. The same transaction has other costs on another network.
+    statistic : {"median", "p90", "p95", "p99", "max"}, optional
+        Statistic that the budget limits (default: p95). The median needs 6 requests, p90 36, p95 72, p99 368, max 1.
+
+    Returns
+    -------
+    DataFrame
+        One row per kind in `budgets`, also without requests; sorted by template and choice.
+
+    Raises
+    ------
+    UsageError
+        If the frames are of another network, a budget is not a count of bytes, or the statistic is unknown.
+
+    Notes
+    -----
+    Source: traffic summaries and root nodes of history events. Costs depend on the number of validators
+    (docs/facts.md#costs-per-network).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
+    >>> limits = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
+    >>> bool(lf.cost.budget(day, limits, network=day.network, statistic="max")["is_within"].all())
+    True
+    """
+    BUDGET.check(frames)
+    _check(frames, budgets, network, statistic)
+    rows = requests(frames)
+    rows = grouping.with_keys(frames, rows, ["template_name", "choice"]).sort_values(["record_time", "update_id"])
+    kinds = sorted((*_kind(name), int(limit)) for name, limit in budgets.items())
+    measured = [_row(rows, template, choice, STATISTICS[statistic]) for template, choice, _ in kinds]
+    limits = as_integers([limit for *_, limit in kinds], "budget")
+    values = as_integers([each["value"] for each in measured], "value")
+    columns: dict[str, Any] = {
+        "template_name": [template for template, _, _ in kinds],
+        "choice": pd.Series([choice or None for _, choice, _ in kinds], dtype="str"),
+        **{name: [each[name] for each in measured] for name in ("requests", "requests_with_cost", "coverage")},
+        "statistic": pd.Categorical([statistic] * len(kinds), categories=list(STATISTICS)),
+        "value": values,
+        "budget": limits,
+        "is_within": values <= limits,
+        "worst_update_id": pd.Series([each["worst_update_id"] for each in measured], dtype="str"),
+    }
+    return BUDGET.build(frames, columns)
+
+
+def assert_budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statistic: str = "p95") -> None:
+    """Raise an AssertionError unless every kind of request is within its budget.
+
+    Parameters
+    ----------
+    frames, budgets, network, statistic
+        Those of :func:`ledgerframes.cost.budget`.
+
+    Raises
+    ------
+    AssertionError
+        If a kind exceeds its budget, or has too few requests for the statistic. The message has the table.
+    UsageError
+        If an argument is not valid.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> lf.cost.assert_budget(day, {"No.Such:Template/Choice": 5_000}, network=day.network)
+    Traceback (most recent call last):
+    AssertionError: 1 of 1 budgets is not kept:
+    ...
+    """
+    result = budget(frames, budgets, network=network, statistic=statistic)
+    broken = result[~result["is_within"].fillna(value=False).astype(bool)]
+    if broken.empty:
+        return
+    names = ["template_name", "choice", "requests", "statistic", "value", "budget", "worst_update_id"]
+    verb = "is" if len(broken) == 1 else "are"
+    raise AssertionError(f"{len(broken)} of {len(result)} budgets {verb} not kept:\n{broken[names].to_string(index=False)}")
+
+
+def _check(frames: Frames, budgets: Mapping[str, int], network: str, statistic: str) -> None:
+    if statistic not in STATISTICS:
+        raise UsageError(f"Unknown statistic {statistic!r}. Choose from {', '.join(map(repr, STATISTICS))}.")
+    if network != frames.network:
+        raise UsageError(f"network= must be the network of the frames, {frames.network!r}, got {network!r}.")
+    for name, limit in budgets.items():
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+            raise UsageError(f"budgets= must be bytes of at least 0, got {limit!r} for {name!r}.")
+        _kind(name)
+
+
+def _kind(name: str) -> tuple[str, str]:
+    """Return template and choice of a name, an empty choice for a create."""
+    template, has_choice, choice = name.partition("/")
+    if ":" not in template.strip(":") or (has_choice and not choice):
+        raise UsageError(f"budgets= must have names like 'Module:Entity/Choice', got {name!r}.")
+    return template, choice
+
+
+def _row(rows: pd.DataFrame, template: str, choice: str, percent: int) -> dict[str, Any]:
+    is_choice = rows["choice"] == choice if choice else rows["choice"].isna()
+    kind = rows[(rows["template_name"] == template) & is_choice]
+    costs = kind["total_traffic_cost"].dropna()
+    ordered = np.sort(costs.to_numpy("int64"))
+    has_value = len(ordered) >= (least_count(percent) if percent < 100 else 1)
+    return {
+        "requests": len(kind),
+        "requests_with_cost": len(costs),
+        "value": int(ordered[nearest_rank(len(ordered), percent) - 1]) if has_value else None,
+        "worst_update_id": kind["update_id"].reindex(costs.index).iloc[int(costs.to_numpy("int64").argmax())]
+        if len(costs)
+        else None,
+        "coverage": len(costs) / len(kind) if len(kind) else np.nan,
+    }

@@ -1,0 +1,165 @@
+"""Costs that somebody estimated before submission, next to the costs that arose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import Groups, Rates, group_by, known
+from ledgerframes.analysis._requests import is_rejected, not_negative, positions, requests, take_or_missing
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.statistics.percentiles import nearest_rank
+
+__all__ = ["estimate"]
+
+OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
+REQUEST = declare.Grouping(
+    (declare.ResultColumn("update_id", declare.TEXT, "Id of the request. Missing for an estimate without an id."),)
+)
+ESTIMATE = declare.Figure(
+    "cost.estimate",
+    by={"template": grouping.TEMPLATE, "request": REQUEST},
+    columns=(
+        declare.ResultColumn("outcome", declare.LABEL, "matched, rejected, no actual, or no estimate."),
+        declare.count("requests", "Requests of this outcome."),
+        declare.cost("estimated", "Sum of the estimates of the requests. Missing without one.", "Estimated traffic cost"),
+        declare.cost("actual", "Sum of the actual costs. Missing without a known one.", "Actual traffic cost"),
+        declare.cost("difference", "Actual less estimated cost, of requests with both. Missing without one.", "Difference"),
+        declare.ResultColumn(
+            "ratio_p50", declare.RATE, "Median of actual over estimated cost. Missing without one.", "", "Actual over estimate"
+        ),
+        declare.ResultColumn("ratio_p95", declare.RATE, "95th percentile of actual over estimated cost. Missing without one."),
+        declare.count("over_10_percent", "Requests whose actual cost exceeds the estimate by more than 10%."),
+    ),
+    fact="estimate and cost",
+)
+
+
+@ESTIMATE.document
+def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "template") -> pd.DataFrame:
+    """Return the actual cost of requests next to the cost that was estimated for them.
+
+    Parameters
+    ----------
+    actual : Frames
+        From :func:`ledgerframes.load_events`, or from :func:`ledgerframes.load_updates` with the cost that an own participant
+        paid.
+    estimates : DataFrame
+        One row per request: ``update_id``, or ``command_id`` for frames of an own participant, and ``request_bytes`` [bytes],
+        which the preparation of a submission returns. Other columns do not count.
+    by : {None, "template", "request"}, optional
+        Kind, template and choice of the first root node, or one row per request (default: template).
+
+    Returns
+    -------
+    DataFrame
+        One row per group and outcome; sorted by group and outcome.
+
+    Raises
+    ------
+    UsageError
+        If the estimates are no such table, or name a request twice.
+
+    Notes
+    -----
+    Source: traffic summaries, or the paid cost of an own participant (docs/facts.md#traffic-fields). No API keeps an estimate.
+    It is of the confirmation request only, without the responses to it and without reassignments on the way
+    (docs/facts.md#cost-estimates).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> own = day.traffic[["update_id"]].assign(request_bytes=5_000)
+    >>> bool(lf.cost.estimate(day, own, by=None)["requests"].sum() >= len(own))
+    True
+    """
+    keys = ESTIMATE.check(actual, by).key_names
+    costs = _actual(actual)
+    key = _check(estimates, costs)
+    combined = _join(costs, estimates, key)
+    rows = grouping.with_keys(actual, combined, keys)
+    groups = group_by(rows, [*keys, "outcome"])
+    both = rows.assign(difference=rows["cost"] - rows["estimated"])
+    is_over = (10 * rows["cost"] > 11 * rows["estimated"]).fillna(value=False).to_numpy(dtype=bool)
+    values: dict[str, Any] = {
+        **groups.keys,
+        "requests": groups.count(),
+        "estimated": groups.total(rows["estimated"]),
+        "actual": groups.total(rows["cost"].rename("actual")),
+        "difference": groups.total(both["difference"]),
+        **_ratios(rows, groups),
+        "over_10_percent": groups.count(is_over),
+        "coverage": groups.coverage(known(both["difference"])),
+    }
+    return ESTIMATE.build(actual, values, by)
+
+
+def _actual(frames: Frames) -> pd.DataFrame:
+    """Return one row per request, with its actual cost and the command of an own participant."""
+    if "ledger_updates" in frames.tables and frames.count_rows("ledger_updates"):
+        paid = frames.read("ledger_updates", ["update_id", "command_id", "paid_traffic_cost"])
+        costs = not_negative(paid["paid_traffic_cost"])
+        return paid.assign(cost=costs, is_rejected=False)
+    rows = requests(frames, ["verdict_result"])
+    return rows.assign(cost=rows["total_traffic_cost"], is_rejected=is_rejected(rows))
+
+
+def _check(estimates: object, costs: pd.DataFrame) -> str:
+    """Return the column that links estimates to requests."""
+    advice = "estimates= must be a DataFrame with update_id or command_id, and request_bytes"
+    if not isinstance(estimates, pd.DataFrame) or "request_bytes" not in estimates:
+        raise UsageError(f"{advice}, got {type(estimates).__name__}.")
+    key = next((name for name in ("update_id", "command_id") if name in estimates and name in costs), None)
+    if key is None:
+        raise UsageError(f"{advice}. Frames of history events have update_id only.")
+    numbers = estimates["request_bytes"]
+    if not pd.api.types.is_integer_dtype(numbers.dtype) or (numbers < 0).any():
+        raise UsageError("estimates= must have request_bytes as integers of at least 0, got others.")
+    repeated = estimates[key][estimates[key].duplicated() & estimates[key].notna()]
+    if len(repeated):
+        raise UsageError(f"estimates= must name each request once, got {key} {repeated.iloc[0]!r} twice.")
+    return key
+
+
+def _join(costs: pd.DataFrame, estimates: pd.DataFrame, key: str) -> pd.DataFrame:
+    """Return all requests and all estimates, each once."""
+    indexes = positions(costs[key], estimates[key].astype("str"))
+    indexes[costs[key].isna()] = -1
+    rows = costs[["update_id", "cost", "is_rejected"]].assign(
+        estimated=take_or_missing(estimates["request_bytes"], indexes).to_numpy()
+    )
+    rest = estimates[~np.isin(np.arange(len(estimates)), indexes)]
+    alone = pd.DataFrame(
+        {
+            "update_id": rest["update_id"].to_numpy() if key == "update_id" else None,
+            "cost": pd.NA,
+            "is_rejected": False,
+            "estimated": rest["request_bytes"].to_numpy(),
+        }
+    )
+    dtypes = {"update_id": "str", "cost": "Int64", "is_rejected": "bool", "estimated": "Int64"}
+    combined = pd.concat([rows.astype(dtypes), alone.astype(dtypes)], ignore_index=True)
+    has_cost, has_estimate = known(combined["cost"]), known(combined["estimated"])
+    is_refused = combined["is_rejected"].to_numpy(dtype=bool)
+    numbers = np.select([~has_estimate, is_refused, has_cost], [3, 1, 0], 2)
+    return combined.assign(outcome=pd.Categorical.from_codes(numbers, pd.Index(OUTCOMES), ordered=True))
+
+
+def _ratios(rows: pd.DataFrame, groups: Groups) -> dict[str, Rates]:
+    """Return percentiles of the ratio by nearest rank, which are ratios that occurred."""
+    above, below = (rows[name].to_numpy(dtype="float64", na_value=np.nan) for name in ("cost", "estimated"))
+    ratios = np.divide(above, below, out=np.full(len(rows), np.nan), where=below > 0)
+    ordered = pd.Series(ratios).groupby(groups.codes).agg(lambda values: sorted(values.dropna()))
+    return {
+        f"ratio_p{percent}": np.array(
+            [each[nearest_rank(len(each), percent) - 1] if len(each) else np.nan for each in ordered], dtype="float64"
+        )
+        for percent in (50, 95)
+    }

@@ -1,0 +1,358 @@
+"""Time until the traffic balance of a participant is used up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes import extents
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._coverage import covered_time
+from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, microseconds, period_length, single_group
+from ledgerframes.analysis._requests import requests
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.filters import near_matches
+from ledgerframes.frames import Frames
+from ledgerframes.statistics import TopUp, balances, safe_interval, silent_hours
+from ledgerframes.statistics import runway as runway_of
+from ledgerframes.statistics.runways import HOURS_PER_WEEK
+from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
+from ledgerframes.windows import Time, instant
+
+__all__ = ["BaseRate", "TrafficBalance", "runway", "runway_summary"]
+
+HOUR = timedelta(hours=1)
+WEEK = HOURS_PER_WEEK * HOUR
+MIN_COVERAGE = 0.9
+MAX_HORIZON = 366 * 24
+PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
+RUNWAY = declare.Figure(
+    "cost.runway",
+    columns=(
+        declare.ResultColumn("hour", declare.TIME, "End of the hour.", "UTC", "Time"),
+        declare.cost("balance_low", "Balance if burn is high. Missing if a week of the history has no burn.", "Traffic balance"),
+        declare.cost("balance_middle", "Balance if burn is the mean of the weeks before.", "Traffic balance"),
+        declare.cost("balance_high", "Balance if burn is low. Missing if a week of the history has no burn.", "Traffic balance"),
+    ),
+    unit="requests of the history",
+)
+SUMMARY = declare.Figure(
+    "cost.runway_summary",
+    columns=(
+        declare.ResultColumn("participant", declare.TEXT, "Participant that pays."),
+        declare.ResultColumn("balance_at", declare.TIME, "Time of the balance.", "UTC"),
+        declare.cost("balance", "Balance at that time.", "Traffic balance"),
+        declare.ResultColumn(
+            "runs_dry_first", declare.TIME, "Earliest end: of 5 cases, 4 are later or equal. Missing if not within a year.", "UTC"
+        ),
+        declare.ResultColumn("runs_dry_middle", declare.TIME, "End at mean burn. Missing if not within a year.", "UTC"),
+        declare.ResultColumn("runs_dry_last", declare.TIME, "Latest end of the band. Missing if not within a year.", "UTC"),
+        declare.ResultColumn(
+            "safe_interval",
+            declare.INTEGER,
+            "Longest interval during which one purchase suffices. Missing without topup=.",
+            "hours",
+        ),
+        declare.ResultColumn(
+            "silent_minutes", declare.INTEGER, "Minutes of the history below 0 with this balance and rule.", "minutes"
+        ),
+        declare.ResultColumn("weeks_of_history", declare.COUNT, "Whole weeks that the paths rest on.", "weeks"),
+        declare.ResultColumn("factor", declare.RATE, "Factor between mean and high burn. Missing without a band."),
+    ),
+    unit="requests of the history",
+)
+
+
+@dataclass(frozen=True)
+class TrafficBalance:
+    """A traffic balance at a time, which the three APIs do not return.
+
+    Parameters
+    ----------
+    bytes : int
+        Balance, at least 0 [bytes].
+    at : str, date or datetime
+        Time of the balance.
+
+    Raises
+    ------
+    UsageError
+        If the balance is no count of bytes, or the time is not valid.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.TrafficBalance(500_000, "2026-11-09").at.isoformat()
+    '2026-11-09T00:00:00+00:00'
+    """
+
+    bytes: int
+    at: datetime
+
+    def __init__(self, bytes: int, at: Time) -> None:  # noqa: A002
+        if not isinstance(bytes, int) or isinstance(bytes, bool) or bytes < 0:
+            raise UsageError(f"bytes= must be an integer of at least 0, got {bytes!r}.")
+        object.__setattr__(self, "bytes", bytes)
+        object.__setattr__(self, "at", instant(at, "at"))
+
+
+@dataclass(frozen=True)
+class BaseRate:
+    """The traffic that each participant has for free.
+
+    Attributes
+    ----------
+    burst : int
+        Free traffic of one time window, at least 0 [bytes].
+    window : str
+        Length of the time window, such as ``"20min"``.
+
+    Raises
+    ------
+    UsageError
+        If `burst` is negative, or `window` is no length of time.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> lf.BaseRate(400_000, "20min").per_hour
+    1200000
+    """
+
+    burst: int
+    window: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.burst, int) or isinstance(self.burst, bool) or self.burst < 0:
+            raise UsageError(f"burst= must be an integer of at least 0, got {self.burst!r}.")
+        period_length(self.window, "window")
+
+    @property
+    def per_hour(self) -> int:
+        """The most that is free within an hour, rounded down [bytes]."""
+        return self.burst * 3_600 // period_length(self.window, "window")
+
+
+@dataclass(frozen=True)
+class History:
+    """Burn of a participant in the weeks before a balance, and its coverage."""
+
+    weeks: list[list[int]]
+    coverage: float
+    coverage_bytes: float
+
+
+@RUNWAY.document
+def runway(
+    frames: Frames,
+    *,
+    participant: str,
+    balance: TrafficBalance,
+    topup: TopUp | None = None,
+    base_rate: BaseRate | None = None,
+    horizon: str = "30d",
+) -> pd.DataFrame:
+    """Return the traffic balance of a participant in each hour to come.
+
+    It supposes that the coming weeks are like the last.
+
+    Parameters
+    ----------
+    frames : Frames
+        All requests of at least the 4 whole weeks before the balance.
+    participant : str
+        Participant that submits and pays.
+    balance : TrafficBalance
+        Balance to start from. The hour of this time counts in full.
+    topup : lf.statistics.TopUp, optional
+        Rule for purchases, applied at the end of each hour.
+    base_rate : BaseRate, optional
+        Traffic that is free. It is subtracted from the burn of each hour, and is not carried to later hours.
+    horizon : str, optional
+        Length of the forecast, at most 366 days (default: 30d).
+
+    Returns
+    -------
+    DataFrame
+        One row per hour; sorted by time.
+
+    Raises
+    ------
+    UsageError
+        If the participant is unknown, or an argument is not valid.
+    CoverageError
+        If the frames do not hold all requests, or fewer than 4 whole weeks before the balance.
+
+    Notes
+    -----
+    The three paths are mean burn per hour of the week, and a high and a low burn that differ from it by one factor. They
+    cover about 4 of 5 cases, fewer if the burn has a trend. Rejected requests cost too, so the figure needs all requests
+    (docs/facts.md#survivorship). Balances are at the end of an hour, before purchases.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=9_000, days=42)
+    >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
+    >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
+    >>> balance = lf.TrafficBalance(2_000_000, "2026-11-09")
+    >>> path = lf.cost.runway(frames, participant=payer, balance=balance)
+    >>> len(path), bool((path["balance_low"] <= path["balance_high"]).all())
+    (720, True)
+    """
+    RUNWAY.check(frames)
+    hours = period_length(horizon, "horizon") // 3_600
+    if not 1 <= hours <= MAX_HORIZON:
+        raise UsageError(f"horizon= must be from 1h to 366d, got {horizon!r}.")
+    history = _history(frames, participant, balance, topup, base_rate)
+    paths = balances(history.weeks, balance.bytes, hours, **_options(balance, topup, base_rate))
+    start = _hour(balance.at)
+    values: dict[str, Any] = {
+        "hour": pd.date_range(start + HOUR, periods=hours, freq="h", unit="us"),
+        **{name: as_integers(paths.get(path, [None] * hours), name) for name, path in PATH},
+        **_tail(history, hours),
+    }
+    return RUNWAY.build(frames, values)
+
+
+@SUMMARY.document
+def runway_summary(
+    frames: Frames,
+    *,
+    participant: str,
+    balance: TrafficBalance,
+    topup: TopUp | None = None,
+    base_rate: BaseRate | None = None,
+) -> pd.DataFrame:
+    """Return the times when the traffic balance of a participant is used up.
+
+    Parameters
+    ----------
+    frames, participant, balance, topup, base_rate
+        Those of :func:`ledgerframes.cost.runway`.
+
+    Returns
+    -------
+    DataFrame
+        One row per call; sorted in no order.
+
+    Raises
+    ------
+    UsageError
+        If the participant is unknown, or an argument is not valid.
+    CoverageError
+        If the frames do not hold all requests, or fewer than 4 whole weeks before the balance.
+
+    Notes
+    -----
+    A balance runs dry at the end of the first hour that leaves it below 0. If the coming weeks are like the last, 4 of 5 ends
+    are between the first and the last (docs/facts.md#free-base-rate).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=9_000, days=42)
+    >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
+    >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
+    >>> balance = lf.TrafficBalance(200_000, "2026-11-09")
+    >>> summary = lf.cost.runway_summary(frames, participant=payer, balance=balance)
+    >>> bool((summary["runs_dry_first"] <= summary["runs_dry_last"]).all())
+    True
+    """
+    SUMMARY.check(frames)
+    history = _history(frames, participant, balance, topup, base_rate)
+    free = base_rate.per_hour if base_rate else 0
+    measured = runway_of(history.weeks, balance.bytes, **_options(balance, topup, base_rate))
+    mean = [Fraction(sum(hours), len(history.weeks)) for hours in zip(*history.weeks, strict=True)]
+    safe = None if topup is None else safe_interval(mean, topup.amount, factor=measured.factor or 1.0, free_per_hour=free)
+    ends = {"first": measured.high, "middle": measured.middle, "last": measured.low}
+    values: dict[str, Any] = {
+        "participant": [participant],
+        "balance_at": pd.Series([balance.at], dtype=declare.TIME),
+        "balance": [balance.bytes],
+        **{f"runs_dry_{name}": pd.Series([_end(balance, hours)], dtype=declare.TIME) for name, hours in ends.items()},
+        "safe_interval": as_integers([safe], "safe_interval"),
+        "silent_minutes": [60 * silent_hours(history.weeks, balance.bytes, topup, free_per_hour=free)],
+        "weeks_of_history": [measured.weeks],
+        "factor": [np.nan if measured.factor is None else measured.factor],
+        **_tail(history, 1),
+    }
+    return SUMMARY.build(frames, values)
+
+
+def _end(balance: TrafficBalance, hours: int | None) -> datetime | None:
+    return None if hours is None else _hour(balance.at) + (hours + 1) * HOUR
+
+
+def _hour(time: datetime) -> datetime:
+    return time.replace(minute=0, second=0, microsecond=0)
+
+
+def _options(balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate | None) -> dict[str, Any]:
+    start = (extents.microseconds(balance.at) - ORIGIN) // MICROSECONDS_PER_HOUR % HOURS_PER_WEEK
+    return {"start": start, "top_up": topup, "free_per_hour": base_rate.per_hour if base_rate else 0}
+
+
+def _tail(history: History, count: int) -> dict[str, Any]:
+    return {name: np.full(count, getattr(history, name)) for name in ("coverage", "coverage_bytes")}
+
+
+def _history(
+    frames: Frames, participant: str, balance: TrafficBalance, topup: TopUp | None, base_rate: BaseRate | None
+) -> History:
+    """Return the burn of the latest 4 to 6 whole weeks before the balance, without a gap."""
+    for name, value, kind in (("balance", balance, TrafficBalance), ("topup", topup, TopUp), ("base_rate", base_rate, BaseRate)):
+        if not isinstance(value, kind) and (value is not None or kind is TrafficBalance):
+            raise UsageError(f"{name}= must be a {kind.__name__}, got {type(value).__name__}.")
+    if frames.population != "all":
+        raise CoverageError(
+            "Cannot compute a runway because rejected requests cost too, and these frames do not hold all requests. "
+            "Load a window with since=.",
+            missing=("rejected requests",),
+        )
+    rows = _rows(frames, participant)
+    step = HOURS_PER_WEEK * MICROSECONDS_PER_HOUR
+    end = (extents.microseconds(balance.at) - ORIGIN) // step * step + ORIGIN
+    times, covered = microseconds(rows["record_time"]), covered_time(frames)
+    weeks: list[list[int]] = []
+    used = np.zeros(len(rows), dtype=bool)
+    for start in range(end - step, end - (MAX_WEEKS + 1) * step, -step):
+        is_inside = (times >= start) & (times < start + step)
+        costs = rows["total_traffic_cost"][is_inside]
+        is_partial = covered.is_partial(np.array([start]), np.array([start + step]))[0]
+        if is_partial or (len(costs) and costs.notna().mean() < MIN_COVERAGE):
+            break
+        hours = (times[is_inside] - start) // MICROSECONDS_PER_HOUR
+        week = [0] * HOURS_PER_WEEK
+        for hour, cost in zip(hours.tolist(), costs.fillna(0).tolist(), strict=True):
+            week[hour] += cost
+        weeks.insert(0, week)
+        used |= is_inside
+    if len(weeks) < MIN_WEEKS:
+        raise CoverageError(
+            f"A runway needs {MIN_WEEKS} whole weeks before {balance.at:%Y-%m-%d %H:%M}, and these frames hold {len(weeks)}. "
+            "Load a longer window.",
+            missing=(f"{MIN_WEEKS - len(weeks)} weeks",),
+        )
+    return History(weeks, *_coverage(rows["total_traffic_cost"][used].reset_index(drop=True)))
+
+
+def _rows(frames: Frames, participant: str) -> pd.DataFrame:
+    rows = requests(frames, ["submitting_participant_uid"])
+    participants = rows["submitting_participant_uid"]
+    if not (participants == participant).any():
+        near = near_matches(str(participant), participants.dropna().unique())
+        step = f"Choose from {', '.join(map(repr, near))}." if near else "Choose one that submits requests in these frames."
+        raise UsageError(f"Unknown participant {participant!r}. {step}")
+    return rows[participants == participant].reset_index(drop=True)
+
+
+def _coverage(costs: pd.Series) -> tuple[float, float]:
+    is_known = costs.notna().to_numpy(dtype=bool)
+    groups = single_group(len(costs))
+    return float(groups.coverage(is_known)[0]), float(groups.coverage_bytes(costs, is_known)[0])

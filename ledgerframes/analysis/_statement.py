@@ -1,0 +1,296 @@
+"""Bills of traffic, in bytes, currency and coin."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes import decimals
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import Groups, known
+from ledgerframes.analysis._requests import per_party, positions, requests, take_or_missing
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.money import (
+    MarketRate,
+    NetworkRate,
+    TrafficPrice,
+    require_one_currency,
+    require_price,
+    require_traffic_price,
+)
+from ledgerframes.statistics import printing
+
+__all__ = ["statement"]
+
+SPLITS = ("equal", "first", "whole")
+MIN_COVERAGE = 0.99
+STATEMENT = declare.Figure(
+    "cost.statement",
+    by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY},
+    columns=(
+        declare.count("requests", "Requests with a part in this line. A shared request can be in several lines."),
+        declare.cost("bytes", "Known cost of the line. A lower bound with a coverage below 1.", "Traffic cost"),
+        declare.cost("bytes_paid", "Cost that own participants paid for these requests. Missing without ledger=."),
+        declare.ResultColumn(
+            "currency_exact", declare.AMOUNT, "Bytes at the list price, exact. Missing like the bytes.", "currency"
+        ),
+        declare.ResultColumn(
+            "currency",
+            declare.AMOUNT,
+            "Rounded amount. The lines of a period add up to their rounded total.",
+            "currency",
+            "Amount",
+        ),
+        declare.ResultColumn("rounding_difference", declare.AMOUNT, "Rounded less exact amount.", "currency"),
+        declare.ResultColumn("coin", declare.AMOUNT, "Rounded amount over the rate. Missing without rate=.", "coin", "Amount"),
+        declare.ResultColumn(
+            "market_value", declare.AMOUNT, "Coin at the market price. Missing without market=.", "currency of the market"
+        ),
+        declare.ResultColumn("currency_code", declare.LABEL, "Currency of the amounts, such as USD."),
+        declare.ResultColumn("price", declare.AMOUNT, "List price of traffic.", "currency per MB"),
+        declare.ResultColumn("rate", declare.AMOUNT, "The network's own rate. Missing without rate=.", "currency per coin"),
+        declare.ResultColumn("rate_as_of", declare.TIME, "Time of the rate. Missing if unknown.", "UTC"),
+        declare.ResultColumn("rate_source", declare.TEXT, "Source of the rate. Missing if unknown."),
+        declare.ResultColumn(
+            "source_ids_sha256", declare.TEXT, "SHA-256 of the sorted update ids of the line, each with a line feed."
+        ),
+    ),
+    has_periods=True,
+)
+
+
+@STATEMENT.document
+def statement(
+    frames: Frames,
+    *,
+    by: str | None = "party",
+    every: str | None = "1mo",
+    price: TrafficPrice,
+    rate: NetworkRate | None = None,
+    market: MarketRate | None = None,
+    rounding: str = "0.01",
+    split: str | None = None,
+    min_coverage: float = MIN_COVERAGE,
+    ledger: Frames | None = None,
+) -> pd.DataFrame:
+    """Return a bill of the traffic, with lines that add up to the rounded total.
+
+    Each line is rounded down to `rounding`. The units that are missing to the total go to the lines with the largest
+    remainders. Rejected requests cost as well, and are in the bill.
+
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {None, "party", "participant"}, optional
+        Submitting party, submitting participant, or one line (default: party).
+    every : str, optional
+        Length of a period, such as ``"1mo"`` or ``"1d"`` (default: 1mo), or None for the whole window.
+    price : TrafficPrice
+        List price of traffic.
+    rate : NetworkRate, optional
+        The network's own rate, for amounts in coin.
+    market : MarketRate, optional
+        Market price of the coin, for its value elsewhere.
+    rounding : str, optional
+        Smallest unit of the amounts [currency] (default: 0.01).
+    split : {"equal", "first", "whole"}, optional
+        Share of each party in a request that several parties submitted: equal parts, all for the first by name, or all for
+        each, so that the lines add up to more than was spent.
+    min_coverage : float, optional
+        Least share of the requests with a known cost, of each period (default: 0.99).
+    ledger : Frames, optional
+        From :func:`ledgerframes.load_updates` of an own participant, for the cost that it paid.
+
+    Returns
+    -------
+    DataFrame
+        One row per period and line, periods without requests included; sorted by time and name.
+
+    Raises
+    ------
+    UsageError
+        If a price is of another kind or currency, or parties share requests and `split` is missing.
+    CoverageError
+        If fewer costs of a period are known than `min_coverage`.
+
+    Notes
+    -----
+    Source: traffic summaries and verdicts of history events. It is the list price: each participant has a free base rate, so
+    what it paid can be less (docs/facts.md#free-base-rate). The network's own rate is not a market price
+    (docs/facts.md#two-prices).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> price, rate = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
+    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, rate=rate, min_coverage=0.9)
+    >>> bool(bill["bytes"].sum() == day.traffic["total_traffic_cost"].sum())
+    True
+    """
+    keys = STATEMENT.check(frames, by).key_names
+    price, rate, market = _check(price, rate, market, split)
+    unit = _rounding_unit(rounding)
+    rows = requests(frames, ["submitting_participant_uid", "submitting_parties"])
+    _require_coverage(grouping.group_rows(frames, rows, [], every), rows, min_coverage)
+    rows = _split(rows, split) if by == "party" else rows
+    rows["paid"] = _paid(rows["update_id"], ledger)
+    groups = grouping.group_rows(frames, rows, keys, every)
+    costs = rows["total_traffic_cost"]
+    total = groups.total(costs).rename("bytes")
+    exact = price.of_bytes(total)
+    rounded = _rounded_lines(exact, _period_codes(groups, every), unit)
+    coin = rate.coins(rounded) if rate else _missing_amounts(len(groups))
+    values: dict[str, Any] = {
+        **groups.keys,
+        "requests": groups.count(),
+        "bytes": total,
+        "bytes_paid": groups.total(rows["paid"]),
+        "currency_exact": exact,
+        "currency": rounded,
+        "rounding_difference": _difference(rounded, exact),
+        "coin": coin,
+        "market_value": market.value(coin) if market else _missing_amounts(len(groups)),
+        **_price_columns(price, rate, len(groups)),
+        "source_ids_sha256": _digests(rows["update_id"], groups),
+        "coverage": groups.coverage(known(costs)),
+        "coverage_bytes": groups.coverage_bytes(costs, known(costs)),
+    }
+    result = STATEMENT.build(frames, values, by, every=every)
+    return result.sort_values([*(["period_start"] if every else []), *keys], ignore_index=True) if keys else result
+
+
+def _check(
+    price: TrafficPrice, rate: NetworkRate | None, market: MarketRate | None, split: str | None
+) -> tuple[TrafficPrice, NetworkRate | None, MarketRate | None]:
+    price = require_traffic_price(price)
+    rate, market = require_price(rate, NetworkRate, "rate"), require_price(market, MarketRate, "market")
+    require_one_currency(price, rate, market)
+    if split is not None and split not in SPLITS:
+        raise UsageError(f"Unknown split {split!r}. Choose from {', '.join(map(repr, SPLITS))}.")
+    return price, rate, market
+
+
+def _rounding_unit(rounding: str) -> Decimal:
+    """Return the smallest unit of an amount."""
+    if not isinstance(rounding, str) or rounding not in ("1", *(f"0.{'0' * zeros}1" for zeros in range(decimals.DECIMAL_DIGITS))):
+        raise UsageError(f"rounding= must be '1', '0.1', '0.01' or a smaller power of ten, got {rounding!r}.")
+    return Decimal(rounding)
+
+
+def _require_coverage(periods: Groups, rows: pd.DataFrame, min_coverage: float) -> None:
+    """Raise a CoverageError for periods with too few known costs."""
+    coverage = periods.coverage(known(rows["total_traffic_cost"]))
+    (positions_below,) = np.nonzero(coverage < min_coverage)
+    if not len(positions_below):
+        return
+    starts = periods.keys.get("period_start")
+    names = ["the window"] if starts is None else [f"{start:%Y-%m-%d %H:%M}" for start in starts.iloc[positions_below]]
+    lowest = printing.share(float(coverage[positions_below[0]]))
+    raise CoverageError(
+        f"Cannot bill {names[0]} because the cost of only {lowest} of its requests is known. "
+        "Choose another window, or pass a lower min_coverage=.",
+        missing=tuple(names),
+    )
+
+
+def _split(rows: pd.DataFrame, split: str | None) -> pd.DataFrame:
+    """Return one row per request and party, with the party's part of the cost."""
+    parties = per_party(rows)
+    shared = ~parties["is_single_party"].to_numpy(dtype=bool) & known(parties["party"])
+    if shared.any() and split is None:
+        number = parties.loc[shared, "request"].nunique()
+        raise UsageError(f"Several parties share {number:,} requests. Pass split= 'equal', 'first' or 'whole'.")
+    if split == "whole" or not shared.any():
+        return parties
+    # The parties of a request are in the order of their names.
+    rank, count = parties.groupby("request").cumcount(), parties.groupby("request")["request"].transform("size")
+    if split == "first":
+        return parties[rank == 0].reset_index(drop=True)
+    costs = parties["total_traffic_cost"]
+    return parties.assign(total_traffic_cost=costs // count + (rank < costs % count).astype("Int64"))
+
+
+def _paid(update_ids: pd.Series, ledger: Frames | None) -> pd.Series:
+    """Return the cost that a participant paid for each update, missing for updates of others."""
+    if ledger is None:
+        return pd.Series(pd.NA, index=update_ids.index, dtype="Int64")
+    declare.require_frames(ledger, STATEMENT.name)
+    paid = ledger.read("ledger_updates", ["update_id", "paid_traffic_cost"])
+    return take_or_missing(paid["paid_traffic_cost"], positions(update_ids, paid["update_id"]))
+
+
+def _period_codes(groups: Groups, every: str | None) -> Sequence[int]:
+    if every is None:
+        return [0] * len(groups)
+    return pd.factorize(groups.keys["period_start"])[0].tolist()
+
+
+def _rounded_lines(exact: pd.Series, periods: Sequence[int], unit: Decimal) -> pd.Series:
+    """Return amounts in whole units, those of each period with the sum of the rounded total."""
+    rounded: list[Decimal | None] = [None] * len(exact)
+    lines = pd.DataFrame({"amount": exact.to_numpy(object), "period": periods})
+    for _, part in lines[exact.notna().to_numpy()].groupby("period"):
+        amounts = [Fraction(each) / Fraction(unit) for each in part["amount"]]
+        for position, units in zip(part.index, _units(amounts), strict=True):
+            rounded[position] = units * unit
+    return decimal_column(rounded)
+
+
+def _units(amounts: Sequence[Fraction]) -> list[int]:
+    """Return whole numbers with the sum of the amounts, rounded half to even.
+
+    Each amount is rounded down. The largest remainders get the units that are missing, earlier amounts first.
+    """
+    units = [math.floor(amount) for amount in amounts]
+    missing = round(sum(amounts, start=Fraction(0))) - sum(units)
+    for position in sorted(range(len(amounts)), key=lambda each: units[each] - amounts[each])[:missing]:
+        units[position] += 1
+    return units
+
+
+def _difference(rounded: pd.Series, exact: pd.Series) -> pd.Series:
+    pairs = zip(rounded, exact, strict=True)
+    with localcontext(prec=decimals.PRECISION + 1):
+        return decimal_column([None if pd.isna(low) or pd.isna(high) else low - high for low, high in pairs])
+
+
+def decimal_column(values: Sequence[Decimal | None]) -> pd.Series:
+    """Return decimals as a column of amounts."""
+    return pd.Series(pd.array(pa.array(values, decimals.AMOUNT), dtype=decimals.DTYPE))
+
+
+def _missing_amounts(count: int) -> pd.Series:
+    return decimal_column([None] * count)
+
+
+def _price_columns(price: TrafficPrice, rate: NetworkRate | None, count: int) -> dict[str, Any]:
+    """Return the prices, the same in every line."""
+    as_of = None if rate is None else rate.as_of
+    return {
+        "currency_code": pd.Categorical([price.currency] * count, categories=[price.currency]),
+        "price": decimal_column([price.amount] * count),
+        "rate": decimal_column([None if rate is None else rate.amount] * count),
+        "rate_as_of": pd.Series([as_of] * count, dtype=declare.TIME),
+        "rate_source": pd.Series([rate.source if rate and rate.source else None] * count, dtype="str"),
+    }
+
+
+def _digests(update_ids: pd.Series, groups: Groups) -> pd.Series:
+    """Return the digest of each group's ids, missing for a group without any."""
+    ids = pd.Series(update_ids.to_numpy()).sort_values()
+    texts = (ids + "\n").groupby(groups.codes[ids.index]).agg("".join)
+    digests = {int(str(code)): hashlib.sha256(text.encode()).hexdigest() for code, text in texts.items()}
+    return pd.Series([digests.get(code) for code in range(len(groups))], dtype="str")

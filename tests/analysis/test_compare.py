@@ -1,0 +1,175 @@
+"""Differences of costs, worked out by hand or by another algorithm."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes import testing
+from ledgerframes.analysis import cost
+from ledgerframes.errors import UsageError
+
+PRICE, RATE = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
+TRANSFER, ISSUE = [(0, "Main:Asset", "Transfer")], [(0, "Main:Iou", None)]
+
+
+@pytest.fixture
+def side(build, event):
+    """Frames with one request for each cost, per kind."""
+
+    def frames(kinds, **named):
+        events = [
+            event(f"{number}-{index}", index / 1000, each, nodes=nodes)
+            for number, (nodes, costs) in enumerate(kinds)
+            for index, each in enumerate(costs)
+        ]
+        return build(events, **named)
+
+    return frames
+
+
+def row(result, template="Main:Asset"):
+    (found,) = result[result["template_name"] == template].to_dict("records")
+    return found
+
+
+def test_a_rise_is_dearer(side):
+    (only,) = cost.compare(side([(TRANSFER, [100] * 30)]), side([(TRANSFER, [118] * 30)])).to_dict("records")
+    assert (only["difference"], only["low"], only["high"], only["verdict"]) == (18, 18, 18, "dearer")
+    assert (only["relative"], only["is_clear_after_correction"], only["contribution"]) == (0.18, True, 1.0)
+    assert (only["median_before"], only["median_after"], only["change"]) == (100, 118, 540)
+    assert pd.isna(only["p95_before"])  # needs 72 requests
+    assert pd.isna(only["coin_difference"])
+
+
+def test_a_fall_is_cheaper(side):
+    (only,) = cost.compare(side([(TRANSFER, [118] * 72)]), side([(TRANSFER, [100] * 72)])).to_dict("records")
+    assert (only["difference"], only["verdict"], only["contribution"]) == (-18, "cheaper", 1.0)
+    assert (only["p95_before"], only["p95_after"]) == (118, 100)
+
+
+@pytest.mark.parametrize(("first", "second"), [(29, 29), (30, 29), (29, 30)])
+def test_less_than_thirty_requests_are_too_few(side, first, second):
+    only = row(cost.compare(side([(TRANSFER, [100] * first)]), side([(TRANSFER, [118] * second)])))
+    assert only["verdict"] == "too few"
+    assert all(pd.isna(only[name]) for name in ("difference", "low", "high", "relative", "is_clear_after_correction"))
+    assert only["median_before"] == 100
+
+
+def test_more_requests_can_be_demanded(side):
+    frames = side([(TRANSFER, [100] * 30)])
+    assert row(cost.compare(frames, frames, min_requests=31))["verdict"] == "too few"
+    with pytest.raises(UsageError, match="min_requests= must be at least 30, got 3"):
+        cost.compare(frames, frames, min_requests=3)
+
+
+def test_a_difference_within_its_interval_is_no_clear_change(side):
+    first = [100 + 10 * (index % 7) for index in range(40)]
+    second = [101 + 10 * (index % 7) for index in range(40)]
+    only = row(cost.compare(side([(TRANSFER, first)]), side([(TRANSFER, second)])))
+    assert only["verdict"] == "no clear change"
+    assert only["low"] < 0 < only["high"]
+    random = np.random.default_rng(7)
+    medians = [np.sort(random.choice(np.array(each), (40_000, 40)), axis=1)[:, 19] for each in (first, second)]
+    low, high = np.quantile(medians[1] - medians[0], [0.025, 0.975])
+    assert (only["difference"], only["low"], only["high"]) == (1, low, high)
+
+
+def test_kinds_of_one_side_are_new_or_gone(side):
+    result = cost.compare(side([(TRANSFER, [100] * 2)]), side([(ISSUE, [50] * 3)]))
+    assert dict(zip(result["template_name"], result["verdict"], strict=True)) == {"Main:Asset": "gone", "Main:Iou": "new"}
+    assert dict(zip(result["template_name"], result["change"], strict=True)) == {"Main:Asset": -200, "Main:Iou": 150}
+
+
+def test_contributions_add_up_and_sort_the_rows(side):
+    before = side([(TRANSFER, [100] * 30), (ISSUE, [50] * 30)])
+    after = side([(TRANSFER, [118] * 30), (ISSUE, [48] * 30)])
+    result = cost.compare(before, after)
+    assert result["template_name"].tolist() == ["Main:Asset", "Main:Iou"]
+    assert result["change"].tolist() == [540, -60]
+    assert result["contribution"].tolist() == [1.125, -0.125]
+    assert cost.compare(before, before)["contribution"].isna().all()
+
+
+def test_all_kinds_together_need_a_wider_interval(side):
+    # At 95% the interval excludes 0 by a hair; with 20 kinds it does not.
+    first, second = [100] * 20 + [103] * 20, [100] * 12 + [103] * 28
+    others = [([(0, f"Main:Other{number}", None)], [7] * 30) for number in range(19)]
+    alone = row(cost.compare(side([(TRANSFER, first)]), side([(TRANSFER, second)])))
+    among = row(cost.compare(side([(TRANSFER, first), *others]), side([(TRANSFER, second), *others])))
+    assert (alone["low"], alone["high"]) == (among["low"], among["high"])
+    wide = lf.statistics.difference_of_percentiles(first, second, 50, confidence=1 - 0.05 / 20)
+    assert among["is_clear_after_correction"] == (wide.low > 0)
+    assert wide.low <= alone["low"]
+
+
+def test_differences_have_a_price(side):
+    only = row(cost.compare(side([(TRANSFER, [100] * 30)]), side([(TRANSFER, [118] * 30)]), price=PRICE, rate=RATE))
+    assert only["coin_difference"] == Decimal("0.00675")  # 18 bytes × 0.00006 USD ÷ 0.16
+    frames = side([(TRANSFER, [100] * 30)])
+    with pytest.raises(UsageError, match="Pass rate= too"):
+        cost.compare(frames, frames, price=PRICE)
+    with pytest.raises(UsageError, match="rate= must be a NetworkRate, got MarketRate"):
+        cost.compare(frames, frames, price=PRICE, rate=lf.MarketRate("0.16", "USD/coin"))
+
+
+def test_unknown_costs_lower_the_coverage_and_leave_no_contribution(side):
+    result = cost.compare(side([(TRANSFER, [100] * 30 + [None] * 10)]), side([(TRANSFER, [118] * 30)]))
+    only = row(result)
+    assert (only["requests_before"], only["requests_after"], only["coverage"]) == (30, 30, 60 / 70)
+    assert only["verdict"] == "dearer"
+    assert pd.isna(only["contribution"])
+
+
+def test_versions_are_compared_in_pairs():
+    def frames(costs):
+        ids = [f"u{number}" for number in range(len(costs))]
+        rows = {
+            "updates": [{"update_id": each, "kind": "transaction"} for each in ids],
+            "traffic": [{"update_id": each, "total_traffic_cost": amount} for each, (_, amount) in zip(ids, costs, strict=True)],
+            "tree_events": [
+                {"update_id": each, "event_id": f"{each}:0", "package_id": package, "choice": "Transfer", "depth": 0}
+                for each, (package, _) in zip(ids, costs, strict=True)
+            ],
+        }
+        return testing.frames_of(network="memory", population="all", **rows)
+
+    first = frames([("p1", 100)] * 30)
+    second = frames([("p1", 100)] * 30 + [("p2", 118)] * 30)
+    result = cost.compare(first, second, by="version").sort_values("package_id_after")
+    assert result["package_id_before"].tolist() == ["p1", "p1"]
+    assert result["package_id_after"].tolist() == ["p1", "p2"]
+    assert result["difference"].tolist() == [0, 18]
+    assert result["verdict"].tolist() == ["no clear change", "dearer"]
+    assert cost.compare(first, second)["package_ids_after"].tolist() == ["p1, p2"]
+
+
+def test_the_order_of_rows_does_not_matter(side):
+    first, second = [100, 110, 120] * 11, [105, 115, 90] * 11
+    forward = cost.compare(side([(TRANSFER, first), (ISSUE, second)]), side([(TRANSFER, second), (ISSUE, first)]))
+    backward = cost.compare(
+        side([(ISSUE, second[::-1]), (TRANSFER, first[::-1])]), side([(ISSUE, first[::-1]), (TRANSFER, second[::-1])])
+    )
+    pd.testing.assert_frame_equal(forward, backward)
+
+
+def test_frames_without_requests(side):
+    assert cost.compare(side([]), side([])).empty
+
+
+def test_what_cannot_be_compared_is_refused(side):
+    frames = side([(TRANSFER, [100])])
+    with pytest.raises(UsageError, match="one population, got 'all' and 'committed'"):
+        cost.compare(frames, side([(TRANSFER, [100])], population="committed"))
+    with pytest.raises(UsageError, match="frames of one network, got devnet and memory"):
+        cost.compare(frames, testing.frames_of(network="devnet", verdicts=[], updates=[], traffic=[], tree_events=[]))
+    with pytest.raises(UsageError, match=r"Pass Frames to lf\.cost\.compare"):
+        cost.compare(frames, pd.DataFrame())
+    with pytest.raises(UsageError, match="Choose from None, 'template', 'version'"):
+        cost.compare(frames, frames, by="party")
+    with pytest.raises(UsageError, match="by=None"):
+        cost.compare(frames, frames, by=None)

@@ -1,0 +1,108 @@
+"""Estimates next to actual costs, worked out by hand."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from ledgerframes import testing
+from ledgerframes.analysis import cost
+from ledgerframes.errors import UsageError
+
+ISSUE = [(0, "Main:Iou", None)]
+
+
+def estimates(**sizes):
+    return pd.DataFrame({"update_id": list(sizes), "request_bytes": pd.array(list(sizes.values()), dtype="Int64")})
+
+
+@pytest.fixture
+def three(build, event):
+    return build([event(name, 1, size) for name, size in (("a", 5155), ("b", 7900), ("c", 2600))])
+
+
+def test_estimates_next_to_actual_costs(three):
+    (row,) = cost.estimate(three, estimates(a=5000, b=8000, c=2000)).to_dict("records")
+    assert (row["outcome"], row["requests"], row["estimated"], row["actual"]) == ("matched", 3, 15_000, 15_655)
+    assert row["difference"] == 155 - 100 + 600
+    assert (row["ratio_p50"], row["ratio_p95"], row["over_10_percent"]) == (1.031, 1.3, 1)
+    assert row["coverage"] == 1.0
+    rows = cost.estimate(three, estimates(a=5000, b=8000, c=2000), by="request")
+    assert rows["difference"].tolist() == [155, -100, 600]
+    assert rows["ratio_p50"].tolist() == [1.031, 0.9875, 1.3]
+
+
+def test_exactly_ten_percent_more_is_not_over(build, event):
+    frames = build([event("a", 1, 1100), event("b", 1, 1101)])
+    assert cost.estimate(frames, estimates(a=1000, b=1000), by="request")["over_10_percent"].tolist() == [0, 1]
+
+
+def test_every_request_and_every_estimate_has_one_outcome(build, event):
+    events = [
+        event("matched", 1, 100),
+        event("refused", 1, 300, "REJECTED"),
+        event("unknown", 1, None),
+        event("alone", 1, 50),
+        event("other", 1, 70, nodes=ISSUE),
+    ]
+    own = estimates(matched=90, refused=310, unknown=20, elsewhere=40, other=70)
+    rows = cost.estimate(build(events), own, by="request").set_index("update_id")["outcome"]
+    assert rows.to_dict() == {
+        "matched": "matched",
+        "refused": "rejected",
+        "unknown": "no actual",
+        "elsewhere": "no actual",
+        "alone": "no estimate",
+        "other": "matched",
+    }
+    whole = cost.estimate(build(events), own, by=None)
+    assert whole["outcome"].tolist() == ["matched", "rejected", "no actual", "no estimate"]
+    assert whole["requests"].tolist() == [2, 1, 2, 1]
+    assert whole["estimated"].tolist() == [160, 310, 60, pd.NA]
+    assert whole["actual"].tolist() == [170, 300, pd.NA, 50]
+    assert whole["difference"].tolist() == [10, -10, pd.NA, pd.NA]
+    by_template = cost.estimate(build(events), own)
+    assert by_template["requests"].sum() == 6
+    assert by_template[by_template["template_name"] == "Main:Iou"]["difference"].tolist() == [0]
+
+
+def test_an_estimate_of_zero_has_no_ratio(three):
+    row = cost.estimate(three, estimates(a=0)).iloc[0]
+    assert row["difference"] == 5155
+    assert pd.isna(row["ratio_p50"])
+    assert row["over_10_percent"] == 1
+
+
+def test_commands_of_an_own_participant():
+    ledger = testing.frames_of(
+        network="memory",
+        ledger_updates=[
+            {"update_id": "u1", "offset": 1, "command_id": "c1", "paid_traffic_cost": 120},
+            {"update_id": "u2", "offset": 2, "command_id": None, "paid_traffic_cost": 80},
+        ],
+    )
+    own = pd.DataFrame({"command_id": ["c1", None], "request_bytes": [100, 10]})
+    rows = cost.estimate(ledger, own, by=None)
+    assert rows["outcome"].tolist() == ["matched", "no actual", "no estimate"]
+    assert rows["difference"].tolist() == [20, pd.NA, pd.NA]
+
+
+def test_no_requests_and_no_estimates(build):
+    assert cost.estimate(build([]), estimates()).empty
+    assert cost.estimate(build([]), estimates(a=1))["outcome"].tolist() == ["no actual"]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (None, "got NoneType"),
+        (pd.DataFrame({"update_id": ["a"]}), "got DataFrame"),
+        (pd.DataFrame({"command_id": ["a"], "request_bytes": [1]}), "Frames of history events have update_id only"),
+        (pd.DataFrame({"update_id": ["a"], "request_bytes": [1.5]}), "as integers of at least 0"),
+        (pd.DataFrame({"update_id": ["a"], "request_bytes": [-1]}), "as integers of at least 0"),
+        (pd.DataFrame({"update_id": ["a", "a"], "request_bytes": [1, 2]}), "got update_id 'a' twice"),
+    ],
+)
+def test_estimates_that_are_none_are_refused(three, table, message):
+    with pytest.raises(UsageError, match=message):
+        cost.estimate(three, table)

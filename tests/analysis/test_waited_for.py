@@ -1,0 +1,94 @@
+"""Parties in slow requests, worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from ledgerframes.analysis import verdict
+from ledgerframes.errors import CoverageError
+
+
+def quorums(*pairs):
+    return [([], [(threshold, list(parties)) for threshold, parties in pairs])]
+
+
+@pytest.fixture
+def example(build, event):
+    """200 requests, 20 of them slow: 10 of 50 that need app, and 10 of 150 that do not name it."""
+    with_app = [
+        event(f"app-{number}", number / 100, seconds=9.0 if number < 10 else 1.0, views=quorums((1, ["app"])))
+        for number in range(50)
+    ]
+    without = [
+        event(f"bank-{number}", number / 100, seconds=9.0 if number < 10 else 1.0, views=quorums((1, ["bank", "eve"])))
+        for number in range(150)
+    ]
+    return build([*with_app, *without])
+
+
+def test_rates_of_a_party_and_of_the_requests_without_it(example):
+    result = verdict.waited_for(example).set_index("party")
+    app = result.loc["app"]
+    assert (app["required"], app["slow"], app["named"], app["slow_rate"]) == (50, 10, 0, 0.2)
+    assert [round(app[name], 3) for name in ("low", "high")] == [0.112, 0.330]
+    assert [round(app[name], 4) for name in ("difference", "difference_low", "difference_high")] == [0.1333, 0.0316, 0.2671]
+    assert app["median_latency"] == pd.Timedelta(seconds=1)
+    p, n, rest = 0.1, 50, 150
+    z = (0.2 - 10 / 150) / math.sqrt(p * (1 - p) * (1 / n + 1 / rest))
+    w = z - (z * z - 1) * (1 - 2 * p) * math.sqrt(1 / (n * p * (1 - p))) * (1 - n / 200) ** 1.5 / 6
+    assert app["p_holm"] == pytest.approx(math.erfc(abs(w) / math.sqrt(2)))  # the only party that is judged
+    eve = result.loc["eve"]
+    assert (eve["required"], eve["named"]) == (0, 150)
+    assert pd.isna(eve["slow_rate"])
+    assert pd.isna(eve["difference"])
+    assert pd.isna(eve["p_holm"])
+
+
+@pytest.mark.parametrize(
+    ("pairs", "required"),
+    [
+        ([(1, ["app"])], True),
+        ([(2, ["app", "bank"])], True),
+        ([(1, ["app", "bank"])], False),
+        ([(2, ["app", "bank", "eve"])], False),
+        ([(1, ["app", "bank"]), (3, ["app", "bank", "eve"])], True),
+        ([(1, ["app", "app"])], True),  # one party, listed twice
+    ],
+)
+def test_a_party_is_required_if_a_quorum_cannot_do_without_it(build, event, pairs, required):
+    result = verdict.waited_for(build([event("a", views=quorums(*pairs))])).set_index("party")
+    assert result.loc["app", ["required", "named"]].tolist() == [int(required), int(not required)]
+
+
+def test_timeouts_are_slow_and_in_no_percentile(build, event):
+    views = quorums((1, ["app"]))
+    events = [event(str(number), number, seconds=1.0 + number, views=views) for number in range(10)]
+    events += [event("late", 11, None, "REJECTED", seconds=30.0, views=views), event("odd", 12, None, "UNSPECIFIED", views=views)]
+    (row,) = verdict.waited_for(build(events)).to_dict("records")
+    assert (row["required"], row["slow"]) == (11, 2)  # 10 s is above value 9 of 10, and the timeout
+    assert pd.isna(row["difference"])  # no request without the party
+
+
+def test_rows_are_sorted_by_rate_then_by_party(build, event):
+    names = ["zoe", "app", "bank", "eve"]
+    events = [
+        event(f"{name}-{number}", number, seconds=9.0 if name == "zoe" and number == 0 else 1.0, views=quorums((1, [name])))
+        for name in names
+        for number in range(5)
+    ]
+    assert verdict.waited_for(build(events))["party"].tolist() == ["zoe", "app", "bank", "eve"]
+
+
+def test_without_quorums_there_are_no_parties(build, event):
+    assert verdict.waited_for(build([event("a")])).empty
+
+
+def test_committed_updates_are_refused(build, event):
+    frames = build([event("a", views=quorums((1, ["app"])))], population="committed")
+    with pytest.raises(CoverageError, match="Cannot compute requests that timed out because committed updates have no"):
+        verdict.waited_for(frames)
+    result = verdict.waited_for(frames, accept_survivorship=True)
+    assert result["population"].tolist() == ["committed, accepted"]
