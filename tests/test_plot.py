@@ -39,7 +39,6 @@ SHARES = {
     "coverage_time": 1.0,
 }
 CATEGORIES = {
-    "outcome": ["equal", "different"],
     "why": [None, "rejected"],
     "kind": ["with views", "without views"],
     "request_kind": ["transaction", "not visible"],

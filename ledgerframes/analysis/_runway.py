@@ -16,7 +16,7 @@ from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, microseconds, period_length, single_group
 from ledgerframes.analysis._requests import requests
 from ledgerframes.errors import CoverageError, UsageError
-from ledgerframes.filters import near_matches
+from ledgerframes.conditions import near_matches
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import TopUp, balances, safe_interval, silent_hours
 from ledgerframes.statistics import runway as runway_of
