@@ -18,11 +18,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 from figures import Figure
 from measuring import KEPT, Row, interleaved, sampled, say
 from rounds import busy, middle, ratio
 
 import ledgerframes as lf
+from ledgerframes.datasets import TABLES
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event
 from ledgerframes.datasets.registry import EVENTS
@@ -137,10 +139,21 @@ def _made(folder: Path, rows: int) -> Path:
     with net.store.catalog.write_transaction() as connection:
         for segment in segments:
             records.remove_segment(connection, segment.segment_id)
-    named = {name: segments[0].files["traffic"]._replace(table=name, path=f"{name}/none.parquet", rows=0) for name in others}
+    named = {
+        name: segments[0].files["traffic"]._replace(table=name, path=f"{name}/none.parquet", rows=0, footer="") for name in others
+    }
+    for name, file in named.items():
+        _write_nothing(net, name, file.path)
     _add(net, [replace(segment, files={**named, **segment.files}) for segment in segments])
     (folder / DONE).touch()
     return folder
+
+
+def _write_nothing(net: Network, table: str, path: str) -> None:
+    """Write a file without rows, whose size and digest nobody compares."""
+    target = Path(str(net.store.location.local_path)) / path
+    target.parent.mkdir(exist_ok=True)
+    pq.write_table(TABLES[table].empty_arrow(), target)
 
 
 def _add(net: Network, segments: list[Segment]) -> None:

@@ -13,6 +13,7 @@ EXTRAS = {
     "duckdb": "sql",
     "flask": "sandbox",
     "ipykernel": "report",
+    "filelock": "report",
     "jinja2": "report",
     "jupyter_client": "report",
     "jupyterlab": "lab",

@@ -275,7 +275,7 @@ class Frames:
     def _parts(self, spec: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
         """Return the scans of a table in order, each with the filter that it still needs."""
         window, beyond = self._filter.window, replace(self._filter, window=None)
-        parts = self._source.iter_scans(spec.name, window) if window else [(self._source.scan(spec.name), False)]
+        parts = self._source.iter_scans(spec.name, window)
         return [(rows, (beyond if inside else self._filter).expression(spec)) for rows, inside in parts]
 
     if not TYPE_CHECKING:  # or a misspelled table would pass the type checker

@@ -143,7 +143,7 @@ class DirectoryFrameSource:
             return ds.dataset(table_spec(table).empty_arrow())
         return ds.dataset(self._path / f"{table}.parquet", schema=table_spec(table).schema)
 
-    def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+    def iter_scans(self, table: str, window: Window | None) -> Sequence[tuple[ds.Dataset, bool]]:
         """Return the rows in one part, whose record times are unknown."""
         return [(self.scan(table), False)]
 

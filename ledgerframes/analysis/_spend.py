@@ -112,7 +112,7 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None, st
     >>> len(lf.cost.spend(day, every="1h"))
     24
     >>> payers = lf.cost.spend(day, by="participant")
-    >>> bool(payers["total_traffic_cost"].sum() == day.traffic["total_traffic_cost"].sum())
+    >>> bool(payers["total_traffic_cost"].sum() == lf.cost.spend(day)["total_traffic_cost"].sum())
     True
     """
     keys = SPEND.check(frames, by).key_names

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ledgerframes.errors import BusyError, ServiceError, TransportError
 
-__all__ = ["SHARED_RATES", "Clock", "HostRate", "HostRates", "Waits", "is_pushback", "retried", "retry_delay"]
+__all__ = ["Clock", "HostRate", "HostRates", "Waits", "is_pushback", "retried", "retry_delay"]
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ a file is the one of its table and extent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow.fs as fs
 
@@ -18,6 +18,7 @@ from ledgerframes.store.segments import SegmentFile, read_footer_digest
 # Root, path, size, time of change and digest of each file that this process has compared.
 _INTACT: set[tuple[str, str, int, int, str]] = set()
 MAX_REMEMBERED = 1_000_000
+DAMAGED_SUFFIX = " (damaged)"
 
 
 def require_intact(location: Location, files: Sequence[SegmentFile]) -> None:
@@ -28,24 +29,43 @@ def require_intact(location: Location, files: Sequence[SegmentFile]) -> None:
     StoreError
         If a file is missing, or differs in its size or footer.
     """
+    for error in _iter_errors(location, files):
+        if error:
+            raise error
+
+
+def paths_to_open(location: Location, files: Sequence[SegmentFile]) -> list[str]:
+    """Return the path of each file, with a suffix that no file has if it is not the one in the catalog.
+
+    Whoever skips a damaged file is not concerned, and whoever opens it fails.
+    """
+    errors = _iter_errors(location, files)
+    return [f"{file.path}{DAMAGED_SUFFIX}" if error else file.path for file, error in zip(files, errors, strict=True)]
+
+
+def _iter_errors(location: Location, files: Sequence[SegmentFile]) -> Iterator[StoreError | None]:
+    """Yield an error for each file that is not the one in the catalog, None for the others."""
     infos = location.filesystem.get_file_info([file.path for file in files])
     for file, info in zip(files, infos, strict=True):
         if info.type != fs.FileType.File:
-            raise StoreError(
-                f"The file {file.path} of {location} was pruned or lost. {LOST_FILE_STEP}", path=f"{location}/{file.path}"
-            )
-        if file.footer:  # empty if an earlier version has written the file
-            key = (location.root, file.path, info.size, info.mtime_ns or 0, file.footer)
-            if key not in _INTACT:
-                _compare(location, file, info.size)
-                if len(_INTACT) >= MAX_REMEMBERED:
-                    _INTACT.clear()
-                _INTACT.add(key)
+            path = f"{location}/{file.path}"
+            yield StoreError(f"The file {file.path} of {location} was pruned or lost. {LOST_FILE_STEP}", path=path)
+        else:
+            yield _damage(location, file, info)
 
 
-def _compare(location: Location, file: SegmentFile, size: int) -> None:
-    if size != file.bytes:
-        raise damaged_file_error(f"{file.table} of {location}", f"{file.path} has {size:,} bytes instead of {file.bytes:,}")
+def _damage(location: Location, file: SegmentFile, info: fs.FileInfo) -> StoreError | None:
+    """Return the error for a file with another size or footer. Older versions saved no footer."""
+    key = (location.root, file.path, info.size, info.mtime_ns or 0, file.footer)
+    if not file.footer or key in _INTACT:
+        return None
+    table = f"{file.table} of {location}"
+    if info.size != file.bytes:
+        return damaged_file_error(table, f"{file.path} has {info.size:,} bytes instead of {file.bytes:,}")
     with location.read(file.path) as source:
-        if read_footer_digest(source, size) != file.footer:
-            raise damaged_file_error(f"{file.table} of {location}", f"the footer of {file.path} is not the one in the catalog")
+        if read_footer_digest(source, info.size) != file.footer:
+            return damaged_file_error(table, f"the footer of {file.path} is not the one in the catalog")
+    if len(_INTACT) >= MAX_REMEMBERED:
+        _INTACT.clear()
+    _INTACT.add(key)
+    return None

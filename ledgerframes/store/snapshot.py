@@ -14,8 +14,9 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.extents import from_microseconds, microseconds
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.footers import require_intact
+from ledgerframes.store.footers import paths_to_open, require_intact
 from ledgerframes.store.location import Location
+from ledgerframes.store.segments import SegmentFile
 from ledgerframes.windows import Window
 
 # Reading ahead helps with object stores, but is a quarter slower from a disk.
@@ -58,28 +59,37 @@ class StoreSnapshot:
         return sum(segment.bytes for segment in self.segments)
 
     def scan(self, table: str) -> ds.Dataset:
-        """Return the rows of one table. A filtered scan skips files outside the filter."""
-        return self._dataset(table, self.segments, with_expressions=True)
+        """Return the rows of one table. A filtered scan skips files outside the filter, also damaged ones."""
+        files = _files_of(self.segments, table)
+        paths = paths_to_open(self.location, [file for _, file in files]) if self.location.local_path else None
+        return self._dataset(table, files, paths, with_expressions=True)
 
-    def iter_scans(self, table: str, window: Window) -> list[tuple[ds.Dataset, bool]]:
+    def iter_scans(self, table: str, window: Window | None) -> list[tuple[ds.Dataset, bool]]:
         """Return the rows of one table by runs of segments, and whether each is inside the window.
 
         Those inside need neither a filter nor partition expressions, which together take a third of the time for small files.
         """
-        runs = groupby(self.segments, lambda segment: _is_inside(segment, window))
-        return [(self._dataset(table, run, with_expressions=not inside), inside) for inside, run in runs]
+        near = [segment for segment in self.segments if window is None or _may_overlap(segment, window)]
+        runs = groupby(near, lambda segment: window is not None and _is_inside(segment, window))
+        return [(self._intact_dataset(table, run, with_expressions=not inside), inside) for inside, run in runs]
 
-    def _dataset(self, table: str, segments: Iterable[Segment], *, with_expressions: bool) -> ds.Dataset:
-        files = [(segment, segment.files[table]) for segment in segments if table in segment.files]
-        filesystem, spec = self.location.filesystem, table_spec(table)
+    def _intact_dataset(self, table: str, segments: Iterable[Segment], *, with_expressions: bool) -> ds.Dataset:
+        files = _files_of(segments, table)
         if self.location.local_path:  # an object store would need a request for each file
             require_intact(self.location, [file for _, file in files])
+        return self._dataset(table, files, None, with_expressions=with_expressions)
+
+    def _dataset(
+        self, table: str, files: list[tuple[Segment, SegmentFile]], paths: list[str] | None, *, with_expressions: bool
+    ) -> ds.Dataset:
+        filesystem, spec = self.location.filesystem, table_spec(table)
+        paths = [file.path for _, file in files] if paths is None else paths
         file_format = DISK_FORMAT if self.location.local_path else OBJECT_STORE_FORMAT
         fragments = [
             file_format.make_fragment(
-                file.path, filesystem, segment.extent.scan_filter(spec.column_names) if with_expressions else None
+                path, filesystem, segment.extent.scan_filter(spec.column_names) if with_expressions else None
             )
-            for segment, file in files
+            for path, (segment, _) in zip(paths, files, strict=True)
         ]
         return ds.FileSystemDataset(fragments, spec.schema, file_format, filesystem)
 
@@ -97,6 +107,16 @@ def _coverage_row(segment: Segment) -> tuple[object, ...]:
         "fetched_at": from_microseconds(segment.fetched_at),
     }
     return tuple(values.get(name) for name in COVERAGE.column_names)
+
+
+def _files_of(segments: Iterable[Segment], table: str) -> list[tuple[Segment, SegmentFile]]:
+    return [(segment, segment.files[table]) for segment in segments if table in segment.files]
+
+
+def _may_overlap(segment: Segment, window: Window) -> bool:
+    """Return whether a segment can have record times in a window."""
+    times = segment.extent.record_times
+    return times is None or (times[0] < microseconds(window.until) and times[1] > microseconds(window.since))
 
 
 def _is_inside(segment: Segment, window: Window) -> bool:

@@ -48,7 +48,7 @@ class FrameSource(Protocol):
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""
 
-    def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+    def iter_scans(self, table: str, window: Window | None) -> Sequence[tuple[ds.Dataset, bool]]:
         """Return the rows of one table in parts.
 
         A flag tells whether all rows of the part are inside the window.
@@ -74,7 +74,7 @@ class MemoryFrameSource:
         """Return the rows of one table."""
         return ds.dataset(self.tables.get(table, table_spec(table).empty_arrow()))
 
-    def iter_scans(self, table: str, window: Window) -> Sequence[tuple[ds.Dataset, bool]]:
+    def iter_scans(self, table: str, window: Window | None) -> Sequence[tuple[ds.Dataset, bool]]:
         """Return the rows in one part, whose record times are unknown."""
         return [(self.scan(table), False)]
 

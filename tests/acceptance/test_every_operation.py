@@ -59,7 +59,9 @@ class Context:
         transactions = frames.ledger_updates[frames.ledger_updates["kind"] == "transaction"]
         self.update_id, self.offset = transactions["update_id"].iloc[-1], int(transactions["offset"].iloc[-1])
         self.witness = frames.ledger_events.query("offset == @self.offset")["witness_parties"].iloc[0][0]
-        self.contract_id = frames.ledger_events.query("event_type == 'created_event'")["contract_id"].iloc[-1]
+        created = frames.ledger_events.query("event_type == 'created_event'")["contract_id"]
+        gone = frames.ledger_events.query("event_type != 'created_event' and consuming != False")["contract_id"]
+        self.contract_id = created[~created.isin(gone)].iloc[-1]
         self.party = self.box.user_parties[0]
         self.package_id = self.ledger.packages()[0]
         self.event_id = self.history.events(page_size=1)[0].update.update_id  # type: ignore[union-attr]
