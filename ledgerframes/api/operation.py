@@ -317,7 +317,7 @@ class Client:
     def _warn_once(self, operation: Operation) -> None:
         if operation.deprecated and operation.name not in self._warned:
             self._warned.add(operation.name)
-            api = operation.api.capitalize()
+            api = self.api.capitalize()
             warn_deprecated(
                 f"{api} operation {operation.name} ({operation.route}) is deprecated. Use {operation.deprecated} instead."
             )

@@ -136,7 +136,7 @@ def test_both_encodings_give_the_same_columns_but_for_payloads(tmp_path: Path) -
     assert "record" in verbose["tree_events"]["create_arguments"].drop_null()[0].as_py()
     first = net.history.events(page_size=1)[0].update
     assert first is not None
-    with pytest.warns(DeprecationWarning, match="operation update_v1 .* is deprecated. Use update instead"):
+    with pytest.warns(DeprecationWarning, match="History operation update_v1 .* is deprecated. Use update instead"):
         v1 = net.history.update_v1(first.update_id, lossless=True)
     assert [node.lstrip("#") for node in v1.root_event_ids or []] == first.root_event_ids
 
