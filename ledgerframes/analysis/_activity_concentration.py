@@ -161,7 +161,7 @@ def lorenz(
     """
     rows = _values(frames, LORENZ.name, of, None, featured, sv_participants, rounds)
     known = float(rows["value"].notna().mean()) if len(rows) else None
-    rows = rows[[value is not None and value > 0 for value in rows["value"]]]
+    rows = rows[np.array([value is not None and value > 0 for value in rows["value"]], dtype=bool)]
     rows = rows.sort_values(["value", "party"], ignore_index=True)
     total, sums = sum(rows["value"]), np.cumsum(rows["value"].to_numpy(dtype=object))
     ranks = range(1, len(rows) + 1)

@@ -13,7 +13,7 @@ from ledgerframes.analysis._amounts import SCALE, scaled
 from ledgerframes.analysis._final_rounds import covers, final_ranges, published_rounds
 from ledgerframes.analysis._groups import Flags, Integers, microseconds
 from ledgerframes.analysis._network_state import NetworkState, network_state
-from ledgerframes.analysis._requests import HEAD, positions, take_or_missing
+from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis._weights import NO_CONFIRMERS, NO_ENVELOPES, STATUSES, Requests, Weights, compute, read_requests
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
@@ -194,7 +194,7 @@ def _join_sides(theirs: pd.DataFrame, ours: pd.DataFrame, frames: Frames) -> pd.
     sides = {"weight": "Int64", "round_number": "Int64"}
     left = theirs[[*KEYS, "weight", "round_number"]].astype(sides)
     right = ours.astype({name: dtype for name, dtype in sides.items() if name in ours})
-    rows = left.merge(right, on=KEYS, how="outer", suffixes=("_published", "_computed"), validate="one_to_one")
+    rows = merge(left, right, on=KEYS, how="outer", suffixes=("_published", "_computed"), validate="one_to_one")
     if "round_number" not in rows:
         rows["round_number"] = rows["round_number_published"].fillna(rows["round_number_computed"])
     rows["difference"] = rows["weight_published"] - rows["weight_computed"]
@@ -239,7 +239,7 @@ def _is_boundary(rows: pd.DataFrame, requests: Requests, state: NetworkState) ->
     variants = []
     for each in (state, state.effective()):
         weights = pd.DataFrame(result_values(requests, each, compute(requests, each)))[[*KEYS, "weight"]]
-        weight = rows[KEYS].merge(weights, on=KEYS, how="left")["weight"].astype("Int64")
+        weight = merge(rows[KEYS], weights, on=KEYS, how="left")["weight"].astype("Int64")
         is_published = (weight == rows["weight_published"]).fillna(False) | (weight.isna() & rows["weight_published"].isna())
         variants.append(is_published.to_numpy(dtype=bool))
     usual, effective = variants
@@ -268,7 +268,7 @@ def _is_withheld(frames: Frames, rows: pd.DataFrame) -> Flags:
 def _has_other_factor(rows: pd.DataFrame, requests: Requests, state: NetworkState, results: Weights, owners: Integers) -> Flags:
     """Return which published weights follow from another factor of the party."""
     burns = pd.DataFrame(result_values(requests, state, results))[[*KEYS, "burn_bytes"]]
-    burn = rows[KEYS].merge(burns, on=KEYS, how="left")["burn_bytes"].astype("Int64")
+    burn = merge(rows[KEYS], burns, on=KEYS, how="left")["burn_bytes"].astype("Int64")
     factors = pd.Series(scaled(state.rights["weight"]), state.rights["party"])
     result = np.zeros(len(rows), dtype=bool)
     for row in np.flatnonzero((burn.notna() & (rows["outcome"] == DIFFERENT)).to_numpy(dtype=bool)).tolist():

@@ -12,7 +12,7 @@ from ledgerframes.analysis._final_rounds import has_all_records
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Groups, Integers, group_by, known, ratio
 from ledgerframes.analysis._network_state import NetworkState, RoundLookup, featured_members, network_state
-from ledgerframes.analysis._requests import HEAD, positions, take_or_missing
+from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
 from ledgerframes.analysis._weights import (
     NO_ENVELOPES,
     NO_ROUND,
@@ -253,7 +253,7 @@ def _computed_burns(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> 
     requests = read_requests(frames)
     results = compute(requests, state)
     burns = pd.DataFrame(result_values(requests, state, results))[["update_id", "party", "weight", "burn_bytes"]]
-    both = rows[["update_id", "party", "weight"]].merge(burns, on=["update_id", "party", "weight"], how="left")
+    both = merge(rows[["update_id", "party", "weight"]], burns, on=["update_id", "party", "weight"], how="left")
     return both["burn_bytes"].astype("Int64")
 
 

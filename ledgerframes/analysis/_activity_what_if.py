@@ -16,7 +16,7 @@ from ledgerframes.analysis._final_rounds import has_all_records
 from ledgerframes.analysis._groups import Integers, distinct, ratio
 from ledgerframes.analysis._network_state import NetworkState, network_state, rights_table
 from ledgerframes.analysis._payloads import MAX_FACTOR
-from ledgerframes.analysis._requests import encode_texts, root_templates
+from ledgerframes.analysis._requests import encode_texts, merge, root_templates
 from ledgerframes.analysis._weights import Requests, compute, join, read_requests
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -139,7 +139,7 @@ def _compare(before: pd.DataFrame, after: pd.DataFrame, every: str | None) -> pd
     """Return the sums of both sides by party, and by round if `every` has them."""
     keys = ["round_number", "party"] if every else ["party"]
     columns = ["update_id", *dict.fromkeys((*keys, "round_number")), "weight"]
-    both = before[columns].merge(after[columns], on=columns[:-1], how="outer", suffixes=("_before", "_after"))
+    both = merge(before[columns], after[columns], on=columns[:-1], how="outer", suffixes=("_before", "_after"))
     both["requests_changed"] = both["weight_before"].fillna(-1) != both["weight_after"].fillna(-1)
     names = ["weight_before", "weight_after"]
     rows = both.fillna(dict.fromkeys(names, 0)).astype(dict.fromkeys(names, "Int64"))

@@ -96,12 +96,12 @@ def read_lifetimes(frames: Frames, base: Frames | pd.DataFrame | None) -> Lifeti
     created = created.drop_duplicates("contract_id", ignore_index=True)
     archived = _archivals(frames, created["contract_id"])
     indexes = positions(created["contract_id"], archived["contract_id"])
-    for name in ("until", "effective_until", "update_id"):
-        created["archived_in" if name == "update_id" else name] = take_or_missing(archived[name], indexes)
+    for name in ("until", "effective_until"):
+        created[name] = take_or_missing(archived[name], indexes)
     payloads = [_payload(text) for text in created["create_arguments"]]
     created["kind"], created["coin"] = _kinds(created)
     created["reason"] = _reasons(created, payloads, _own_party(created, payloads))
-    _require_start(frames, created, base)
+    _require_start(frames, created, archived, base)
     never_lived = (created["from"] == created["until"]).to_numpy()
     rows = created[~never_lived].reset_index(drop=True)
     return Lifetimes(rows, [payload for payload, is_short in zip(payloads, never_lived, strict=True) if not is_short])
@@ -138,9 +138,11 @@ def _from_snapshot(base: Frames | pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _archivals(frames: Frames, contract_ids: pd.Series) -> pd.DataFrame:
-    """Return the first consuming exercise of each of these contracts."""
-    is_one = pc.field("consuming") & pc.field("contract_id").isin(pa.array(contract_ids, pa.string()))
-    nodes = frames.scan("tree_events").filter(is_one).to_table(columns=["contract_id", "record_time", "update_id"])
+    """Return the first consuming exercise of each of these contracts, and of all rules."""
+    is_one = pc.field("contract_id").isin(pa.array(contract_ids.tolist(), pa.string()))
+    is_one = pc.field("consuming") & (is_one | (pc.field("template_name") == TEMPLATES[RULES]))
+    columns = ["contract_id", "record_time", "update_id", "template_name"]
+    nodes = frames.scan("tree_events").filter(is_one).to_table(columns=columns)
     rows = table("tree_events").to_pandas(nodes).rename(columns={"record_time": "until"})
     rows = rows.sort_values(["until", "update_id"]).drop_duplicates("contract_id", ignore_index=True)
     updates = frames.read("updates", ["update_id", "effective_at"])
@@ -212,7 +214,7 @@ def _list(values: Any) -> list[str]:
 # -- required history ---------------------------------------------------------------------------------------------------
 
 
-def _require_start(frames: Frames, created: pd.DataFrame, base: Frames | pd.DataFrame | None) -> None:
+def _require_start(frames: Frames, created: pd.DataFrame, archived: pd.DataFrame, base: Frames | pd.DataFrame | None) -> None:
     """Raise a CoverageError unless a full state is known, and every later change."""
     rules = created[(created["kind"] == RULES) & (created["reason"] != "not signed by the network")]
     if (created["source"] == "snapshot").any():
@@ -220,7 +222,8 @@ def _require_start(frames: Frames, created: pd.DataFrame, base: Frames | pd.Data
         assert snapshot is not None
         since = snapshot["snapshot_time"].iloc[0]
     else:
-        first = rules[~rules["update_id"].isin(created["archived_in"].dropna())]  # no rules before them
+        replaced_in = archived.loc[archived["template_name"] == TEMPLATES[RULES], "update_id"]
+        first = rules[~rules["update_id"].isin(replaced_in)]  # no rules before them
         if first.empty:
             raise _start_error(frames)
         since = first["from"].min()

@@ -93,6 +93,7 @@ def read_requests(frames: Frames, confirmers: str = "quorums") -> Requests:
     envelopes, owners = envelopes[owners >= 0].reset_index(drop=True), owners[owners >= 0]
     linked, view_ids = list_items(envelopes["view_ids"])
     view_owners = positions(views["update_id"], ids)
+    views, view_owners = views[view_owners >= 0].reset_index(drop=True), view_owners[view_owners >= 0]
     items, names = list_items(views[parties])
     view_numbers = view_owners * VIEWS_PER_REQUEST + views["view_id"].to_numpy("int64")
     return Requests(
@@ -188,9 +189,8 @@ def _featured_confirmers(
     parties = featured.encode(requests.confirmers)
     candidates = np.flatnonzero(parties >= 0)
     views, parties = requests.confirmed_views[candidates], parties[candidates]
-    owners = views // VIEWS_PER_REQUEST  # -1 for a view of a request without a verdict
-    is_used = (owners >= 0) & is_used[owners]
-    views, parties, owners = views[is_used], parties[is_used], owners[is_used]
+    owners = views // VIEWS_PER_REQUEST
+    views, parties, owners = views[is_used[owners]], parties[is_used[owners]], owners[is_used[owners]]
     is_featured = featured.lookup(segments[owners], parties) >= 0
     views, parties = views[is_featured], parties[is_featured]
     order = np.argsort(views, kind="stable")
