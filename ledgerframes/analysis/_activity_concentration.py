@@ -111,13 +111,16 @@ def concentration(
     times = [name for name in ("round_number", "is_partial", "period_start", "period_end") if name in rows]
     figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes), KNOWN))
     periods = rows[times].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
-    groups = dict(list(rows.groupby(times[0], sort=False)["value"])) if times else {0: rows["value"]}
+    records = rows[rows["has_record"]]
+    groups = (
+        {key: values.tolist() for key, values in records.groupby(times[0])["value"]} if times else {0: records["value"].tolist()}
+    )
     keys = periods[times[0]] if times else [0]
-    summaries = [_summary([value for value in groups[key] if value is not None], sizes) for key in keys]
+    summaries = [_summary([value for value in groups.get(key, []) if value is not None], sizes) for key in keys]
     values: dict[str, Any] = {name: periods[name] for name in times}
     values |= {name: [summary[name] for summary in summaries] for name in _summary([], sizes)}
     values["total"] = from_scaled(values["total"])
-    known = [[value is not None for value in groups[key]] for key in keys]
+    known = [[value is not None for value in groups.get(key, [])] for key in keys]
     values["known_share"] = [float(np.mean(flags)) if flags else None for flags in known]
     return figure.build(values, every=every)
 
@@ -160,6 +163,7 @@ def lorenz(
     1.0
     """
     rows = _values(frames, LORENZ.name, of, None, featured, sv_participants, rounds)
+    rows = rows[rows["has_record"]]
     known = float(rows["value"].notna().mean()) if len(rows) else None
     rows = rows[np.array([value is not None and value > 0 for value in rows["value"]], dtype=bool)]
     rows = rows.sort_values(["value", "party"], ignore_index=True)
@@ -199,16 +203,14 @@ def _values(
     if of != "amount":
         rows = weights(frames, every=every, featured=featured, sv_participants=sv_participants, rounds=rounds)
         numbers = [None if pd.isna(value) else int(value) * SCALE for value in rows[of]]
-        rows = rows.assign(value=pd.Series(numbers, rows.index, "object"))
-        has_record = rows["requests"] > 0
-        return rows.assign(value=rows["value"].where(has_record)) if every else rows[has_record]
+        return rows.assign(value=pd.Series(numbers, rows.index, "object"), has_record=rows["requests"] > 0)
     if every not in (None, "round"):
         raise UsageError(f"every= must be 'round' or None for of='amount', got {every!r}.")
     rows = reward_rounds(frames, by="party", rounds=rounds)
     rows["value"] = pd.Series(scaled(rows["amount"]), rows.index, "object")
     if every is None:
         rows = rows.loc[rows["value"].notna(), ["party", "value"]].groupby("party", as_index=False).sum()
-    return rows
+    return rows.assign(has_record=True)
 
 
 def _summary(numbers: list[int], sizes: Sequence[int]) -> dict[str, Any]:

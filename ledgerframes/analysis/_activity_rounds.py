@@ -49,7 +49,9 @@ ROUNDS = declare.Figure(
         declare.ResultColumn("closed_at", declare.TIME, "Record time of the archival. Missing if the round is alive.", "UTC"),
         declare.ResultColumn("is_partial", declare.FLAG, "Whether records of the round can be missing."),
         declare.ResultColumn("scheme", declare.LABEL, "traffic, or markers if the round does not reward traffic."),
-        declare.ResultColumn("weight", declare.INTEGER, "Sum of weights.", "bytes", "Activity weight"),
+        declare.ResultColumn(
+            "weight", declare.INTEGER, "Sum of weights. Missing for a partial round without records.", "bytes", "Activity weight"
+        ),
         _coin("burn", "Coin for the weight at the price of traffic."),
         _coin("rate_per_mb", "Reward per MB of weight.", unit="coin per MB"),
         _coin("amount", "Reward.", "Reward"),
@@ -116,7 +118,8 @@ def rounds(
     records = published(frames)
     totals = records.groupby("round_number")["weight"].sum()
     table = table[table["round_number"].isin(totals.index) | _is_in_window(frames, table)].reset_index(drop=True)
-    table["weight"] = table["round_number"].map(totals).fillna(0).astype("Int64")
+    weights = table["round_number"].map(totals).astype("Int64")
+    table["weight"] = weights.mask(weights.isna() & ~table["is_partial"].fillna(True).astype(bool), 0)
     results = [_totals(row) for _, row in table.iterrows()]
     by_party = records[["round_number", "party", "weight"]].groupby(["round_number", "party"], as_index=False).sum()
     rows = _rows(table, results, by_party)
