@@ -166,9 +166,8 @@ def recompute(
     --------
     >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
-    >>> computed = lf.activity.recompute(frames).set_index(["update_id", "party"])
-    >>> served = frames.activity_records.set_index(["update_id", "party"])
-    >>> bool((computed.loc[served.index, "weight"] == served["weight"]).all())
+    >>> computed = lf.activity.recompute(frames)
+    >>> bool((computed["weight"] == computed["burn_bytes"])[computed["activity_weight"] == 1].all())
     True
     """
     RECOMPUTE.check(frames)
