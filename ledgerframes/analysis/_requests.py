@@ -127,7 +127,7 @@ def positions(ids: pd.Series, values: pd.Series | pa.Array) -> Integers:
 
 
 def merge(left: pd.DataFrame, right: pd.DataFrame, **arguments: Any) -> pd.DataFrame:
-    """Return the merge of two frames, which pandas refuses if both have empty texts without a chunk."""
+    """Return the merge of two frames, which pandas refuses for texts without a chunk."""
     left, right = (frame if len(frame) else _with_chunks(frame) for frame in (left, right))
     return left.merge(right, **arguments)
 
