@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +25,7 @@ from ledgerframes import testing
 from ledgerframes.frames import Frames
 
 REQUESTS = 400_000
-BOUNDS = (10, 5)
+BOUNDS = (5, 3)
 PARTIES = [f"provider-{number:02}::1220{number:064x}" for number in range(30)]
 FACTORS = {party: Decimal(factor) for party, factor in zip(PARTIES[::3], ["1", "2.2", "0.3333333333"] * 4, strict=False)}
 SV = "sv::1220"
@@ -129,22 +131,27 @@ def _state(requests: int) -> dict[str, pd.DataFrame]:
     }
 
 
+def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
+    """The rows as named tuples."""
+    yield from frame.itertuples()
+
+
 def looped(frames: Frames, state: dict[str, pd.DataFrame]) -> Weights:
     """The steps of the facts, one request after the other."""
-    rights = {right.party: Decimal(right.weight) for right in state["featured"].itertuples()}
+    rights = {right.party: Decimal(right.weight) for right in rows_of(state["featured"])}
     validators = set(state["sv_participants"]["participant"])
-    opens = [(row.opens_at, row.until) for row in state["rounds"].itertuples()]
+    opens = [(row.opens_at, row.until) for row in rows_of(state["rounds"])]
     totals = dict(zip(*(frames.traffic[name].tolist() for name in ("update_id", "total_traffic_cost")), strict=True))
     confirmers: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for quorum in frames.read("quorums", ["update_id", "view_id", "parties"]).itertuples():
+    for quorum in rows_of(frames.read("quorums", ["update_id", "view_id", "parties"])):
         confirmers[quorum.update_id, quorum.view_id].update(quorum.parties)
     envelopes: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)
-    for envelope in frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"]).itertuples():
+    for envelope in rows_of(frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"])):
         envelopes[envelope.update_id].append((envelope.traffic_cost, envelope.view_ids))
     weights: Weights = []
     columns = ["update_id", "record_time", "verdict_result", "submitting_participant_uid"]
     position = 0
-    for verdict in frames.read("verdicts", columns).itertuples():
+    for verdict in rows_of(frames.read("verdicts", columns)):
         while opens[position][1] <= verdict.record_time:
             position += 1
         total = totals.get(verdict.update_id)
