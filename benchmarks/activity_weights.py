@@ -125,10 +125,7 @@ def _state(requests: int) -> dict[str, pd.DataFrame]:
     rounds = {"round_number": range(len(ticks)), "opens_at": ticks, "from": ticks, "until": [*ticks[1:], pd.NaT]}
     rights = {"party": list(FACTORS), "weight": list(FACTORS.values()), "from": start, "until": pd.NaT}
     validators = {"participant": [SV], "from": start, "until": pd.NaT}
-    return {
-        name: pd.DataFrame(each)
-        for name, each in zip(("rounds", "featured", "sv_participants"), (rounds, rights, validators), strict=True)
-    }
+    return {"rounds": pd.DataFrame(rounds), "featured": pd.DataFrame(rights), "sv_participants": pd.DataFrame(validators)}
 
 
 def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
