@@ -3,7 +3,7 @@
 import logging
 
 from ledgerframes import decimals, errors, plot, statistics
-from ledgerframes.analysis import contracts, cost, eras, labels, reconcile, trees, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, eras, labels, reconcile, state, trees, verdict, votes
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
@@ -30,6 +30,7 @@ __all__ = [
     "TABLES",
     "Frames",
     "Network",
+    "activity",
     "anatomy",
     "connect",
     "contracts",
@@ -57,6 +58,7 @@ __all__ = [
     "reconcile",
     "save_frames",
     "sql",
+    "state",
     "statistics",
     "table",
     "trees",
