@@ -42,9 +42,13 @@ HEAD = (
     ),
     declare.ResultColumn("hhi", declare.RATE, "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
 )
-KNOWN = declare.known_share("value", "parties of this row")
 CONCENTRATION = declare.Figure(
-    "activity.concentration", has_periods=True, has_rounds=True, columns=(*HEAD, *_top_columns(TOP), KNOWN)
+    "activity.concentration",
+    has_periods=True,
+    has_rounds=True,
+    columns=(*HEAD, *_top_columns(TOP)),
+    fact="value",
+    unit="parties of this row",
 )
 LORENZ = declare.Figure(
     "activity.lorenz",
@@ -54,8 +58,9 @@ LORENZ = declare.Figure(
         declare.ResultColumn("value", declare.AMOUNT, "Its value, in bytes or coin.", "", "Value"),
         declare.share("Rank over the number of parties.", "cumulative_parties", "Share of parties"),
         declare.share("Share of the party and all smaller ones.", "cumulative_share", "Share of activity"),
-        declare.known_share("value", "parties of this result"),
     ),
+    fact="value",
+    unit="parties of this result",
 )
 
 
@@ -109,20 +114,20 @@ def concentration(
     sizes = _sizes(top)
     rows = _values(frames, CONCENTRATION.name, of, every, featured, sv_participants, rounds)
     times = [name for name in ("round_number", "is_partial", "period_start", "period_end") if name in rows]
-    figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes), KNOWN))
-    periods = rows[times].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
+    figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes)))
+    periods = rows[[*times, "coverage_time"]].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
     records = rows[rows["has_record"]]
     groups = (
         {key: values.tolist() for key, values in records.groupby(times[0])["value"]} if times else {0: records["value"].tolist()}
     )
     keys = periods[times[0]] if times else [0]
     summaries = [_summary([value for value in groups.get(key, []) if value is not None], sizes) for key in keys]
-    values: dict[str, Any] = {name: periods[name] for name in times}
+    values: dict[str, Any] = {str(name): periods[name] for name in periods}
     values |= {name: [summary[name] for summary in summaries] for name in _summary([], sizes)}
     values["total"] = from_scaled(values["total"])
     known = [[value is not None for value in groups.get(key, [])] for key in keys]
-    values["known_share"] = [float(np.mean(flags)) if flags else None for flags in known]
-    return figure.build(values, every=every)
+    values["coverage"] = [float(np.mean(flags)) if flags else None for flags in known]
+    return figure.build(frames, values, every=every)
 
 
 @LORENZ.document
@@ -175,9 +180,9 @@ def lorenz(
         "value": from_scaled(rows["value"]),
         "cumulative_parties": [rank / len(rows) for rank in ranks],
         "cumulative_share": [float(Fraction(part, total)) for part in sums],
-        "known_share": pd.Series(known, rows.index, "float64"),
+        "coverage": pd.Series(known, rows.index, "float64"),
     }
-    return LORENZ.build(values)
+    return LORENZ.build(frames, values)
 
 
 def _sizes(top: Sequence[int]) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ OUTCOME = declare.ResultColumn("outcome", declare.LABEL, "different, only publis
 REASON = declare.ResultColumn("reason", declare.LABEL, "First reason that explains the mismatch. Missing if equal.", "", "Reason")
 PUBLISHED = declare.ResultColumn("weight_published", declare.INTEGER, "Published weight. Missing if only computed.", "bytes")
 COMPUTED = declare.ResultColumn("weight_computed", declare.INTEGER, "Computed weight. Missing if only published.", "bytes")
-KNOWN = declare.known_share("envelopes, round and state", "accepted requests of the frames")
+FACT, UNIT = "envelopes, round and state", "accepted requests of the frames"
 RECONCILE = declare.Figure(
     "activity.reconcile",
     columns=(
@@ -49,8 +49,9 @@ RECONCILE = declare.Figure(
         declare.ResultColumn("difference", declare.INTEGER, "Published minus computed. Missing if one of them is.", "bytes"),
         OUTCOME,
         REASON,
-        KNOWN,
     ),
+    fact=FACT,
+    unit=UNIT,
 )
 SUMMARY = declare.Figure(
     "activity.reconcile_summary",
@@ -59,8 +60,9 @@ SUMMARY = declare.Figure(
         REASON,
         declare.count("records", "Pairs of a request and a party.", "records"),
         declare.ResultColumn("weight", declare.INTEGER, "Sum of published weights, of computed ones if only computed.", "bytes"),
-        KNOWN,
     ),
+    fact=FACT,
+    unit=UNIT,
 )
 
 
@@ -126,8 +128,8 @@ def reconcile(
     rows = rows.sort_values(["outcome", *HEAD, "party"], ignore_index=True)
     rows["outcome"] = pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES))
     rows["reason"] = pd.Categorical(rows["reason"], categories=list(REASONS))
-    rows["known_share"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
-    return RECONCILE.build({str(name): rows[name] for name in rows})
+    rows["coverage"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
+    return RECONCILE.build(frames, {str(name): rows[name] for name in rows})
 
 
 @SUMMARY.document
@@ -176,9 +178,10 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the numbers of a comparison by outcome and reason."""
     weight = rows["weight_published"].fillna(rows["weight_computed"])
     grouped = rows.assign(weight=weight).groupby(["outcome", "reason"], dropna=False, observed=True)
-    counts = grouped.agg(records=("weight", "size"), weight=("weight", "sum"), known_share=("known_share", "first")).reset_index()
+    tail = {column.name: (column.name, "first") for column in SUMMARY.tail}  # the same in every row
+    counts = grouped.agg(records=("weight", "size"), weight=("weight", "sum"), **tail).reset_index()
     counts = counts.sort_values(["outcome", "records", "reason"], ascending=[True, False, True], ignore_index=True)
-    return SUMMARY.build({str(name): counts[name] for name in counts})
+    return SUMMARY.build(None, {str(name): counts[name] for name in counts})
 
 
 def _require_weights(computed: object) -> pd.DataFrame:

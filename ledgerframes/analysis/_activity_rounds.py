@@ -13,7 +13,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._activity_weights import published
 from ledgerframes.analysis._amounts import amounts
-from ledgerframes.analysis._final_rounds import has_all_records, lowest_open_times
+from ledgerframes.analysis._final_rounds import covered_shares, has_all_records, lowest_open_times
 from ledgerframes.analysis._groups import microseconds
 from ledgerframes.analysis._network_state import network_state
 from ledgerframes.analysis._reward_formula import DEFAULT_DEVELOPMENT_SHARE, RoundRules, RoundTotals, round_totals
@@ -60,8 +60,9 @@ ROUNDS = declare.Figure(
         _coin("to_issue", "Coin to issue for apps in the round."),
         _coin("unclaimed", "Part of it beyond the cap."),
         _coin("thresholded", "Part of it that small weights do not get."),
-        declare.known_share("reward", "rounds of this result"),
     ),
+    fact="reward",
+    unit="rounds of this result",
 )
 
 
@@ -124,8 +125,8 @@ def rounds(
     by_party = records[["round_number", "party", "weight"]].groupby(["round_number", "party"], as_index=False).sum()
     rows = _rows(table, results, by_party)
     if by is None:
-        return ROUNDS.build(rows | {"weight": table["weight"]})
-    return _per_party(rows, table, results, _of_party(by_party, party))
+        return ROUNDS.build(frames, rows | {"weight": table["weight"]})
+    return _per_party(frames, rows, table, results, _of_party(by_party, party))
 
 
 def _require_all_requests(frames: Frames) -> None:
@@ -149,6 +150,7 @@ def _round_table(frames: Frames, rounds: pd.DataFrame | None) -> pd.DataFrame:
             table[name] = None
     is_full = has_all_records(frames, table, table["round_number"])
     table["is_partial"] = pd.NA if is_full is None else ~is_full
+    table["coverage_time"] = covered_shares(frames, table, table["round_number"])
     return table
 
 
@@ -183,7 +185,7 @@ def _rows(table: pd.DataFrame, results: list[RoundTotals | None], by_party: pd.D
         result = by_number.get(number)
         if result is not None:
             paid[number] += result.amount(int(weight))
-    values: dict[str, Any] = {name: table[name] for name in ("round_number", "opens_at", "is_partial")}
+    values: dict[str, Any] = {name: table[name] for name in ("round_number", "opens_at", "is_partial", "coverage_time")}
     values["closed_at"] = table["until"]
     values["scheme"] = [TRAFFIC if is_for_traffic(version) else MARKERS for version in table["minting_version"]]
     for name in ("burn", "rate_per_mb", "threshold", "to_issue", "unclaimed"):
@@ -196,7 +198,7 @@ def _rows(table: pd.DataFrame, results: list[RoundTotals | None], by_party: pd.D
         for result, total in zip(results, sums, strict=True)
     )
     known = float(np.mean([result is not None for result in results])) if results else None
-    values["known_share"] = pd.Series(known, table.index, "float64")
+    values["coverage"] = pd.Series(known, table.index, "float64")
     return values
 
 
@@ -211,7 +213,7 @@ def _of_party(by_party: pd.DataFrame, party: str | None) -> pd.DataFrame:
 
 
 def _per_party(
-    rows: dict[str, Any], table: pd.DataFrame, results: list[RoundTotals | None], by_party: pd.DataFrame
+    frames: Frames, rows: dict[str, Any], table: pd.DataFrame, results: list[RoundTotals | None], by_party: pd.DataFrame
 ) -> pd.DataFrame:
     number_of = {number: row for row, number in enumerate(table["round_number"])}
     by_party = by_party[by_party["round_number"].isin(list(number_of))].reset_index(drop=True)
@@ -223,7 +225,7 @@ def _per_party(
     values["amount"] = amounts(None if result is None else result.amount(weight) for result, weight in pairs)
     below = [None if result is None else result.allowance(weight) < result.threshold for result, weight in pairs]
     values["below_threshold"] = pd.Series(below, dtype="boolean")
-    return ROUNDS.build(values, "party")
+    return ROUNDS.build(frames, values, "party")
 
 
 def _allowances(pairs: Iterable[tuple[RoundTotals | None, int]]) -> list[Decimal | None]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, scaled
-from ledgerframes.analysis._final_rounds import has_all_records
+from ledgerframes.analysis._final_rounds import covered_shares, has_all_records
 from ledgerframes.analysis._groupings import group_rows
 from ledgerframes.analysis._groups import Groups, Integers, group_by, known, ratio
 from ledgerframes.analysis._network_state import NetworkState, RoundLookup, featured_members, network_state
@@ -41,8 +41,9 @@ WEIGHTS = declare.Figure(
         FACTOR,
         declare.cost("burn_bytes", "Bytes before the factor. Missing if one of them is unknown.", "Bytes before the factor"),
         declare.share("Share of the weight of the period, the round, or all. Missing without weight."),
-        declare.known_share("number of bytes before the factor", "records of this row"),
     ),
+    fact="number of bytes before the factor",
+    unit="records of this row",
 )
 RECOMPUTE = declare.Figure(
     "activity.recompute",
@@ -54,8 +55,9 @@ RECOMPUTE = declare.Figure(
         declare.cost("burn_bytes", "Bytes before the factor."),
         declare.ResultColumn("activity_weight", declare.AMOUNT, "Factor of the right when the round opened."),
         declare.ResultColumn("weight", declare.INTEGER, "Activity weight, rounded down.", "bytes", "Activity weight"),
-        declare.known_share("envelopes, round and state", "accepted requests of this result"),
     ),
+    fact="envelopes, round and state",
+    unit="accepted requests of this result",
 )
 
 
@@ -113,9 +115,11 @@ def weights(
     values: dict[str, object] = {str(name): groups.keys[name] for name in groups.keys}
     values |= _sums(rows, groups)
     if every == "round":
-        is_full = has_all_records(frames, None if state is None else state.rounds, groups.keys["round_number"])
+        rounds, numbers = None if state is None else state.rounds, groups.keys["round_number"]
+        values["coverage_time"] = covered_shares(frames, rounds, numbers)
+        is_full = has_all_records(frames, rounds, numbers)
         values["is_partial"] = pd.Series(pd.NA, groups.keys.index, "boolean") if is_full is None else ~is_full
-    result = WEIGHTS.build(values, by, every=every)
+    result = WEIGHTS.build(frames, values, by, every=every)
     times = [name for name in ("round_number", "period_start") if name in result]
     ascending = [*(True for _ in times), False, *(True for _ in keys)]
     return result.sort_values([*times, "weight", *keys], ascending=ascending, ignore_index=True)
@@ -173,7 +177,7 @@ def recompute(
     RECOMPUTE.check(frames)
     state = network_state(frames, featured, sv_participants, rounds)
     requests = read_requests(frames)
-    return RECOMPUTE.build(result_values(requests, state, compute(requests, state)))
+    return RECOMPUTE.build(frames, result_values(requests, state, compute(requests, state)))
 
 
 def result_values(requests: Requests, state: NetworkState, results: Weights) -> dict[str, object]:
@@ -188,7 +192,7 @@ def result_values(requests: Requests, state: NetworkState, results: Weights) -> 
         "burn_bytes": results.burns,
         "activity_weight": take_or_missing(state.rights["weight"], results.rights),
         "weight": results.weights,
-        "known_share": pd.Series(computable_share(results.statuses), heads.index, "float64"),
+        "coverage": pd.Series(computable_share(results.statuses), heads.index, "float64"),
     }
 
 
@@ -267,7 +271,7 @@ def _sums(rows: pd.DataFrame, groups: Groups) -> dict[str, object]:
         "activity_weight": _common_factor(rows["factor"], groups),
         "burn_bytes": burns.where(groups.count(~is_known) == 0),
         "share": ratio(weight, _period_totals(weight, groups)),
-        "known_share": groups.known_share(is_known),
+        "coverage": groups.coverage(is_known),
     }
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._activity_weights import computable_share, result_values
 from ledgerframes.analysis._amounts import amounts, to_decimal
-from ledgerframes.analysis._final_rounds import has_all_records
+from ledgerframes.analysis._final_rounds import covered_shares, has_all_records
 from ledgerframes.analysis._groups import Integers, distinct, ratio
 from ledgerframes.analysis._network_state import NetworkState, network_state, rights_table
 from ledgerframes.analysis._payloads import MAX_FACTOR
@@ -35,8 +35,9 @@ WHAT_IF = declare.Figure(
         declare.share("Share of the weight before. Missing without weight.", "share_before"),
         declare.share("Share of the weight after. Missing without weight.", "share_after"),
         declare.count("requests_changed", "Requests with another weight of the party."),
-        declare.known_share("envelopes, round and state", "accepted requests of the frames"),
     ),
+    fact="envelopes, round and state",
+    unit="accepted requests of the frames",
 )
 
 
@@ -115,11 +116,12 @@ def what_if(
     results = compute(requests, before)
     sides = [result_values(requests, before, results), result_values(changed, after, compute(changed, after))]
     rows = _compare(pd.DataFrame(sides[0]), pd.DataFrame(sides[1]), every)
-    rows["known_share"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
+    rows["coverage"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
     if every == "round":
         is_full = has_all_records(frames, before.rounds, rows["round_number"])
         rows["is_partial"] = pd.NA if is_full is None else ~is_full
-    return WHAT_IF.build({str(name): rows[name] for name in rows}, every=every)
+        rows["coverage_time"] = covered_shares(frames, before.rounds, rows["round_number"])
+    return WHAT_IF.build(frames, {str(name): rows[name] for name in rows}, every=every)
 
 
 def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> NetworkState:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._groups import Flags, Integers, microseconds
+from ledgerframes.analysis._coverage import covered_time
+from ledgerframes.analysis._groups import Flags, Integers, Rates, microseconds
 from ledgerframes.analysis._network_state import FOREVER, starts_and_ends
 from ledgerframes.analysis._requests import positions
 from ledgerframes.frames import Frames
@@ -26,6 +27,19 @@ def has_all_records(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Ser
     first, last = published_rounds(frames)
     is_published = ((numbers >= first) & (numbers <= last)).to_numpy(dtype=bool)
     return pd.Series(is_covered & is_published, numbers.index, dtype="boolean")
+
+
+def covered_shares(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> Rates:
+    """Return the covered share of the time in which each round is the lowest open one.
+
+    It is missing for a round that is alive or unknown.
+    """
+    if rounds is None:
+        return np.full(len(numbers), np.nan)
+    lives = lowest_open_times(rounds)
+    shares = covered_time(frames).share(lives["since"].to_numpy(), lives["until"].to_numpy())
+    shares[lives["until"] == FOREVER] = np.nan
+    return np.append(shares, np.nan)[positions(numbers, lives["round_number"])]
 
 
 def lowest_open_times(rounds: pd.DataFrame) -> pd.DataFrame:

@@ -90,7 +90,7 @@ def network_state(
             "sv_participants": (state.SUPER_VALIDATORS, "DsoRules", read_validators),
         }
         tables = {
-            name: state.table_of(derived[name][0], lifetimes, *derived[name][1:]) if table is None else table
+            name: state.table_of(frames, derived[name][0], lifetimes, *derived[name][1:]) if table is None else table
             for name, table in tables.items()
         }
     return NetworkState(*(table for table in tables.values() if table is not None))

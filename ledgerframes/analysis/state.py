@@ -31,8 +31,8 @@ LIFETIME = (
     declare.ResultColumn("effective_until", declare.TIME, "Ledger effective time of the archival. Missing if alive.", "UTC"),
     declare.ResultColumn("contract_id", declare.TEXT, "The contract."),
     declare.ResultColumn("source", declare.LABEL, "history, snapshot, or given."),
-    declare.known_share("payload", "contracts of this result"),
 )
+FACT, UNIT = "payload", "contracts of this result"
 
 
 def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn:
@@ -57,6 +57,8 @@ ROUNDS = declare.Figure(
         _amount("reward_threshold", "Smallest reward of a party.", "USD"),
         *LIFETIME,
     ),
+    fact=FACT,
+    unit=UNIT,
 )
 FEATURED = declare.Figure(
     "state.featured",
@@ -65,6 +67,8 @@ FEATURED = declare.Figure(
         declare.ResultColumn("weight", declare.AMOUNT, "Factor of the right, 1 by default. Missing if it cannot be read."),
         *LIFETIME,
     ),
+    fact=FACT,
+    unit=UNIT,
 )
 SUPER_VALIDATORS = declare.Figure(
     "state.super_validators",
@@ -76,6 +80,8 @@ SUPER_VALIDATORS = declare.Figure(
         declare.ResultColumn("joined_round", declare.INTEGER, "Round of joining. Missing if it is not sent."),
         *LIFETIME,
     ),
+    fact=FACT,
+    unit=UNIT,
 )
 CONFIG = declare.Figure(
     "state.config",
@@ -88,6 +94,8 @@ CONFIG = declare.Figure(
         _amount("reward_threshold", "Smallest reward of a party.", "USD"),
         *LIFETIME,
     ),
+    fact=FACT,
+    unit=UNIT,
 )
 PROBLEMS = declare.Figure(
     "state.problems",
@@ -98,8 +106,9 @@ PROBLEMS = declare.Figure(
         FROM,
         declare.ResultColumn("reason", declare.LABEL, "Why the contract does not count, or not fully."),
         declare.ResultColumn("source", declare.LABEL, "history or snapshot."),
-        declare.known_share("payload", "contracts of this result"),
     ),
+    fact=FACT,
+    unit=UNIT,
 )
 
 
@@ -277,9 +286,9 @@ def problems(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd
     lifetimes = read_lifetimes(frames, base)
     reasons = lifetimes.rows["reason"].where(lifetimes.rows["reason"] != "", _second_rights(lifetimes))
     rows = lifetimes.rows.assign(reason=reasons)
-    rows["known_share"] = [float(payload is not None) for payload in lifetimes.payloads]
+    rows["coverage"] = [float(payload is not None) for payload in lifetimes.payloads]
     rows = rows[rows["reason"] != ""].sort_values(["from", "contract_id"], ignore_index=True)
-    return PROBLEMS.build({str(name): rows[name] for name in rows})
+    return PROBLEMS.build(frames, {str(name): rows[name] for name in rows})
 
 
 def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:
@@ -325,10 +334,10 @@ Reader = Callable[[Contract], list[Values]]
 
 def _build(figure: declare.Figure, frames: Frames, base: Frames | pd.DataFrame | None, kind: str, read: Reader) -> pd.DataFrame:
     require_frames(frames, figure.name)
-    return table_of(figure, read_lifetimes(frames, base), kind, read)
+    return table_of(frames, figure, read_lifetimes(frames, base), kind, read)
 
 
-def table_of(figure: declare.Figure, lifetimes: Lifetimes, kind: str, read: Reader) -> pd.DataFrame:
+def table_of(frames: Frames, figure: declare.Figure, lifetimes: Lifetimes, kind: str, read: Reader) -> pd.DataFrame:
     """Return the declared table of one kind of contracts."""
     names = [column.name for column in figure.columns[: -len(LIFETIME)]]
     numbers, rows, known, total = [], [], 0, 0
@@ -339,10 +348,10 @@ def table_of(figure: declare.Figure, lifetimes: Lifetimes, kind: str, read: Read
         numbers += [number] * max(len(values), 1)
     columns: dict[str, Any] = {column.name: _column(column, rows) for column in figure.columns[: -len(LIFETIME)]}
     lives = lifetimes.rows.iloc[numbers].reset_index(drop=True)
-    columns |= {column.name: lives[column.name] for column in LIFETIME[:-1]}
-    columns["known_share"] = pd.Series(known / total if total else None, lives.index, "float64")
+    columns |= {column.name: lives[column.name] for column in LIFETIME}
+    columns["coverage"] = pd.Series(known / total if total else None, lives.index, "float64")
     keys = ["from", "contract_id", *(["party"] if "name" in names else [])]
-    result = figure.build(columns)
+    result = figure.build(frames, columns)
     return result.sort_values(keys, ignore_index=True)
 
 

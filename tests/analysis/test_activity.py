@@ -87,7 +87,7 @@ def test_the_round_is_the_lowest_open_one_and_the_state_that_of_its_opening() ->
         ["u24.9", 2, 100],
         ["u25", 3, 300],
     ]
-    assert rows["known_share"].tolist() == [5 / 6] * 5  # without a round in the first half minute
+    assert rows["coverage"].tolist() == [5 / 6] * 5  # without a round in the first half minute
 
 
 def test_super_validators_earn_nothing() -> None:
@@ -125,7 +125,7 @@ def test_sums_beyond_64_bits_are_exact() -> None:
 def test_negative_costs_are_left_out_and_counted() -> None:
     world = usual_world().request("u", 2, total=10, envelopes=[(-5, [0]), (15, [0])]).request("v", 3, total=7)
     rows = lf.activity.recompute(world.frames())
-    assert rows[["update_id", "known_share"]].to_numpy().tolist() == [["v", 0.5]]
+    assert rows[["update_id", "coverage"]].to_numpy().tolist() == [["v", 0.5]]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_weights_of_the_example() -> None:
         [7, "B", 1, 100, 0.1],
     ]
     assert rows[["activity_weight", "burn_bytes", "is_partial"]].isna().all(axis=None)
-    assert rows["known_share"].tolist() == [0, 0]
+    assert rows["coverage"].tolist() == [0, 0]
 
 
 def test_burned_bytes_are_never_a_division() -> None:
@@ -272,7 +272,7 @@ def test_burned_bytes_are_never_a_division() -> None:
     world.request("v", 3, total=50, views=[[["B"]]], records=[("B", 111)])  # computed: 110
     again = lf.activity.weights(world.frames()).set_index("party")
     assert pd.isna(again.loc["B", "burn_bytes"])
-    assert again.loc["B", "known_share"] == 0.5
+    assert again.loc["B", "coverage"] == 0.5
     assert again.loc["B", "weight"] == 1569
 
 

@@ -67,7 +67,7 @@ def test_a_round_that_opens_before_the_rules_has_no_state() -> None:
     world = World().right("A").round(1, 0, 1).rules(5).round(2, 6, 7).request("u", 6, records=[("A", 5)])
     rows = lf.activity.reconcile(world.frames())
     assert rows[PAIR].to_numpy().tolist() == [["only published", "no state"]]
-    assert rows["known_share"].tolist() == [0]
+    assert rows["coverage"].tolist() == [0]
 
 
 def test_a_record_without_a_verdict_has_no_envelopes() -> None:

@@ -110,14 +110,14 @@ def test_rounds_without_rules_for_traffic_have_no_amounts(rules: dict[str, Any])
     rows = lf.activity.rounds(closed_round([("A", 9_000_000)], rules))
     assert rows[["burn", "amount", "rate_per_mb", "unclaimed", "threshold_bytes"]].isna().all(axis=None)
     assert rows["weight"].tolist() == [1, 9_000_000, 1]
-    assert rows["known_share"].tolist() == [0, 0, 0]
+    assert rows["coverage"].tolist() == [0, 0, 0]
 
 
 def test_rounds_with_missing_records_have_no_amounts() -> None:
     rows = lf.activity.rounds(closed_round([("A", 9_000_000)]))
     assert rows["is_partial"].tolist() == [False, False, True]  # the last round is alive
     assert rows["amount"].isna().tolist() == [False, False, True]
-    assert rows["known_share"].tolist() == [2 / 3] * 3
+    assert rows["coverage"].tolist() == [2 / 3] * 3
     late = [{**FINAL[0], "until": at(16), "status": "final"}, {**FINAL[0], "since": at(16), "status": "provisional"}]
     rows = lf.activity.rounds(closed_round([("A", 9_000_000)], coverage=late))
     assert rows["is_partial"].tolist() == [False, True, True]
@@ -143,7 +143,7 @@ def test_concentration_of_amounts() -> None:
     frames = closed_round([("A", 9_000_000), ("B", 3_000_000)])
     rows = lf.activity.concentration(frames, of="amount", every="round").set_index("round_number")
     assert (rows.loc[1, "total"], rows.loc[1, "top_1"]) == (9000, 0.75)
-    assert rows.loc[2, "known_share"] == 0
+    assert rows.loc[2, "coverage"] == 0
     assert lf.activity.concentration(frames, of="amount")["total"].iloc[0] == 9000
     assert lf.activity.lorenz(frames, of="amount")["party"].tolist() == ["B", "A"]
 

@@ -26,7 +26,7 @@ def test_lifetimes_last_from_the_create_to_the_first_consuming_exercise() -> Non
     assert rounds["effective_until"].iloc[0] == at(10.9)
     assert set(rounds["source"]) == {"history"}
     assert rounds["coin_price"].tolist() == [Decimal("0.16"), Decimal("0.16")]
-    assert rounds["known_share"].tolist() == [1, 1]
+    assert rounds["coverage"].tolist() == [1, 1]
 
 
 def test_state_at_a_time_is_half_open() -> None:
@@ -117,7 +117,7 @@ def test_payloads_that_cannot_be_read_are_counted_and_not_guessed(payload: str) 
     frames = world.frames()
     rights = lf.state.featured(frames)
     assert rights["party"].isna().tolist() == [False, True]
-    assert rights["known_share"].tolist() == [0.5, 0.5]
+    assert rights["coverage"].tolist() == [0.5, 0.5]
     assert lf.activity.recompute(frames).empty  # nobody knows whose right it is while it lives
 
 
