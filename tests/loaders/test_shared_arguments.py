@@ -263,7 +263,7 @@ def test_progress_counts_to_its_total(
     (bar,) = bars
     assert bar.visible
     assert bar.title.startswith("Fetching ")
-    assert bar.title.endswith(" (sandbox-v1-seed1-events400-days1)")
+    assert bar.title.endswith(" (sandbox-v2-seed1-events400-days1)")
     assert bar.count == pytest.approx(bar.total)
 
 

@@ -19,7 +19,7 @@ from ledgerframes.sandbox.world import world_of
 
 from .conftest import DAYS, EVENTS, client_of, cursor_of
 
-PROMISED = "681b65f00f14655c"  # of the world with seed 7, 300 events, one day
+PROMISED = "e366c32890e8a4ab"  # of the world with seed 7, 300 events, one day
 
 
 def all_bytes(box: Sandbox) -> list[bytes]:
@@ -94,7 +94,7 @@ def test_the_world_has_a_beginning_and_an_end() -> None:
     box = Sandbox()
     assert box.start == datetime(2026, 11, 1, tzinfo=UTC)
     assert box.now == datetime(2026, 11, 9, 6, tzinfo=UTC)
-    assert box.name == "sandbox-v1-seed1-events24000-days8"
+    assert box.name == "sandbox-v2-seed1-events24000-days8"
     assert "seed1" in repr(box)
 
 

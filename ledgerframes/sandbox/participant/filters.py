@@ -91,7 +91,8 @@ class Registry:
             **{known[name].identifier: (holding,) for name in holdings},
             known["allocation"].identifier: (allocation,),
         }
-        self.packages = {entry.package_name: entry.identifier.partition(":")[0] for entry in known.values()}
+        first = reversed(known.values())  # of two packages of one name the network's own counts
+        self.packages = {entry.package_name: entry.identifier.partition(":")[0] for entry in first}
         self._interfaces = {holding, allocation}
         self._templates = {entry.identifier for entry in known.values()} - self._interfaces
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..ledger import Node
-from . import governance, payments, roles
+from . import governance, payments, purchases, rewards, rights, roles
 from .declarations import KINDS, Calls, Kind
 from .draft import DraftTransaction
 
 SUBSTITUTES = {"offer step": payments.choose_offer_step, "round race": governance.choose_race}
-FUNCTIONS: dict[str, Any] = {**vars(roles), **vars(payments), **vars(governance)}
+FUNCTIONS: dict[str, Any] = {
+    name: value for module in (roles, payments, governance, rewards, purchases, rights) for name, value in vars(module).items()
+}
 
 
 def assign_roles(draft: DraftTransaction) -> Kind:
