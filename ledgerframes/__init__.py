@@ -3,7 +3,7 @@
 import logging
 
 from ledgerframes import errors, plot
-from ledgerframes.analysis import contracts, cost, reconcile, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, reconcile, state, verdict, votes
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
@@ -30,6 +30,7 @@ __all__ = [
     "TABLES",
     "Frames",
     "Network",
+    "activity",
     "anatomy",
     "connect",
     "contracts",
@@ -54,6 +55,7 @@ __all__ = [
     "reconcile",
     "save_frames",
     "sql",
+    "state",
     "table",
     "verdict",
     "votes",

@@ -5,7 +5,20 @@ Each module has one subject, and each function computes one figure.
 
 from __future__ import annotations
 
-from ledgerframes.analysis import contracts, cost, reconcile, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, reconcile, state, verdict, votes
 from ledgerframes.analysis._figures import CALLS, FIGURES, SHARE, Figure, ResultColumn
 
-__all__ = ["CALLS", "FIGURES", "SHARE", "Figure", "ResultColumn", "contracts", "cost", "reconcile", "verdict", "votes"]
+__all__ = [
+    "CALLS",
+    "FIGURES",
+    "SHARE",
+    "Figure",
+    "ResultColumn",
+    "activity",
+    "contracts",
+    "cost",
+    "reconcile",
+    "state",
+    "verdict",
+    "votes",
+]

@@ -95,6 +95,8 @@ class Figure:
         Values of ``by=`` that would mislead, and why.
     has_periods : bool
         Whether the analysis has ``every=``.
+    has_rounds : bool
+        Whether the analysis has ``every="round"``.
     """
 
     name: str
@@ -102,15 +104,18 @@ class Figure:
     by: Mapping[str, Grouping] = field(default_factory=dict)
     misleading: Mapping[str, str] = field(default_factory=dict)
     has_periods: bool = False
+    has_rounds: bool = False
 
     def grouping(self, by: str | None) -> Grouping:
         """Return the grouping of a value of ``by=``."""
         return Grouping() if by is None else self.by[by]
 
-    def result_columns(self, by: str | None = None, *, has_periods: bool = False) -> tuple[ResultColumn, ...]:
+    def result_columns(
+        self, by: str | None = None, *, has_periods: bool = False, has_rounds: bool = False
+    ) -> tuple[ResultColumn, ...]:
         """Return the columns of a result in order."""
         grouping = self.grouping(by)
-        periods = PERIOD if has_periods else ()
+        periods = ROUND if has_rounds else PERIOD if has_periods else ()
         return (*periods, *grouping.keys, *self.columns[:-1], *grouping.extra, self.columns[-1])
 
     def column(self, name: str) -> ResultColumn:
@@ -137,9 +142,9 @@ class Figure:
 
         Amounts have their dtype before this call.
         """
-        columns = self.result_columns(by, has_periods=every is not None)
+        columns = self.result_columns(by, has_periods=every is not None, has_rounds=every == "round")
         frame = pd.DataFrame({column.name: values[column.name] for column in columns})
-        return frame.astype({column.name: column.dtype for column in columns if column.dtype != AMOUNT})
+        return frame.astype({column.name: column.dtype for column in columns if not column.dtype.startswith("decimal")})
 
     def document(self, analysis: Analysis) -> Analysis:
         """Register an analysis, and complete its docstring.
@@ -159,6 +164,7 @@ class Figure:
 
     def _listing(self) -> str:
         lines = [_line(column, " With every= only.") for column in PERIOD if self.has_periods]
+        lines += [_line(column, " With every='round' only.") for column in ROUND if self.has_rounds]
         for by, grouping in self.by.items():
             lines += [_line(column, f" With by={by!r} only.") for column in (*grouping.keys, *grouping.extra)]
         return "\n".join(lines + [_line(column) for column in self.columns])
@@ -211,4 +217,8 @@ def known_share(fact: str, of: str = "requests of this row") -> ResultColumn:
 PERIOD = (
     ResultColumn("period_start", TIME, "Start of the period.", "UTC", "Record time"),
     ResultColumn("period_end", TIME, "End of the period, exclusive. The last period can end after the window.", "UTC"),
+)
+ROUND = (
+    ResultColumn("round_number", INTEGER, "Mining round.", "", "Mining round"),
+    ResultColumn("is_partial", FLAG, "Whether records of the round can be missing. Missing if the rounds are unknown."),
 )

@@ -168,7 +168,10 @@ def cross(periods: Groups, groups: Groups, every: str) -> Groups:
 def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     number, unit = _parse_period(every)
     if frames.window is not None:
-        since, until = (pd.Timestamp(time).value // 1_000 for time in (frames.window.since, frames.window.until))
+        until = pd.Timestamp(frames.window.until).value // 1_000
+        since = (
+            _history_start(times, until) if frames.window.since.year < 1970 else pd.Timestamp(frames.window.since).value // 1_000
+        )
     elif len(times):
         since, until = int(microseconds(times).min()), int(microseconds(times).max()) + 1
     else:
@@ -184,6 +187,11 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
             f"every={every!r} splits the window into {last - first + 1:,} periods. Choose a longer one, such as '1h'."
         )
     return np.arange(first, last + 2, dtype=np.int64) * step + ORIGIN
+
+
+def _history_start(times: pd.Series, until: int) -> int:
+    """Return the first time of frames that start before all history."""
+    return int(microseconds(times).min()) if len(times) else until - 1
 
 
 def _parse_period(every: object) -> tuple[int, str]:
