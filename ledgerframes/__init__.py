@@ -3,7 +3,7 @@
 import logging
 
 from ledgerframes import errors, plot
-from ledgerframes.analysis import activity, contracts, cost, reconcile, state, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, economy, reconcile, state, verdict, votes
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
@@ -35,6 +35,7 @@ __all__ = [
     "connect",
     "contracts",
     "cost",
+    "economy",
     "load_active_contracts",
     "load_activity",
     "load_bulk",

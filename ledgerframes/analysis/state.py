@@ -236,7 +236,7 @@ def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
     --------
     >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
-    >>> lf.state.config(frames)["source"].tolist()
+    >>> lf.state.config(frames)["source"].unique().tolist()
     ['history']
     """
     return _build(CONFIG, frames, base, "CoinRules", read_rules)
