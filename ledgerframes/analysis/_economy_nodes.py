@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +21,7 @@ from ledgerframes.errors import CoverageError, IntegrityError
 from ledgerframes.frames import Frames
 
 GOVERNANCE = "splice-dso-governance"
-OWN_PACKAGE = re.compile(r"splice-[\w-]+")
+DECODER = msgspec.json.Decoder(float_hook=str)  # no amount becomes a float
 RULES = "Splice.DsoRules:DsoRules"
 COLUMNS = [
     "migration_id", "record_time", "update_id", "event_id", "node_index", "parent_event_id", "contract_id", "template_name",
@@ -39,8 +40,6 @@ class Node:
         Record time [microseconds since 1970].
     is_own : bool
         Whether the contract is one of the network.
-    payload, argument, result : object
-        Decoded JSON, None if there is none or it cannot be read.
     """
 
     update_id: str
@@ -51,12 +50,26 @@ class Node:
     choice: str
     consuming: bool
     signatories: list[str]
-    payload: dict[str, Any]
-    argument: dict[str, Any]
-    result: Any
+    texts: tuple[object, object, object]  # of payload, argument and result
+    coin: str
     is_own: bool = False
     parent: Node | None = None
     children: list[Node] = field(default_factory=list)
+
+    @cached_property
+    def payload(self) -> dict[str, Any]:
+        """Members of the contract's payload, none without a payload that can be read."""
+        return _members(self.texts[0], self.coin)
+
+    @cached_property
+    def argument(self) -> dict[str, Any]:
+        """Members of the choice's argument, none without an argument that can be read."""
+        return _members(self.texts[1], self.coin)
+
+    @cached_property
+    def result(self) -> Any:
+        """Result of the choice, None without one that can be read."""
+        return _decoded(self.texts[2], self.coin)
 
     def ancestors(self) -> Iterator[Node]:
         """Yield the nodes above, nearest first."""
@@ -198,9 +211,8 @@ def _node(row: Mapping[Any, Any], coin: str) -> Node:
         _neutral(choice, word) if isinstance(choice, str) else "",
         row["consuming"] is True,
         [] if signatories is None or isinstance(signatories, float) else [str(party) for party in signatories],
-        _members(row["create_arguments"], coin),
-        _members(row["choice_argument"], coin),
-        _decoded(row["exercise_result"], coin),
+        (row["create_arguments"], row["choice_argument"], row["exercise_result"]),
+        coin,
     )
 
 
@@ -219,8 +231,8 @@ def _decoded(text: object, coin: str) -> Any:
     if coin != "coin":
         text = re.sub(rf'"(\w*)({coin}|{coin.capitalize()})(\w*)":', lambda match: _renamed(match, coin), text)
     try:
-        return json.loads(text, parse_float=str)
-    except ValueError:
+        return DECODER.decode(text)
+    except msgspec.DecodeError:
         return None
 
 
