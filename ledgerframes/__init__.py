@@ -3,7 +3,7 @@
 import logging
 
 from ledgerframes import decimals, errors, plot, statistics
-from ledgerframes.analysis import activity, contracts, cost, eras, labels, reconcile, state, trees, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, economy, eras, labels, reconcile, state, trees, verdict, votes
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
@@ -36,6 +36,7 @@ __all__ = [
     "contracts",
     "cost",
     "decimals",
+    "economy",
     "eras",
     "labels",
     "load_active_contracts",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -257,6 +257,11 @@ def _parse_period(every: object) -> tuple[int, str]:
 
 
 # -- times as integers --------------------------------------------------------------------------------------------------
+
+
+def from_microseconds(numbers: Iterable[int | None]) -> pd.Series:
+    """Return times of microseconds since 1970, some of them missing."""
+    return pd.Series(pd.array(list(numbers), "Int64")).astype("datetime64[us]").dt.tz_localize("UTC")
 
 
 def microseconds(times: pd.Series) -> Integers:
