@@ -26,6 +26,10 @@ NAMESPACE = "1220" + "ab34" * 16
 SIZES = [0, 1, 200]
 GROUPS = 8
 LATENCIES = {"p50": 400_000, "p90": 900_000, "p95": 1_200_000, "p99": 30_000_001, "max": 30_000_001, "latency": 300_000}
+for prefix in ("", "rejected_"):
+    for name in ("p50", "p90", "p95", "p99"):
+        LATENCIES |= {f"{prefix}{name}{end}": LATENCIES[name] for end in ("", "_low", "_high")}
+LATENCIES["rejected_max"] = LATENCIES["max"]
 SHARES = {
     "low": 0.08,
     "high": 0.22,
@@ -47,6 +51,7 @@ CATEGORIES = {
     "outcome": ["different", "equal"],
     "reason": ["rounding", None],
     "scheme": ["traffic", "markers"],
+    "why": ["no verdict", None],
 }
 
 
@@ -269,9 +274,8 @@ def test_every_grouping_can_be_drawn(name, by, over_time):
 @pytest.mark.parametrize("wrong", ["frames", pd.DataFrame({"party": []}), None])
 def test_other_things_than_results_are_refused(name, wrong):
     draw, _ = PLOTS[name]
-    with pytest.raises(
-        UsageError, match=rf"Pass the result of lf\.{name}\(frames(, update_id)?\) to lf\.plot\.{draw.__name__}, got"
-    ):
+    call = rf"lf\.{name}\((frames(, update_id)?|ledger, history)\)"
+    with pytest.raises(UsageError, match=rf"Pass the result of {call} to lf\.plot\.{draw.__name__}, got"):
         draw(wrong)
 
 

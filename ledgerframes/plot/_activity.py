@@ -74,7 +74,7 @@ def activity_weights(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         else:
             title = "Share of the activity weight"
             _stack_shares(ax, frame, shape)
-        c.set_titles(ax, title + period, _partial_note(frame))
+        c.set_titles(ax, title + period, _partial_note(frame, shape))
         return ax
 
 
@@ -178,7 +178,8 @@ def activity_concentration(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             c.bars(ax, [*names.values()], values, [r.percent(value) for value in values])
             c.percent_axis(ax.xaxis, "Share or coefficient")
         parties = frame["parties"].max()
-        c.set_titles(ax, title, f"Among {'at most ' if is_over_time else ''}{parties:,} parties with any")
+        among = f"Among {'at most ' if is_over_time else ''}{parties:,} parties with any"
+        c.set_titles(ax, title, among, r.partial_note(frame) if shape.has_periods else "")
         return ax
 
 
@@ -250,9 +251,11 @@ def _rounds_text(count: int, text: str) -> str:
     return f"{count:,} {'round' if count == 1 else 'rounds'} {text}" if count else ""
 
 
-def _partial_note(frame: pd.DataFrame) -> str:
+def _partial_note(frame: pd.DataFrame, shape: r.ResultShape) -> str:
     if "is_partial" not in frame:
         return ""
+    if shape.has_periods:
+        return r.partial_note(frame)
     count = frame.loc[frame["is_partial"].fillna(True), "round_number"].nunique()
     return _rounds_text(count, "with records that can be missing")
 

@@ -165,8 +165,13 @@ def period_length(frame: pd.DataFrame) -> str:
 
 def coverage_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
     """Return a note on unknown values and on partial periods, or an empty text without any."""
+    return ". ".join(part for part in (_known_note(frame, fact), partial_note(frame)) if part)
+
+
+def partial_note(frame: pd.DataFrame) -> str:
+    """Return a note on partial periods, or an empty text without any."""
     is_partial = "is_partial" in frame and bool(frame["is_partial"].any())
-    return ". ".join(part for part in (_known_note(frame, fact), "Gray: partial periods" if is_partial else "") if part)
+    return "Gray: partial periods" if is_partial else ""
 
 
 def _known_note(frame: pd.DataFrame, fact: str) -> str:
