@@ -113,7 +113,7 @@ def concentration(
     """
     sizes = _sizes(top)
     rows = _values(frames, CONCENTRATION.name, of, every, featured, sv_participants, rounds)
-    times = [name for name in ("round_number", "is_partial", "period_start", "period_end") if name in rows]
+    times = [name for name in ("round_number", "period_start", "period_end", "is_partial") if name in rows]
     figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes)))
     periods = rows[[*times, "coverage_time"]].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
     records = rows[rows["has_record"]]

@@ -242,7 +242,10 @@ def _by_round(frames: Frames, flows: list[Flow], known: Rounds) -> Table:
 
 
 def _covered_shares(frames: Frames, numbers: Iterable[int | None], known: Rounds) -> Rates:
-    """Return the covered share of the time in which each round is the lowest open one, missing if its start or end is unknown."""
+    """Return the covered share of the time in which each round is the lowest open one.
+
+    It is missing if the start or the end is unknown.
+    """
     spans = np.array([[-1 if time is None else time for time in known.span(number)] for number in numbers], dtype=np.int64)
     starts, ends = spans.reshape(-1, 2).T
     return np.where((starts < 0) | (ends < 0), np.nan, covered_time(frames).share(starts, ends))
