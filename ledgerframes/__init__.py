@@ -3,7 +3,7 @@
 import logging
 
 from ledgerframes import decimals, errors, plot, statistics
-from ledgerframes.analysis import contracts, cost, eras, labels, reconcile, trees, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, economy, eras, labels, reconcile, state, trees, verdict, votes
 from ledgerframes.analysis._runway import BaseRate, TrafficBalance
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
@@ -37,11 +37,13 @@ __all__ = [
     "NetworkRate",
     "TrafficBalance",
     "TrafficPrice",
+    "activity",
     "anatomy",
     "connect",
     "contracts",
     "cost",
     "decimals",
+    "economy",
     "eras",
     "labels",
     "load_active_contracts",
@@ -64,6 +66,7 @@ __all__ = [
     "reconcile",
     "save_frames",
     "sql",
+    "state",
     "statistics",
     "table",
     "trees",

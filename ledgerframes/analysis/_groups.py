@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -221,7 +221,8 @@ def cross(periods: Groups, groups: Groups, every: str) -> Groups:
 def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     number, unit = _parse_period(every)
     if frames.window is not None:
-        since, until = (extents.microseconds(time) for time in (frames.window.since, frames.window.until))
+        until = extents.microseconds(frames.window.until)
+        since = _history_start(times, until) if frames.window.since.year < 1970 else extents.microseconds(frames.window.since)
     elif len(times):
         since, until = int(microseconds(times).min()), int(microseconds(times).max()) + 1
     else:
@@ -237,6 +238,11 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
             f"every={every!r} splits the window into {last - first + 1:,} periods. Choose a longer one, such as '1h'."
         )
     return np.arange(first, last + 2, dtype=np.int64) * step + ORIGIN
+
+
+def _history_start(times: pd.Series, until: int) -> int:
+    """Return the first time of frames that start before all history."""
+    return int(microseconds(times).min()) if len(times) else until - 1
 
 
 def period_length(text: object, argument: str) -> int:
@@ -265,6 +271,11 @@ def _parse_period(every: object, argument: str = "every") -> tuple[int, str]:
 
 
 # -- times as integers --------------------------------------------------------------------------------------------------
+
+
+def from_microseconds(numbers: Iterable[int | None]) -> pd.Series:
+    """Return times of microseconds since 1970, some of them missing."""
+    return pd.Series(pd.array(list(numbers), "Int64")).astype("datetime64[us]").dt.tz_localize("UTC")
 
 
 def microseconds(times: pd.Series) -> Integers:

@@ -21,11 +21,10 @@ def _duration(name: str, description: str) -> declare.ResultColumn:
 def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, ...]:
     columns = []
     for name, percent in PERCENTS.items():
-        described = f"latency that {percent}% of the {noun} do not exceed"
         columns += [
-            _duration(f"{prefix}{name}", f"L{described[1:]}. Missing with too few of them."),
-            _duration(f"{prefix}{name}_low", f"Lower end of its interval, 95%, for the {described}. Missing with too few."),
-            _duration(f"{prefix}{name}_high", f"Upper end of its interval, 95%, for the {described}. Missing with too few."),
+            _duration(f"{prefix}{name}", f"Latency that {percent}% of the {noun} do not exceed. Missing with too few of them."),
+            _duration(f"{prefix}{name}_low", f"Lower end of the 95% interval of `{prefix}{name}`. Missing with too few."),
+            _duration(f"{prefix}{name}_high", f"Upper end of the 95% interval of `{prefix}{name}`. Missing with too few."),
         ]
     return (*columns, _duration(f"{prefix}max", f"Highest latency of the {noun}. Missing without any."))
 

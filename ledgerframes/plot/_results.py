@@ -45,6 +45,7 @@ class ResultShape:
     figure: Figure
     by: str | None
     has_periods: bool
+    has_rounds: bool = False
 
     @property
     def keys(self) -> list[str]:
@@ -75,10 +76,11 @@ def check_result(frame: object, name: str) -> ResultShape:
         raise UsageError(f"{advice} for one network, got rows of {' and '.join(networks)}.")
     leading = list(frame.columns[: frame.columns.get_loc(figure.columns[0].name)])
     has_periods = leading[:1] == ["period_start"]
-    keys = leading[3:] if has_periods else leading
+    has_rounds = figure.has_rounds and leading[:1] == ["round_number"]
+    keys = leading[3:] if has_periods else leading[2:] if has_rounds else leading
     for by in (None, *figure.by):
         if figure.grouping(by).key_names == keys:
-            return ResultShape(figure, by, has_periods)
+            return ResultShape(figure, by, has_periods, has_rounds)
     raise UsageError(f"{advice}, got a DataFrame grouped by {', '.join(map(str, keys))}.")
 
 
@@ -170,8 +172,13 @@ def period_length(frame: pd.DataFrame) -> str:
 
 def coverage_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
     """Return a note on unknown values and on partial periods, or an empty text without any."""
+    return ". ".join(part for part in (_known_note(frame, fact), partial_note(frame)) if part)
+
+
+def partial_note(frame: pd.DataFrame) -> str:
+    """Return a note on partial periods, or an empty text without any."""
     is_partial = "is_partial" in frame and bool(frame["is_partial"].any())
-    return ". ".join(part for part in (_known_note(frame, fact), "Gray: partial periods" if is_partial else "") if part)
+    return "Gray: partial periods" if is_partial else ""
 
 
 def _known_note(frame: pd.DataFrame, fact: str) -> str:

@@ -10,7 +10,9 @@ import msgspec
 from .activity import activity_records
 from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
 from .identifiers import UpdateIds
+from .issuance import RoundTotals
 from .ledger import arrange
+from .planted import SCRIPT, STATE_CHANGE
 from .randomness import Draws, number
 from .schedule import ACCEPTED, PlannedEvent, SlicePlanner
 from .times import instant, six_digits
@@ -20,6 +22,7 @@ from .transactions import (
     DraftTransaction,
     Kind,
     SliceState,
+    TotalsOf,
     WorldConstants,
     assign_roles,
     build_tree,
@@ -83,14 +86,28 @@ class SliceBuilder:
         Update ids of the world.
     slice_number
         Number of the slice.
+    totals_of
+        Returns the activity of a round; without it, rounds are settled without app rewards, and nothing else differs.
     """
 
-    def __init__(self, constants: WorldConstants, planner: SlicePlanner, identifiers: UpdateIds, slice_number: int) -> None:
+    def __init__(
+        self,
+        constants: WorldConstants,
+        planner: SlicePlanner,
+        identifiers: UpdateIds,
+        slice_number: int,
+        totals_of: TotalsOf | None = None,
+    ) -> None:
         self._constants, self._planner, self._identifiers = constants, planner, identifiers
         self._number, self._timeline = slice_number, planner.timeline
         self._migration_id = self._timeline.slice(slice_number).migration_id
-        self._state = SliceState(constants, slice_number)
+        self._state = SliceState(constants, slice_number, totals_of)
         self._draws = self._state.draws
+
+    @property
+    def totals(self) -> RoundTotals:
+        """The activity of the rounds, as far as the slice is built."""
+        return self._state.totals
 
     def build(self) -> list[Event]:
         """Return the events of the slice in order."""
@@ -115,7 +132,9 @@ class SliceBuilder:
         """Return the draft of a planned event with its roles assigned, and its kind."""
         rounds = self._constants.rounds
         if planned.kind == "round tick":
-            effective_at = rounds.effective_at_tick(planned.occurrence)
+            effective_at = rounds.schedule.effective_at_tick(planned.occurrence)
+        elif planned.kind == STATE_CHANGE and planned.member >= 0 and (lead := SCRIPT[planned.member].lead):
+            effective_at = planned.time - lead
         else:
             effective_at = _effective_at(planned.time, self._draws)
         draft = DraftTransaction(
@@ -184,6 +203,8 @@ class SliceBuilder:
         if state and state.is_complete and self._constants.encoding is not LEDGER:  # the ledger API has no activity
             records = activity_records(verdict, traffic, state.number, state.featured, state.sv_participants)
             event.app_activity_records = encode(records)
+            for record in records["records"] if records and event.is_in(HISTORY) else ():
+                self._state.totals.weights[state.number][record["party"]] += record["weight"]
 
 
 def _only_in(planned: PlannedEvent) -> str:

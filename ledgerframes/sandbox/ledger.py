@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -41,6 +41,7 @@ class Contract:
     units: int = 0
     created_at: int = 0  # effective time, microseconds since 1970; 0 if unknown
     is_spent: bool = False  # whether a transaction has consumed it or is about to
+    round_number: int = 0  # of a coupon
 
 
 class Pool:
@@ -66,16 +67,30 @@ class Pool:
             self._contracts.pop()
         return None
 
-    def take(self, owner: str, limit: int) -> list[Contract]:
-        """Take up to `limit` contracts of an owner, which the caller must consume."""
+    def take(self, owner: str, limit: int, rounds: Container[int] | None = None) -> list[Contract]:
+        """Take up to `limit` contracts of an owner, which the caller must consume.
+
+        With `rounds`, only coupons of these rounds.
+        """
         contracts: list[Contract] = []
         owned = self._by_owner.get(owner, [])
-        while owned and len(contracts) < limit:
-            contract = owned.pop()
-            if not contract.is_spent:
+        for contract in reversed(owned):
+            if len(contracts) < limit and not contract.is_spent and (rounds is None or contract.round_number in rounds):
                 contract.is_spent = True
                 contracts.append(contract)
+        owned[:] = [contract for contract in owned if not contract.is_spent]
         return contracts
+
+    def take_rounds(self, rounds: Container[int]) -> list[Contract]:
+        """Take all contracts of some rounds, for the caller to consume."""
+        contracts = [each for each in self._contracts if not each.is_spent and each.round_number in rounds]
+        for contract in contracts:
+            contract.is_spent = True
+        return contracts
+
+    def first_owner(self, owners: Iterable[str]) -> str:
+        """Return the first of some owners who has an unspent contract, or an empty text."""
+        return next((owner for owner in owners if any(not each.is_spent for each in self._by_owner.get(owner, ()))), "")
 
     def take_any(self, draws: Draws, limit: int) -> list[Contract]:
         """Take up to `limit` contracts of any owner, which the caller must consume."""

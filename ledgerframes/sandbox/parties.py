@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .identifiers import fingerprint
+from .planted import FIRST_PARTY, SECOND_PARTY
 from .randomness import Draws, lookup_table, number
 
 SV_NAMES = ("Halcyon-Trust", "Juniper-Nodes", "Marlow-Foundation", "Orrery-Labs", "Tessera-Guild")
@@ -37,6 +38,7 @@ USER_NAMES = (
     "kofi", "lena", "milan", "nadia", "oskar", "petra", "quentin", "rosa", "sven", "tomas",
 )  # fmt: skip
 USERS = 200
+MEMBER = 20
 
 
 class Party(NamedTuple):
@@ -77,9 +79,12 @@ class WorldParties:
             for position, (name, weight, featured) in enumerate(PROVIDERS)
         ]
         self.registrar = next(entry for entry in self.providers if entry.party.name == REGISTRAR)
+        self.planted = {name: _guest(seed, name, ordinary[-1]) for name in (FIRST_PARTY, SECOND_PARTY)}
+        self.member = ordinary[MEMBER]  # a validator that is a super validator for a while
         hosts = lookup_table(ordinary, [1000 // (rank + 1) for rank in range(len(ordinary))])
         self.users = [_user(seed, position, hosts) for position in range(USERS)]
         everyone = self.validators + [provider.party for provider in self.providers] + self.users
+        everyone += self.planted.values()
         self.by_identifier = {party.identifier: party for party in everyone}
         self.by_participant: dict[str, list[Party]] = {}
         for party in everyone:

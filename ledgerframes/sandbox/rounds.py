@@ -7,17 +7,22 @@ duration after that; tick n archives it.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import NamedTuple
 
+from .identifiers import contract_id
+from .issuance import MARKERS, TRAFFIC_BASED, RoundTerms
 from .parties import WorldParties
+from .planted import ROUND_PRICE, Right
 from .randomness import number
-from .schedule import TICK, Schedule
+from .schedule import OPEN_AT_ONCE, Schedule
 
 FIRST_ROUND = 41_200
-OPEN_AT_ONCE = 3
 PRICE_STEPS = 36  # the price takes a new direction every six hours of ticks
 FEATURED_STEP = 2  # which of the first transactions grants the first rights
 DEFAULT_WEIGHT = "1"
+ISSUED_PER_EVENT = 7000  # coins per year for each event of a day, so that worlds of all sizes are alike
+TRAFFIC_PRICES = ("60.0", "60.0", "50.0")  # USD per MB, of each release
 INCOMPLETE_ROUNDS = 2  # the newest rounds, for which no records are served yet
 
 
@@ -50,19 +55,27 @@ class Rounds:
         self.start = schedule.genesis.time(0)
         self._granted_at = {"start": schedule.genesis.time(FEATURED_STEP), "later": schedule.late_feature.time(0)}
         self._svs = frozenset(sv.participant for sv in parties.svs)
+        self._member, self._memberships = parties.member.participant, schedule.script.memberships()
+        self._rights = sorted(schedule.script.rights(), key=lambda right: (right.since, self.right_id(right)))
+        self._own_prices = schedule.script.prices()
+        self._starts = schedule.first_positions()
+        every = schedule.settle_every
+        self.close_lag, self.archive_lag = max(2, -(-3 // every)), max(1, -(-6 // every))  # settlements
         self._states: dict[int, RoundState] = {}
         self._first_incomplete = self.first_incomplete(now)
 
-    def effective_at_tick(self, tick: int) -> int:
-        """Return the ledger effective time of a tick, 80 to 400 ms before its record time."""
-        return self._schedule.ticks.time(tick) - 80_000 - number(self._seed, "tick delay", tick) % 320_000
+    @property
+    def schedule(self) -> Schedule:
+        """The scheduled events."""
+        return self._schedule
+
+    def right_id(self, right: Right) -> str:
+        """Return the contract id of a right of the script."""
+        return contract_id(self._seed, "right", right.party, right.cycle, right.slot)
 
     def opens_at(self, round_number: int) -> int:
         """Return the round's opensAt, in microseconds since 1970."""
-        position = round_number - FIRST_ROUND
-        if position < OPEN_AT_ONCE:
-            return self.start + position * TICK
-        return self.effective_at_tick(position - OPEN_AT_ONCE) + TICK
+        return self._schedule.opens_at(round_number - FIRST_ROUND)
 
     def lowest_open(self, time: int) -> int | None:
         """Return the lowest round that is active and open at a record time, or None."""
@@ -78,10 +91,44 @@ class Rounds:
 
     def price(self, round_number: int) -> str:
         """Return the coin price of a round in USD, as the short decimal of the wire."""
+        if round_number - FIRST_ROUND in self._own_prices:
+            return ROUND_PRICE
         leg, step = divmod(round_number - FIRST_ROUND, PRICE_STEPS)
         before, after = (120_000 + number(self._seed, "price", leg + side) % 60_000 for side in (0, 1))
         millionths = before + (after - before) * step // PRICE_STEPS
         return f"0.{millionths:06d}".rstrip("0")
+
+    def terms(self, round_number: int) -> RoundTerms:
+        """Return what a round says about rewards."""
+        release = sum(position <= round_number - FIRST_ROUND for position in self._starts) - 1
+        return self._terms(Decimal(self.price(round_number)), release)
+
+    def config(self, time: int) -> tuple[int, RoundTerms]:
+        """Return the version of the coin rules at a time, and what they say about rewards."""
+        version = sum(change < time for change in self._schedule.config_changes)
+        return version, self._terms(Decimal(0), version)
+
+    def _terms(self, price: Decimal, release: int) -> RoundTerms:
+        per_year = Decimal(ISSUED_PER_EVENT * self._schedule.events_per_day)
+        return RoundTerms(price, per_year, Decimal(TRAFFIC_PRICES[release]), (None, MARKERS, TRAFFIC_BASED)[release])
+
+    def settled_by(self, settlement: int) -> range:
+        """Return the rounds that a settlement, by its occurrence, begins to issue."""
+        every = self._schedule.settle_every
+        first, end = (max(0, occurrence * every - 1) for occurrence in (settlement, settlement + 1))
+        return range(FIRST_ROUND + first, FIRST_ROUND + end)
+
+    def issuing_at(self, time: int) -> range:
+        """Return the rounds that are issuing at a record time."""
+        count = self._schedule.settlements.count_before(time)
+        closed = self.settled_by(count - self.close_lag - 1).stop if count > self.close_lag else FIRST_ROUND
+        return range(closed, self.settled_by(count - 1).stop if count else FIRST_ROUND)
+
+    def window(self, round_number: int) -> tuple[int, int]:
+        """Return bounds of the time in which a round is the lowest open one."""
+        position = round_number - FIRST_ROUND
+        begin = self._schedule.ticks.time(position - 1) if position else self.start
+        return begin, self._schedule.ticks.time(position)
 
     def first_incomplete(self, now: int) -> int:
         """Return the first round whose activity records are not served yet at a time."""
@@ -100,9 +147,14 @@ class Rounds:
     def _state(self, round_number: int) -> RoundState:
         opens_at = self.opens_at(round_number)
         svs = self._svs if self.start <= opens_at else frozenset()
+        if any(since <= opens_at < until for since, until in self._memberships):
+            svs |= {self._member}
         featured = {
             provider.party.identifier: provider.weight or DEFAULT_WEIGHT
             for provider in self._parties.providers
             if provider.featured and self._granted_at[provider.featured] <= opens_at
         }
+        for right in self._rights:
+            if right.since <= opens_at < right.until:
+                featured[self._parties.planted[right.party].identifier] = right.weight or DEFAULT_WEIGHT
         return RoundState(round_number, featured, svs, bool(svs) and round_number < self._first_incomplete)

@@ -17,6 +17,7 @@ from .ledger_version import Version
 from .offer_book import Offer, OfferBook
 from .participant import ParticipantLedger, PlantedMismatch
 from .participant.filters import Registry
+from .planted import PlantedCase
 from .services import Services, Write
 from .times import to_datetime
 from .users import Users
@@ -187,6 +188,10 @@ class Sandbox:
     def planted_traffic_mismatches(self) -> list[PlantedMismatch]:
         """Return the updates whose paid traffic cost differs from the history."""
         return self.ledger.planted()
+
+    def planted_cases(self) -> list[PlantedCase]:
+        """Return the cases around rights, super validators and rounds, with what each must earn."""
+        return self.world.planted_cases()
 
     def __repr__(self) -> str:
         """Return the shape of the world and its faults."""

@@ -77,6 +77,16 @@ class Timeline:
             return min(self.first_count + max(0, (time - self.switch) // self.step), self.count)
         return self.count
 
+    def numbers_between(self, begin: int, end: int) -> list[int]:
+        """Return the slices of both migrations that can contain events with begin <= time < end."""
+        numbers = []
+        for migration_id, last in ((FIRST_MIGRATION, self.first_count), (SECOND_MIGRATION, self.count)):
+            number = self.number_at(migration_id, begin)
+            while number < last and self.slice(number).begin < end:
+                numbers.append(number)
+                number += 1
+        return numbers
+
     def busyness(self, number: int) -> int:
         """Return how busy the slice's hour is, from 340 at night to 1220 on an afternoon."""
         time = to_datetime(self.slice(number).begin)

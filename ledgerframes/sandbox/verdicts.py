@@ -102,7 +102,7 @@ def traffic_of(draft: DraftTransaction, view_count: int) -> dict[str, Any]:
     costs, draws = list(draft.fixed_costs), draft.draws
     groups = [[view_id] for view_id in range(view_count)]
     if costs:
-        groups = [[]] * (len(costs) - view_count) + groups
+        groups = list(draft.fixed_views) or [[]] * (len(costs) - view_count) + groups
     else:
         costs = [draws.around(MEDIATOR_MESSAGE, 0.2), draws.around(ROOT_HASH_MESSAGE, 0.1)]
         if draws.chance(ONE_MESSAGE_ONLY):

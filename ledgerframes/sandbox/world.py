@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import starmap
 from operator import attrgetter, itemgetter
 from threading import RLock
@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 from .builder import Event, SliceBuilder
 from .cases import Case, Cases, Planted, first_of
 from .identifiers import UpdateIds
+from .issuance import RoundTotals, merge
 from .parties import WorldParties
+from .planted import SCRIPT, PlantedCase
 from .rounds import Rounds
 from .schedule import OUTLIER_VOTER, STALE_VOTER, PlannedEvent, Schedule, SlicePlanner
 from .timeline import Timeline
-from .times import micros, to_datetime
+from .times import SECOND, micros, to_datetime
 from .transactions import RISE_PERCENT, WEIGHTS, WorldConstants, newer
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary
@@ -28,6 +30,8 @@ T = TypeVar("T")
 SLOW_CONFIRMER, STALE_VOTE, OUTLIER = "slow confirmer", "stale price vote", "price vote far from the others"
 NEW_VERSION, RAISED_WASTE = "newer version of a package", "weekday with more waste"
 MAX_CACHED_WORLDS = 4
+MAIN_ENCODING = "compact_json"
+MAX_CACHED_TOTALS = 2000  # slices
 MIN_CACHED_SLICES = 12  # enough for four readers at different positions
 MAX_CACHED_BYTES = 16_000_000  # of JSON: up to this more slices are cached, so that a small world is built once
 
@@ -94,6 +98,7 @@ class World:
             encoding.name: WorldConstants(seed, self.people, self.rounds, vocabulary, encoding, self.cases.upgraded_at)
             for encoding in (*ENCODINGS.values(), LEDGER)
         }
+        self._totals: dict[int, RoundTotals] = {}  # by slice
         self._cache: OrderedDict[tuple[int, str], tuple[list[Event], int]] = OrderedDict()  # with their size
         self._lock = RLock()
 
@@ -111,13 +116,31 @@ class World:
         key = number, encoding
         with self._lock:
             if key not in self._cache:
-                builder = SliceBuilder(self._constants[encoding], self.planner, self.identifiers, number)
+                totals_of = partial(self._totals_of, number if encoding == MAIN_ENCODING else None)
+                builder = SliceBuilder(self._constants[encoding], self.planner, self.identifiers, number, totals_of)
                 events = builder.build()
+                if encoding == MAIN_ENCODING:
+                    self._totals[number] = builder.totals
                 self._cache[key] = events, sum(event.size for event in events)
                 self.generated += 1
                 evict_oldest(self._cache, itemgetter(1), MAX_CACHED_BYTES, MIN_CACHED_SLICES)
             self._cache.move_to_end(key)
             return self._cache[key][0]
+
+    def _totals_of(self, building: int | None, round_number: int, built: RoundTotals) -> RoundTotals:
+        """Return the activity of a round, of which the slice that is being built may have a part."""
+        begin, end = self.rounds.window(round_number)
+        numbers = self.timeline.numbers_between(begin, end + 1)
+        return merge((built if number == building else self._slice_totals(number) for number in numbers), round_number)
+
+    def _slice_totals(self, number: int) -> RoundTotals:
+        if number not in self._totals:
+            builder = SliceBuilder(self._constants[MAIN_ENCODING], self.planner, self.identifiers, number)
+            builder.build()
+            self._totals[number] = builder.totals
+            while len(self._totals) > MAX_CACHED_TOTALS:
+                self._totals.pop(next(iter(self._totals)))
+        return self._totals[number]
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:
         """Iterate over the events after a position in the history (docs/facts.md#history-paging).
@@ -157,6 +180,20 @@ class World:
     def constants(self, encoding: str = "compact_json") -> WorldConstants:
         """Return what all slices share in an encoding."""
         return self._constants[encoding]
+
+    def planted_cases(self) -> list[PlantedCase]:
+        """Return the steps of the script with their updates, in the order of their times."""
+        return [self._planted_case(*step) for step in self.schedule.script.within(0, self.timeline.now)]
+
+    def _planted_case(self, time: int, step_number: int, cycle: int) -> PlantedCase:
+        step = SCRIPT[step_number]
+        for number in self.timeline.numbers_between(time, time + SECOND):
+            for index, event in enumerate(self.planner.plan(number)):
+                if (event.kind, event.member, event.occurrence) == (step.kind, step_number, cycle):
+                    party = self.people.planted[step.action[1] if len(step.action) > 1 else step.party].identifier
+                    update_id = self.identifiers.at(number, index)
+                    return PlantedCase(update_id, step.case, step.kind, step.expected, party, step.weight)
+        raise LookupError(f"The step {step.case!r} of cycle {cycle} is in no slice.")
 
     def find(self, update_id: str, encoding: str = "compact_json") -> Event | None:
         """Return the event with an update id, or None."""

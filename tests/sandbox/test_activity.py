@@ -11,6 +11,7 @@ import pytest
 
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.activity import activity_records
+from ledgerframes.sandbox.planted import BY_SV, EARNS, FLOAT_FACTOR, FLOAT_TOTAL, NOT_FEATURED, SCRIPT
 
 from .conftest import nodes_of
 
@@ -44,8 +45,8 @@ class Reader:
 
     def __init__(self, updates: list[dict[str, Any]]) -> None:
         self.rounds: dict[str, dict[str, Any]] = {}
-        self.rights: list[tuple[datetime, str, str]] = []
-        self.svs: tuple[datetime, set[str]] | None = None
+        self.rights: dict[str, dict[str, Any]] = {}
+        self.svs: list[tuple[datetime, set[str]]] = []
         for update in updates:
             time = datetime.fromisoformat(update["record_time"])
             for node in nodes_of(update):
@@ -66,10 +67,14 @@ class Reader:
                 self.rounds[node["contract_id"]]["to"] = time
         elif template == "Splice.Coin:FeaturedAppRight" and node["event_type"] == "created_event":
             arguments = node["create_arguments"]
-            self.rights.append((time, arguments["provider"], arguments["activityWeight"] or "1"))
+            if arguments["dso"] in node["signatories"]:  # anybody may upload a template of this name
+                names = {"provider": arguments["provider"], "weight": arguments["activityWeight"] or "1"}
+                self.rights[node["contract_id"]] = {"from": time, "to": None, **names}
+        elif template == "Splice.Coin:FeaturedAppRight" and node["consuming"]:
+            self.rights[node["contract_id"]]["to"] = time
         elif template == "Splice.DsoRules:DsoRules" and node["event_type"] == "created_event":
             infos = [info for _, info in node["create_arguments"]["svs"]]
-            self.svs = time, {info["participantId"].removeprefix("PAR::") for info in infos}
+            self.svs.append((time, {info["participantId"].removeprefix("PAR::") for info in infos}))
 
     def round_at(self, time: datetime) -> dict[str, Any] | None:
         active = [
@@ -81,10 +86,17 @@ class Reader:
 
     def records(self, item: dict[str, Any]) -> dict[str, Any] | None:
         found = self.round_at(datetime.fromisoformat(item["verdict"]["record_time"]))
-        if found is None or self.svs is None or self.svs[0] > found["opens_at"]:
+        svs = [participants for time, participants in self.svs if found and time <= found["opens_at"]]
+        if found is None or not svs:
             return None
-        featured = {party: weight for time, party, weight in self.rights if time <= found["opens_at"]}
-        return activity_records(item["verdict"], item["traffic_summary"], found["number"], featured, self.svs[1])
+        alive = [(right["from"], key) for key, right in self.rights.items() if is_alive(right, found["opens_at"])]
+        rights = [self.rights[key] for _, key in sorted(alive)]  # of two of one party the last counts
+        featured = {right["provider"]: right["weight"] for right in rights}
+        return activity_records(item["verdict"], item["traffic_summary"], found["number"], featured, svs[-1])
+
+
+def is_alive(lifetime: dict[str, Any], time: datetime) -> bool:
+    return lifetime["from"] <= time and (lifetime["to"] is None or time < lifetime["to"])
 
 
 def test_the_updates_alone_explain_every_record(items: list[dict[str, Any]], updates: list[dict[str, Any]], box: Sandbox) -> None:
@@ -118,9 +130,28 @@ def test_rounds_overlap_as_on_the_network(updates: list[dict[str, Any]], box: Sa
 
 def test_a_provider_becomes_featured_on_the_way(updates: list[dict[str, Any]]) -> None:
     reader = Reader(updates)
-    assert len(reader.rights) == 9
-    assert (max(time for time, _, _ in reader.rights) - min(time for time, _, _ in reader.rights)).days >= 1
-    assert {"1", "2.2000000000", "0.8000000000"} <= {weight for _, _, weight in reader.rights}
+    lasting = [right for right in reader.rights.values() if right["to"] is None]
+    assert len(lasting) == 9
+    assert (max(right["from"] for right in lasting) - min(right["from"] for right in lasting)).days >= 1
+    assert {"1", "2.2000000000", "0.8000000000"} <= {right["weight"] for right in lasting}
+
+
+def test_each_planted_case_earns_what_the_key_says(items: list[dict[str, Any]], box: Sandbox) -> None:
+    by_id = {(item["update"] or item["verdict"])["update_id"]: item for item in items}
+    cases = box.planted_cases()
+    assert len(cases) == len(SCRIPT)
+    for case in cases:
+        records = (by_id[case.update_id]["app_activity_records"] or {}).get("records", [])
+        weights = {record["party"]: record["weight"] for record in records}
+        assert by_id[case.update_id]["update"], case
+        assert weights.get(case.party) == case.weight, case
+        assert (case.expected == EARNS) == (case.weight is not None)
+
+
+def test_the_script_has_every_trap(box: Sandbox) -> None:
+    assert {case.expected for case in box.planted_cases()} == {"", EARNS, "boundary", NOT_FEATURED, BY_SV}
+    assert int(FLOAT_TOTAL * float(FLOAT_FACTOR)) != 5_700  # the exact product
+    assert Sandbox(1, 900, 3).planted_cases() == []
 
 
 def test_svs_earn_nothing(items: list[dict[str, Any]], box: Sandbox) -> None:

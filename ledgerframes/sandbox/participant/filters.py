@@ -91,7 +91,8 @@ class Registry:
             **{known[name].identifier: (holding,) for name in holdings},
             known["allocation"].identifier: (allocation,),
         }
-        self.packages = {entry.package_name: entry.package_id for entry in known.values()}
+        first = reversed(known.values())  # of two packages of one name the network's own counts
+        self.packages = {entry.package_name: entry.package_id for entry in first}
         upgraded = [entry for entry in known.values() if entry.package_name == UPGRADED_PACKAGE]
         # A filter matches a template in all versions of its package.
         self._first_versions = {newer(entry).identifier: entry.identifier for entry in upgraded}

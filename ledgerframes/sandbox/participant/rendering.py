@@ -251,6 +251,8 @@ def _interface_view(interface_id: str, created: Json) -> Json:
 
 
 def _view_value(interface_id: str, arguments: Json) -> Json:
+    if "lock" in arguments and "amount" not in arguments:  # a locked coin contains the coin
+        arguments = next(iter(arguments.values()))
     amount = arguments["amount"]
     if interface_id.endswith(":Allocation"):
         leg = {"sender": arguments["sender"], "amount": amount, "executor": arguments["executor"]}

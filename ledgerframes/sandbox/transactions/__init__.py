@@ -1,12 +1,12 @@
 """Transactions of a world, declared in network.txt and interpreted here.
 
-Read network.txt, then `draft` and `kinds` (the interpreter); `roles`, `payments` and `governance` contain the
-functions that declarations name.
+Read network.txt, then `draft` and `kinds` (the interpreter); `roles`, `payments`, `purchases`, `governance`, `rewards`
+and `rights` contain the functions that declarations name.
 """
 
 from .constants import RISE_PERCENT, UPGRADED_PACKAGE, Templates, WorldConstants, newer
 from .declarations import KINDS, WEIGHTS, Kind, View
-from .draft import DraftTransaction, SliceState, resolve_parties
+from .draft import DraftTransaction, SliceState, TotalsOf, resolve_parties
 from .kinds import assign_roles, build_tree
 from .payments import LEDGER_ONLY, carried_contract
 
@@ -20,6 +20,7 @@ __all__ = [
     "Kind",
     "SliceState",
     "Templates",
+    "TotalsOf",
     "View",
     "WorldConstants",
     "assign_roles",

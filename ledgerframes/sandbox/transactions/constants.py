@@ -33,9 +33,10 @@ class Templates(SimpleNamespace):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         for name, spec in TEMPLATES.items():
-            package_id = digest("package", spec.package.replace("$coin", "coin"))
+            package_id = digest("package", spec.package.replace("$coin", "coin"))  # with the uploader if not the network
+            package_name = spec.package.partition(" ")[0]
             identifier = f"{package_id}:{vocabulary.translate(spec.qualified_name)}"
-            setattr(self, name, Template(identifier, vocabulary.translate(spec.package)))
+            setattr(self, name, Template(identifier, vocabulary.translate(package_name)))
 
 
 def newer(template: Template) -> Template:
@@ -124,7 +125,9 @@ class WorldConstants:
         self.trees = Compiled(self._compile_tree)
         self._lasting: dict[tuple[object, ...], Contract] = {}
         self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.party.identifier}
-        self.names |= {name: self.lasting(name) for name in ("dso_rules", "coin_rules", "name_rules", "registry")}
+        self.names["synchronizer"] = parties.synchronizer
+        self.names |= {name: self.lasting(name) for name in ("name_rules", "registry")}
+        self.names |= {name: self.lasting(name, 0) for name in ("dso_rules", "coin_rules")}  # their first versions
 
     def is_upgraded(self, template: Template, time: int) -> bool:
         """Return whether a request at a record time uses the newer version of a template."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from msgspec import Raw
 
 from ..identifiers import contract_id
+from ..issuance import RoundTotals
 from ..ledger import Contract, Node, Pool, Template, archive, create, exercise
 from ..randomness import Draws, number
 from ..rounds import FIRST_ROUND, RoundState
 from ..schedule import ACCEPTED, REJECTED, PlannedEvent
 from ..values import UNITS_PER_COIN, Names
 from .constants import Step, WorldConstants, newer
+
+TotalsOf = Callable[[int, RoundTotals], RoundTotals]  # of a round, given those of the slice that is being built
 
 
 class SliceState:
@@ -25,10 +28,13 @@ class SliceState:
     ----------
     constants, slice_number
         What all slices share, and the number of the slice.
+    totals_of
+        Returns the activity of a round; None if rounds are settled without app rewards.
     """
 
-    def __init__(self, constants: WorldConstants, slice_number: int) -> None:
+    def __init__(self, constants: WorldConstants, slice_number: int, totals_of: TotalsOf | None = None) -> None:
         self.number = slice_number
+        self.totals, self.totals_of = RoundTotals(), totals_of
         self.draws = Draws(number(constants.seed, "slice", slice_number))
         self.names = {**constants.names, "draws": self.draws}
         self.pools: defaultdict[str, Pool] = defaultdict(Pool)  # by template
@@ -63,8 +69,9 @@ class DraftTransaction:
         Median traffic cost of the envelope of one view.
     cost_percent
         Percentage of its cost that each envelope has.
-    fixed_costs
-        Envelope costs that are not left to chance: those without views, then one for each view.
+    fixed_costs, fixed_views
+        Envelope costs that are not left to chance: those without views, then one for each view, or for each of the
+        lists of view ids.
     """
 
     def __init__(
@@ -90,6 +97,7 @@ class DraftTransaction:
         self.bytes_per_view = 0
         self.cost_percent = 100
         self.fixed_costs: Sequence[int] = ()
+        self.fixed_views: Sequence[list[int]] = ()
         self.names: dict[str, Any] = {
             **state.names,
             "now": effective_at,
@@ -98,6 +106,9 @@ class DraftTransaction:
             "round": self.round_number,
             "open_round": constants.lasting("open_round", self.round_number),
             "index": index,
+            "coin_rules": constants.lasting("coin_rules", constants.rounds.config(event.time)[0]),
+            "dso_rules": constants.lasting("dso_rules", constants.rounds.schedule.script.dso_rules_version(event.time)),
+            "migration": migration_id,
         }
 
     def draw_from(self, draws: Draws) -> None:
@@ -142,6 +153,7 @@ class DraftTransaction:
             *compiled.parties(names),
             names.get("units", 0),
             self.effective_at,
+            round_number=names["round"],
         )
 
     def add_roots(self, tree: str, **names: Any) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 from ..ledger import Contract, Node
 from ..parties import SV_NAMES, VALIDATOR_NAMES
 from ..randomness import number
-from ..rounds import FIRST_ROUND, OPEN_AT_ONCE
-from ..schedule import OUTLIER_VOTER, SUBSCRIBERS, TICK
+from ..rounds import FIRST_ROUND
+from ..schedule import OPEN_AT_ONCE, OUTLIER_VOTER, SUBSCRIBERS
 from .draft import DraftTransaction
-from .payments import make_coupon
+from .rewards import make_coupon, round_contract
+from .rights import coin_rules, dso_rules
 
 MAX_MARKERS = 12
 OUTLIER_FACTOR = 3
@@ -19,11 +20,6 @@ SVS, VALIDATORS = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
 # A request known by its costs: two envelopes without views, then one view (docs/facts.md#envelopes-without-views).
 PLANTED_COSTS = (1444, 146, 3565)
 PLANTED_MEMBER, PLANTED_EVERY, PLANTED_REMAINDER = 1, 4, 1
-ROUND_STEPS = (  # from this tick on: of the round so many below, which choice replaces which state
-    (1, 1, "DsoRules_MiningRound_StartIssuing[-old +new]", "summarizing_round", "issuing_round"),
-    (4, 4, "DsoRules_MiningRound_Close[-old +new]", "issuing_round", "closed_round"),
-    (10, 10, "-old", "closed_round", ""),
-)
 
 
 # Contracts that each occurrence of a recurring event replaces; occurrence -1 is the one made at the start.
@@ -95,39 +91,21 @@ def _recurring_contract(draft: DraftTransaction, template: str, member: int, occ
 # Mining rounds
 
 
-def round_contract(draft: DraftTransaction, state: str, round_number: int) -> Contract:
-    """Make the contract of a round in one of its states."""
-    rounds = draft.constants.rounds
-    return draft.make(
-        state,
-        (round_number,),
-        round=round_number,
-        price=rounds.price(round_number),
-        opens=rounds.opens_at(round_number),
-        issuing_for=(round_number - FIRST_ROUND) * TICK,
-    )
-
-
 def round_tick(draft: DraftTransaction) -> list[Node]:
-    """Archive the lowest open round, make a new one, and advance the older ones."""
+    """Archive the lowest open round, whose rewards are to be calculated, and make a new one."""
     tick, constants = draft.event.occurrence, draft.constants
     lowest = FIRST_ROUND + tick
-    nodes = draft.nodes(
-        "DsoRules_AdvanceOpenMiningRounds[$CoinRules_AdvanceOpenMiningRounds[-lowest +summarizing +fresh]]",
+    is_traffic_based = constants.rounds.terms(lowest).is_traffic_based
+    return draft.nodes(
+        "DsoRules_AdvanceOpenMiningRounds[$CoinRules_AdvanceOpenMiningRounds[-lowest +summarizing +calculate +fresh]]",
         lowest=round_contract(draft, "open_round", lowest),
         middle=constants.lasting("open_round", lowest + 1),
         latest=constants.lasting("open_round", lowest + 2),
         summarizing=round_contract(draft, "summarizing_round", lowest),
         fresh=round_contract(draft, "open_round", lowest + OPEN_AT_ONCE),
         price=constants.rounds.price(lowest + OPEN_AT_ONCE),
+        calculate=[round_contract(draft, "calculate_rewards", lowest)] if is_traffic_based else [],
     )
-    for first_tick, below, tree, before, after in ROUND_STEPS:
-        if tick >= first_tick:
-            names = {"old": round_contract(draft, before, lowest - below)}
-            if after:
-                names["new"] = round_contract(draft, after, lowest - below)
-            nodes += draft.nodes(tree, **names)
-    return nodes
 
 
 def choose_race(draft: DraftTransaction) -> str:
@@ -143,7 +121,7 @@ def confirmation(draft: DraftTransaction) -> list[Node]:
     draws, pools = draft.draws, draft.pools
     markers = pools["activity_marker"].take_any(draws, MAX_MARKERS) if draws.chance(0.5) else []
     if markers:
-        coupons = [make_coupon(draft, marker.owner, "0.5") for marker in markers]
+        coupons = [coupon for marker in markers for coupon in make_coupon(draft, marker.owner, "0.5")]
         tree = "DsoRules_ConvertFeaturedAppActivityMarkers[-markers +coupons]"
         return draft.nodes(tree, markers=markers, coupons=coupons)
     if stale := pools["confirmation"].any(draws):
@@ -169,12 +147,8 @@ def grant_rights(draft: DraftTransaction, since: str) -> list[Node]:
 
 
 def _make_rules(draft: DraftTransaction) -> list[Node]:
-    svs = [
-        {"sv": sv.identifier, "name": sv.name, "weight": 100_000 - 10_000 * rank, "participantId": f"PAR::{sv.participant}"}
-        for rank, sv in enumerate(draft.parties.svs)
-    ]
     rounds = [round_contract(draft, "open_round", FIRST_ROUND + ahead) for ahead in range(OPEN_AT_ONCE)]
-    rules = {name: _make_lasting(draft, name, svs=svs) for name in ("dso_rules", "coin_rules")}
+    rules = {"dso_rules": dso_rules(draft, 0), "coin_rules": coin_rules(draft, 0)}
     price = draft.constants.rounds.price(FIRST_ROUND)
     tree = "+dso_rules +coin_rules $CoinRules_Bootstrap_Rounds[+rounds]"
     return draft.nodes(tree, rounds=rounds, first_round=rounds[0], price=price, **rules)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ..ledger import Node
-from . import governance, payments, roles
+from . import governance, payments, purchases, rewards, rights, roles
 from .constants import RISE_PERCENT
 from .declarations import KINDS, Calls, Kind
 from .draft import DraftTransaction
 
 UPGRADED_KIND = "app batch"
 SUBSTITUTES = {"offer step": payments.choose_offer_step, "round race": governance.choose_race}
-FUNCTIONS: dict[str, Any] = {**vars(roles), **vars(payments), **vars(governance)}
+FUNCTIONS: dict[str, Any] = {
+    name: value for module in (roles, payments, governance, rewards, purchases, rights) for name, value in vars(module).items()
+}
 
 
 def assign_roles(draft: DraftTransaction) -> Kind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..identifiers import contract_id
@@ -13,18 +14,20 @@ from .constants import WorldConstants
 from .draft import DraftTransaction
 from .roles import user
 
+COUPONS = ("app_coupons", "coupons_v2", "sv_coupons", "records")  # that a transfer may use
 MIN_BATCH, MAX_BATCH = 9, 17  # steps of three nodes each
 ASSIGNED_FIRST = 0.15
 LEDGER_ONLY = "unassigned_contract"  # only the ledger API shows it
 
 
-def _total(contracts: list[Contract]) -> int:
+def total_of(contracts: list[Contract]) -> int:
+    """Return the sum of some contracts, in units of 10**-10."""
     return sum(contract.units for contract in contracts)
 
 
 def total(draft: DraftTransaction, name: str) -> int:
     """Return the sum of some contracts, in units of 10**-10."""
-    return _total(draft.names[name])
+    return total_of(draft.names[name])
 
 
 def make(draft: DraftTransaction, template: str) -> Contract:
@@ -86,7 +89,7 @@ def carried_contract(constants: WorldConstants, template: str, slice_number: int
 def mint(draft: DraftTransaction, owner: str, units: int) -> Contract:
     """Make a coin that a root node mints for its owner."""
     coin = draft.make("coin", owner=owner, units=units)
-    draft.add_roots("$CoinRules_Mint[+coin]", coin=coin, owner=owner, units=units)
+    draft.add_roots("$CoinRules_DevNet_Tap[$CoinRules_Mint[+coin]]", coin=coin, owner=owner, units=units)
     return coin
 
 
@@ -100,28 +103,63 @@ def transfer(
 ) -> list[Node]:
     """Return the node of a coin transfer to (receiver, units) parts, with change if any."""
     outputs = [draft.make("coin", owner=receiver, units=units) for receiver, units in parts]
-    change_units = _total(inputs) - sum(units for _, units in parts)
-    change = draft.make("coin", owner=sender, units=change_units) if change_units > 0 else None
-    coins = [*outputs, change] if change else outputs
-    for coin in coins:
+    names = transfer_names(draft, sender, inputs, outputs)
+    for coin in names["coins"]:
         if coin.owner != draft.constants.dso:
             draft.pools["coin"].add(coin)
-    return draft.nodes(
-        "$CoinRules_Transfer[-inputs +coins]",
-        sender=sender,
-        provider=provider,
-        inputs=inputs,
-        outputs=outputs,
-        coins=coins,
-        parts=[{"receiver": receiver, "units": units} for receiver, units in parts],
-        total=_total(inputs),
-        change=change,
-        change_units=max(0, change_units),
-        price=draft.constants.rounds.price(draft.round_number),
-        actors=list({sender, provider, *(receiver for receiver, _ in parts)}),
-        issuing_number=draft.round_number - 3,
-        issuing_round=draft.constants.lasting("issuing_round", draft.round_number - 3),
-    )
+    return move_coins(draft, sender, provider, names)
+
+
+def transfer_names(
+    draft: DraftTransaction,
+    sender: str,
+    inputs: list[Contract],
+    outputs: list[Contract],
+    spent: int = 0,
+    coupons: Mapping[str, list[Contract]] | None = None,
+) -> dict[str, Any]:
+    """Return the names of a transfer or a purchase, with change if any.
+
+    Parameters
+    ----------
+    draft, sender
+        The transaction, and who pays.
+    inputs, outputs
+        Coins that are used and made.
+    spent
+        Units that are burned.
+    coupons
+        Those of COUPONS, which mint their units.
+    """
+    coupons = {name: (coupons or {}).get(name, []) for name in COUPONS}
+    minted = {name: total_of(contracts) for name, contracts in coupons.items()}
+    change_units = total_of(inputs) + sum(minted.values()) - total_of(outputs) - spent
+    change = draft.make("coin", owner=sender, units=change_units) if change_units > 0 else None
+    issuing = draft.constants.rounds.issuing_at(draft.event.time)
+    return {
+        **coupons,
+        "inputs": inputs,
+        "outputs": outputs,
+        "coins": [*outputs, change] if change else outputs,
+        "used": [*inputs, *(coupon for contracts in coupons.values() for coupon in contracts)],
+        "parts": [{"receiver": coin.owner, "units": coin.units} for coin in outputs],
+        "total": total_of(inputs),
+        "from_app": minted["app_coupons"] + minted["coupons_v2"],
+        "from_validator": minted["records"],
+        "from_sv": minted["sv_coupons"],
+        "change": change,
+        "change_units": max(0, change_units),
+        "price": draft.constants.rounds.price(draft.round_number),
+        "issuing_rounds": [
+            {"number": number, "issuing_round": draft.constants.lasting("issuing_round", number)} for number in issuing
+        ],
+    }
+
+
+def move_coins(draft: DraftTransaction, sender: str, provider: str, names: dict[str, Any]) -> list[Node]:
+    """Return the node of a coin transfer."""
+    actors = list({sender, provider, *(part["receiver"] for part in names["parts"])})
+    return draft.nodes("$CoinRules_Transfer[-used +coins]", sender=sender, provider=provider, actors=actors, **names)
 
 
 def pay(draft: DraftTransaction, payer: str, receiver: str, provider: str, price: str) -> list[Node]:
@@ -136,23 +174,11 @@ def pay_some(draft: DraftTransaction) -> list[Node]:
     """Pay some coins to one receiver, or to two."""
     names, draws = draft.names, draft.draws
     inputs = take_coins(draft, names["sender"], draws.between(1, 4))
-    units = _total(inputs) if draws.chance(0.08) else _total(inputs) * draws.between(5, 95) // 100
+    units = total_of(inputs) if draws.chance(0.08) else total_of(inputs) * draws.between(5, 95) // 100
     parts = [(names["receiver"], units)]
     if names["pays_many"]:
         parts = [(names["receiver"], units // 2), (user(draft), units // 3)]
     return transfer(draft, names["sender"], names["provider"], inputs, parts)
-
-
-def coupon(draft: DraftTransaction, provider: str, weight: str) -> Contract:
-    """Reward a provider with a coupon."""
-    return make_coupon(draft, draft.names[provider], weight)
-
-
-def make_coupon(draft: DraftTransaction, provider: str, weight: str) -> Contract:
-    """Make an app reward coupon for a provider to collect."""
-    coupon = draft.make("reward_coupon", provider=provider, featured=provider in draft.featured, weight=weight)
-    draft.pools["reward_coupon"].add(coupon)
-    return coupon
 
 
 # Tokens of an app's own registry, and delivery versus payment: an allocation first, then a settlement
@@ -172,10 +198,10 @@ def move_tokens(draft: DraftTransaction, sender: str, receiver: str, limit: str 
     """Return the node that moves tokens to a receiver, with change if any."""
     names = {"sender": draft.names[sender], "receiver": draft.names[receiver]}
     tokens = take_tokens(draft, sender, limit)
-    units = _total(tokens) * draft.draws.between(10, 100) // 100
+    units = total_of(tokens) * draft.draws.between(10, 100) // 100
     outputs = [draft.make("token", owner=names["receiver"], units=units)]
-    if _total(tokens) > units:
-        outputs.append(draft.make("token", owner=names["sender"], units=_total(tokens) - units))
+    if total_of(tokens) > units:
+        outputs.append(draft.make("token", owner=names["sender"], units=total_of(tokens) - units))
     for token in outputs:
         draft.pools["token"].add(token)
     return draft.nodes("Registry_Transfer[-tokens +outputs]", units=units, tokens=tokens, outputs=outputs, **names)
@@ -201,7 +227,7 @@ def pay_promise(draft: DraftTransaction) -> list[Node]:
     """Pay an allocation."""
     names = draft.names
     inputs = take_coins(draft, names["buyer"])
-    units = min(names["allocation"].units, _total(inputs))
+    units = min(names["allocation"].units, total_of(inputs))
     return transfer(draft, names["buyer"], names["wallet"], inputs, [(names["seller"], units)])
 
 
@@ -278,7 +304,7 @@ def complete_offer(draft: DraftTransaction) -> list[Node]:
     names, sender, accepted = draft.names, draft.names["sender"], draft.names["accepted"]
     accepted.is_spent = True
     inputs = take_coins(draft, sender)
-    if _total(inputs) < accepted.units:
+    if total_of(inputs) < accepted.units:
         inputs.append(mint(draft, sender, accepted.units))
     names["host"] = draft.parties.by_identifier[sender].participant
     return transfer(draft, sender, names["host"], inputs, [(names["receiver"], accepted.units)])

@@ -13,7 +13,7 @@ from .draft import DraftTransaction
 ENTRY_NAMES = (
     "atelier-nord", "café-lumière", "böckling", "three-hares", "o-malley", "sol-y-mar", "tide", "zweigstelle",
 )  # fmt: skip
-LARGE_SETTLEMENTS, MIN_LEGS, MAX_LEGS, BYTES_PER_LEG = 0.85, 15, 42, 280
+LARGE_SETTLEMENTS, MIN_LEGS, MAX_LEGS, BYTES_PER_LEG = 0.95, 15, 42, 280
 LARGE_USERS = 40
 
 

@@ -1,0 +1,280 @@
+"""Nodes of transaction trees that move coin, read by the names of their members."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ledgerframes.analysis._amounts import SCALE, to_decimal
+from ledgerframes.analysis._groups import microseconds
+from ledgerframes.errors import CoverageError, IntegrityError
+from ledgerframes.frames import Frames
+
+GOVERNANCE = "splice-dso-governance"
+DECODER = msgspec.json.Decoder(float_hook=str)  # no amount becomes a float
+RULES = "Splice.DsoRules:DsoRules"
+COLUMNS = [
+    "migration_id", "record_time", "update_id", "event_id", "node_index", "parent_event_id", "contract_id", "template_name",
+    "package_name", "choice", "consuming", "signatories", "create_arguments", "choice_argument", "exercise_result",
+]  # fmt: skip
+ORDER = ["migration_id", "record_time", "update_id", "node_index"]
+
+
+@dataclass(eq=False)
+class Node:
+    """A node of a tree, whose template and choice have the neutral word for the coin.
+
+    Attributes
+    ----------
+    time : int
+        Record time [microseconds since 1970].
+    is_own : bool
+        Whether the contract is one of the network.
+    """
+
+    update_id: str
+    time: int
+    event_id: str
+    contract_id: str
+    template: str
+    choice: str
+    consuming: bool
+    signatories: list[str]
+    texts: tuple[object, object, object]  # of payload, argument and result
+    coin: str
+    is_own: bool = False
+    parent: Node | None = None
+    children: list[Node] = field(default_factory=list)
+
+    @cached_property
+    def payload(self) -> dict[str, Any]:
+        """Members of the contract's payload, none without a payload that can be read."""
+        return _members(self.texts[0], self.coin)
+
+    @cached_property
+    def argument(self) -> dict[str, Any]:
+        """Members of the choice's argument, none without an argument that can be read."""
+        return _members(self.texts[1], self.coin)
+
+    @cached_property
+    def result(self) -> Any:
+        """Result of the choice, None without one that can be read."""
+        return _decoded(self.texts[2], self.coin)
+
+    def ancestors(self) -> Iterator[Node]:
+        """Yield the nodes above, nearest first."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def is_below(self, *choices: str) -> bool:
+        """Return whether a node above exercises one of these choices of the network."""
+        return any(node.choice in choices and node.is_own for node in self.ancestors())
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Trees of all updates of some frames.
+
+    Attributes
+    ----------
+    nodes : list of Node
+        In the order of the history.
+    creates : dict
+        The create of each contract that is in the frames, or in the snapshot before them.
+    dso : str
+        The party that signs the network's contracts, empty without any.
+    """
+
+    nodes: list[Node]
+    creates: dict[str, Node]
+    dso: str
+
+    def created(self, template: str) -> list[Node]:
+        """Return the creates of one template of the network."""
+        return [node for node in self.nodes if not node.choice and node.template == template and node.is_own]
+
+    def exercised(self, *choices: str) -> list[Node]:
+        """Return the exercises of choices on contracts of the network."""
+        return [node for node in self.nodes if node.choice in choices and node.is_own]
+
+
+def require_all_updates(frames: Frames, name: str) -> None:
+    """Raise a CoverageError unless the frames are those of a whole time."""
+    if frames.window is None or frames.coverage.empty or frames.is_filtered:
+        raise CoverageError(
+            f"lf.{name} needs all updates of its time, and these frames have a part of them. "
+            "Load a window with since= and pass the unfiltered frames.",
+            missing=("all updates of the window",),
+        )
+
+
+def read_trees(frames: Frames, base: Frames | pd.DataFrame | None = None) -> Trees:
+    """Return the trees of all updates that have a node of the network's packages.
+
+    Parameters
+    ----------
+    frames : Frames
+        With ``tree_events``.
+    base : Frames or DataFrame, optional
+        Contracts that were active before, from which amounts of older coins come.
+    """
+    rows = _own_rows(frames)
+    coin = _coin_of(rows)
+    nodes = [_node(row, coin) for row in rows.to_dict("records")]
+    _link(nodes, rows["parent_event_id"].tolist(), frames)
+    older = [_node(row, coin) for row in _snapshot_rows(base)]
+    creates = {node.contract_id: node for node in [*older, *nodes] if not node.choice}
+    dso = _network_party(creates.values())
+    for node in creates.values():
+        node.is_own = bool(dso) and dso in node.signatories
+    for node in nodes:
+        if node.choice:
+            node.is_own = creates[node.contract_id].is_own if node.contract_id in creates else True
+    return Trees(nodes, creates, dso)
+
+
+def units(value: object) -> int | None:
+    """Return an amount in units of 10^-10, None if it is none."""
+    amount = to_decimal(value)
+    return None if amount is None else int(amount * SCALE)
+
+
+def from_units(value: int) -> Decimal:
+    """Return the amount of some units of 10^-10."""
+    return Decimal(value).scaleb(-10)
+
+
+def member(value: object, *names: str) -> Any:
+    """Return a member of members by name, None if one is missing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def whole(value: object) -> int | None:
+    """Return a whole number, None if it is none."""
+    return int(str(value)) if isinstance(value, str | int) and re.fullmatch(r"-?\d{1,18}", str(value)) else None
+
+
+# -- reading ------------------------------------------------------------------------------------------------------------
+
+
+def _own_rows(frames: Frames) -> pd.DataFrame:
+    """Return the nodes of the network's packages, in the order of the history."""
+    is_own = pc.match_substring_regex(pc.field("package_name").cast(pa.string()), pattern="^splice-")
+    table = frames.scan("tree_events").filter(is_own).to_table(columns=COLUMNS)
+    rows: pd.DataFrame = table.to_pandas().sort_values(ORDER, ignore_index=True)
+    return rows.assign(time=microseconds(rows["record_time"]))
+
+
+def _snapshot_rows(base: Frames | pd.DataFrame | None) -> list[dict[Any, Any]]:
+    if isinstance(base, Frames):
+        base = base.read("active_contracts")
+    if base is None:
+        return []
+    rows = base[base["package_name"].astype("str").str.startswith("splice-")]
+    return [{**dict.fromkeys(COLUMNS), "time": 0, "update_id": "", "event_id": "", **row} for row in rows.to_dict("records")]
+
+
+def _coin_of(rows: pd.DataFrame) -> str:
+    """Return the network's word for its coin."""
+    names = zip(rows["package_name"], rows["template_name"], strict=True)
+    counts = Counter(package.removeprefix("splice-") for package, template in names if _is_coin(package, template))
+    return counts.most_common(1)[0][0] if counts else "coin"
+
+
+def _is_coin(package: str, template: str) -> bool:
+    word = package.removeprefix("splice-").capitalize()
+    return template in (f"Splice.{word}:{word}", f"Splice.{word}Rules:{word}Rules")
+
+
+def _node(row: Mapping[Any, Any], coin: str) -> Node:
+    signatories, choice, word = row["signatories"], row["choice"], coin.capitalize()
+    return Node(
+        row["update_id"],
+        row["time"],
+        row["event_id"],
+        row["contract_id"],
+        _neutral(row["template_name"], word) if _is_network_package(row["package_name"], coin) else "",
+        _neutral(choice, word) if isinstance(choice, str) else "",
+        row["consuming"] is True,
+        [] if signatories is None or isinstance(signatories, float) else [str(party) for party in signatories],
+        (row["create_arguments"], row["choice_argument"], row["exercise_result"]),
+        coin,
+    )
+
+
+def _is_network_package(package: str, coin: str) -> bool:
+    return package in (f"splice-{coin}", f"splice-{coin}-name-service", GOVERNANCE)
+
+
+def _neutral(text: str, word: str) -> str:
+    return text.replace(word, "Coin")
+
+
+def _decoded(text: object, coin: str) -> Any:
+    """Return a payload with the neutral word for the coin in the names of its members."""
+    if not isinstance(text, str):
+        return None
+    if coin != "coin":
+        text = re.sub(rf'"(\w*)({coin}|{coin.capitalize()})(\w*)":', lambda match: _renamed(match, coin), text)
+    try:
+        return DECODER.decode(text)
+    except msgspec.DecodeError:
+        return None
+
+
+def _renamed(match: re.Match[str], coin: str) -> str:
+    word = "coin" if match[2] == coin else "Coin"
+    return f'"{match[1]}{word}{match[3]}":'
+
+
+def _members(text: object, coin: str) -> dict[str, Any]:
+    value = _decoded(text, coin)
+    return value if isinstance(value, dict) else {}
+
+
+def _link(nodes: list[Node], parents: list[Any], frames: Frames) -> None:
+    """Set parents and children, over nodes of other packages in between."""
+    by_id = {node.event_id: node for node in nodes}
+    missing = {parent for parent in parents if isinstance(parent, str) and parent not in by_id}
+    above = _parents_of_others(frames) if missing else {}
+    for node, parent in zip(nodes, parents, strict=True):
+        while isinstance(parent, str) and parent not in by_id:
+            parent = above.get(parent)
+        if isinstance(parent, str):
+            node.parent = by_id[parent]
+            by_id[parent].children.append(node)
+
+
+def _parents_of_others(frames: Frames) -> dict[str, Any]:
+    columns = ["event_id", "parent_event_id"]
+    table = frames.scan("tree_events").to_table(columns=columns, filter=pc.field("choice").is_valid())
+    return dict(zip(table["event_id"].to_pylist(), table["parent_event_id"].to_pylist(), strict=True))
+
+
+def _network_party(creates: Any) -> str:
+    """Return the party that alone signs the network's rules, or else its rounds."""
+    signers: defaultdict[str, set[str]] = defaultdict(set)
+    for node in creates:
+        if node.template in (RULES, "Splice.Round:OpenMiningRound") and node.signatories == [node.payload.get("dso")]:
+            signers[node.template].add(node.signatories[0])
+    parties = signers[RULES] or signers["Splice.Round:OpenMiningRound"]
+    if len(parties) > 1:
+        raise IntegrityError(
+            f"Contracts of the network are signed by {len(parties)} parties: {', '.join(sorted(parties))}. "
+            'Load the history from its start with since="0001-01-01".'
+        )
+    return next(iter(parties), "")

@@ -1,0 +1,104 @@
+"""Rewards of a round by the public formula (docs/facts.md#rewards-of-a-round)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from typing import NamedTuple
+
+from .values import UNITS_PER_COIN
+
+MARKERS, TRAFFIC_BASED = "RewardVersion_FeaturedAppMarkers", "RewardVersion_TrafficBasedAppRewards"
+ROUNDS_PER_YEAR = Decimal(365 * 24 * 6)
+APP_SHARE, VALIDATOR_SHARE, DEVELOPMENT_SHARE = Decimal("0.6"), Decimal("0.2"), Decimal("0.05")
+FEATURED_CAP = Decimal(2)
+FAUCET_CAP, THRESHOLD = Decimal("0.5"), Decimal("0.5")  # in USD
+MEGABYTE = 10**6
+STEP = Decimal("1e-10")
+EXACT = Context(prec=60)
+
+
+class RoundTerms(NamedTuple):
+    """Terms of a round about rewards."""
+
+    price: Decimal  # USD per coin
+    per_year: Decimal  # coins issued per year
+    traffic_price: Decimal  # USD per MB
+    minting_version: str | None  # None on rounds of the first release
+
+    @property
+    def is_traffic_based(self) -> bool:
+        """Whether app rewards follow traffic rather than markers."""
+        return self.minting_version == TRAFFIC_BASED
+
+
+@dataclass
+class RoundTotals:
+    """Activity of some rounds, by round number."""
+
+    weights: defaultdict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # bytes by party
+    coupons: Counter[int] = field(default_factory=Counter)  # weight of app coupons, in units of 10**-10
+    faucets: Counter[int] = field(default_factory=Counter)  # liveness records
+
+    def add(self, other: RoundTotals, number: int) -> None:
+        """Add what another part of the history has of a round."""
+        self.weights[number].update(other.weights.get(number, {}))
+        self.coupons[number] += other.coupons[number]
+        self.faucets[number] += other.faucets[number]
+
+
+def units(amount: Decimal, rounding: str = ROUND_HALF_EVEN) -> int:
+    """Return an amount in units of 10**-10."""
+    return int(EXACT.multiply(amount.quantize(STEP, rounding, EXACT), Decimal(UNITS_PER_COIN)))
+
+
+def to_issue(terms: RoundTerms) -> Decimal:
+    """Return the coins that a round issues, less the share for development."""
+    per_round = _divide(terms.per_year, ROUNDS_PER_YEAR)
+    return per_round - _multiply(per_round, DEVELOPMENT_SHARE) if terms.minting_version else per_round
+
+
+def per_faucet(terms: RoundTerms) -> int:
+    """Return the units per liveness record, whose pool is never used up here."""
+    return units(_divide(FAUCET_CAP, terms.price))
+
+
+def per_sv_weight(terms: RoundTerms, weight: int) -> int:
+    """Return the units per SV weight, from the share that apps and validators leave."""
+    share = 1 - APP_SHARE - VALIDATOR_SHARE
+    return units(_divide(_multiply(to_issue(terms), share), Decimal(weight))) if weight else 0
+
+
+def app_rewards(terms: RoundTerms, weights: Mapping[str, int]) -> dict[str, int]:
+    """Return the units of each party that reaches the threshold, parties ascending."""
+    rate, threshold = _rate(terms, sum(weights.values())), _divide(THRESHOLD, terms.price)
+    allowances = {party: EXACT.multiply(Decimal(weights[party]) / MEGABYTE, rate) for party in sorted(weights)}
+    return {party: units(amount, ROUND_HALF_UP) for party, amount in allowances.items() if amount >= threshold}
+
+
+def _rate(terms: RoundTerms, weight: int) -> Decimal:
+    """Return the coins per MB of activity weight."""
+    apps, per_mb = _multiply(to_issue(terms), APP_SHARE), _divide(terms.traffic_price, terms.price)
+    burn = _multiply(_divide(Decimal(weight), Decimal(MEGABYTE)), per_mb)
+    if burn <= 0:
+        return _multiply(per_mb, FEATURED_CAP)
+    claimed = _multiply(FEATURED_CAP, burn)
+    return _multiply(per_mb, _divide(_multiply(min(apps, claimed), FEATURED_CAP), claimed))
+
+
+def _multiply(left: Decimal, right: Decimal) -> Decimal:
+    return EXACT.multiply(left, right).quantize(STEP, ROUND_HALF_EVEN, EXACT)
+
+
+def _divide(left: Decimal, right: Decimal) -> Decimal:
+    return EXACT.divide(left, right).quantize(STEP, ROUND_HALF_EVEN, EXACT)
+
+
+def merge(parts: Iterable[RoundTotals], number: int) -> RoundTotals:
+    """Return the activity of one round from all parts of the history that have some."""
+    totals = RoundTotals()
+    for part in parts:
+        totals.add(part, number)
+    return totals

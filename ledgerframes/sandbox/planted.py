@@ -1,0 +1,189 @@
+"""Weekly cases at known updates, and what they mean for activity and rewards.
+
+A cycle is a script of state changes and requests around the rounds of one day. Only the script names its two parties,
+so nothing else changes their rights or earns for them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .times import MINUTE, SECOND
+
+FIRST_PARTY, SECOND_PARTY = "mulberry-notes", "nightshade-vault"
+MIN_EVENTS = 1000  # a smaller world has no room for the script
+TICKS_PER_WEEK = 7 * 24 * 6
+BASE_PERCENT, SWITCH_PERCENT = 55, 45  # of a week: the start of a script, and of traffic-based rewards
+STATE_CHANGE, REQUEST = "state change", "scripted request"
+EARNS = "earns"
+NOT_FEATURED, BY_SV = "party not featured", "submitted by a super validator"
+MESSAGES = (1150, 150)  # bytes of the envelopes without views
+USER, SV, MEMBER = "user", "sv", "member"  # who submits
+FLOAT_TOTAL, FLOAT_FACTOR = 10_000, "0.5700000000"  # 10000 * 0.57 is 5699.999… as a float
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the script."""
+
+    case: str
+    tick: int  # ticks after the start of the cycle
+    kind: str = REQUEST
+    delay: int = 5 * MINUTE  # after the tick, in microseconds
+    after_opening: int | None = None  # instead of the delay: microseconds after the opening of the next round
+    lead: int | None = None  # microseconds from ledger time to record time
+    action: tuple[str, ...] = ()  # of a state change: what, and its arguments
+    party: str = SECOND_PARTY  # confirmer of a request
+    is_second: bool = False  # whether only a second quorum names it
+    submitter: str = USER
+    total: int = 6_000  # bytes of a request
+    has_unknown_views: bool = False
+    expected: str = EARNS
+    weight: int | None = None
+
+
+def _change(
+    case: str, tick: int, *action: str, delay: int = 3 * MINUTE, after_opening: int | None = None, lead: int | None = None
+) -> Step:
+    return Step(case, tick, STATE_CHANGE, delay, after_opening, lead, action, expected="")
+
+
+def _request(case: str, tick: int, weight: int | None, **options: object) -> Step:
+    return Step(case, tick, weight=weight, **options)  # type: ignore[arg-type]
+
+
+A, B = FIRST_PARTY, SECOND_PARTY
+SCRIPT: tuple[Step, ...] = (
+    _change("right granted with a factor", 0, "grant", A, "1", "1.7000000000"),
+    _request("factor above 1", 3, 8_500, party=A, total=5_000),
+    _change("factor of a right updated", 4, "update", A, "1", "2", FLOAT_FACTOR),
+    _request("factor where floats fail", 7, 5_700, party=A, total=FLOAT_TOTAL),
+    _change("second right of a party", 8, "grant", A, "3", "3.0000000000"),
+    _request("two rights of one party", 11, 18_000, party=A),
+    _change("right withdrawn", 12, "withdraw", A, "2"),
+    _change("right canceled", 13, "cancel", A, "3"),
+    _request("right ended between opening and use", 14, 18_000, party=A),
+    _request("right ended before the opening", 16, None, party=A, expected=NOT_FEATURED),
+    _change("right granted after the opening", 17, "grant", B, "1", "2.0000000000"),
+    _request("right granted after the opening", 17, None, expected=NOT_FEATURED),
+    _change("right that no opening sees", 17, "cancel", B, "1", delay=7 * MINUTE),
+    _request("right created and archived between opening and use", 18, None, expected=NOT_FEATURED),
+    _change("right granted at the opening", 22, "grant", B, "2", "", after_opening=0),
+    _request("right granted at the opening", 22, 6_000),
+    _change("right withdrawn around the opening", 24, "withdraw", B, "2", after_opening=SECOND // 5, lead=SECOND * 2 // 5),
+    _request("boundary: withdrawn around the opening", 24, 6_000),
+    _change("right granted around the opening", 26, "grant", B, "3", "", after_opening=SECOND // 5, lead=SECOND * 2 // 5),
+    _request("boundary: granted around the opening", 26, None, expected="boundary"),
+    _request("featured through the second quorum only", 28, 6_000, is_second=True),
+    _request("unknown view ids", 29, 6_000, has_unknown_views=True),
+    _request("super validator submits", 30, None, submitter=SV, expected=BY_SV),
+    _change("super validator added", 31, "add"),
+    _request("new super validator submits", 34, None, submitter=MEMBER, expected=BY_SV),
+    _change("super validator offboarded", 35, "offboard"),
+    _request("former super validator submits", 38, 6_000, submitter=MEMBER),
+    _request("oversubscribed round", 40, 600_000, total=600_000),
+    _request("threshold missed", 42, 4_999, total=4_999),
+    _request("threshold met exactly", 43, 5_000, total=5_000),
+    _request("threshold passed", 44, 5_001, total=5_001),
+    _change("factor set to 0", 45, "update", B, "3", "4", "0.0000000000"),
+    _request("factor 0", 48, 0),
+    _change("right canceled at last", 49, "cancel", B, "4"),
+    _change("look-alike of a right", 50, "imitate", A),
+    _request("look-alike of a right", 53, None, party=A, expected=NOT_FEATURED),
+)
+LAST_TICK = max(step.tick for step in SCRIPT) + 1
+ROUND_PRICE_TICKS = (42, 43, 44)  # rounds whose price makes the threshold a whole number of bytes
+ROUND_PRICE = "0.16"
+
+
+class PlantedCase(NamedTuple):
+    """A planted update, with what is expected of it."""
+
+    update_id: str
+    case: str
+    kind: str
+    expected: str  # EARNS, or the reason why a request earns nothing
+    party: str
+    weight: int | None  # the party's published weight
+
+
+class Right(NamedTuple):
+    """A right of the script."""
+
+    party: str  # name
+    slot: str
+    cycle: int
+    weight: str | None
+    since: int
+    until: int
+
+
+class Script:
+    """Times of all steps of a world.
+
+    Parameters
+    ----------
+    ticks
+        Number of ticks of the world.
+    events
+        Number of events of the world.
+    """
+
+    def __init__(self, ticks: int, events: int) -> None:
+        period = min(TICKS_PER_WEEK, ticks)
+        base = period * BASE_PERCENT // 100
+        self.switch = period * SWITCH_PERCENT // 100
+        self._bases = range(base, max(base, ticks - LAST_TICK), period) if events >= MIN_EVENTS else range(0)
+        self._times: list[tuple[int, int, int]] = []  # time, step, cycle
+        self._members: list[int] = []  # times at which the super validators change
+
+    def schedule(self, start: int, tick: int, opens_at: dict[int, int]) -> None:
+        """Set the times, from the start of the world and the openings by position of a round."""
+        for cycle, base in enumerate(self._bases):
+            for number, step in enumerate(SCRIPT):
+                position = base + step.tick
+                time = start + position * tick + step.delay
+                if step.after_opening is not None:
+                    time = opens_at[position] + step.after_opening
+                self._times.append((time, number, cycle))
+        self._times.sort()
+        self._members = sorted((*self._actions("add"), *self._actions("offboard")))
+
+    def openings(self) -> list[int]:
+        """Return the positions of the rounds whose openings are needed."""
+        return [base + step.tick for base in self._bases for step in SCRIPT if step.after_opening is not None]
+
+    def within(self, begin: int, end: int) -> list[tuple[int, int, int]]:
+        """Return (time, step, cycle) of the steps with begin <= time < end."""
+        return self._times[bisect_left(self._times, (begin,)) : bisect_left(self._times, (end,))]
+
+    def prices(self) -> frozenset[int]:
+        """Return the positions of the rounds whose price is set."""
+        return frozenset(base + tick for base in self._bases for tick in ROUND_PRICE_TICKS)
+
+    def rights(self) -> Iterator[Right]:
+        """Iterate over the rights of all cycles."""
+        alive: dict[tuple[str, str, int], tuple[str | None, int]] = {}
+        for time, number, cycle in self._times:
+            what, *arguments = SCRIPT[number].action or ("",)
+            if what in ("withdraw", "cancel", "update"):
+                party, slot = arguments[:2]
+                weight, since = alive.pop((party, slot, cycle))
+                yield Right(party, slot, cycle, weight, since, time)
+            if what in ("grant", "update"):
+                party, slot, weight_text = arguments[0], arguments[-2], arguments[-1]
+                alive[party, slot, cycle] = weight_text or None, time
+
+    def memberships(self) -> list[tuple[int, int]]:
+        """Return [since, until) of the times at which the member is a super validator."""
+        return list(zip(self._actions("add"), self._actions("offboard"), strict=True))
+
+    def dso_rules_version(self, time: int) -> int:
+        """Return how often the DSO's rules were replaced before a time."""
+        return bisect_left(self._members, time)
+
+    def _actions(self, what: str) -> list[int]:
+        return [time for time, number, _ in self._times if SCRIPT[number].action[:1] == (what,)]

@@ -1,0 +1,198 @@
+"""Functions of declarations for traffic, names and dust, which burn coin."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from ..issuance import EXACT, MEGABYTE, units
+from ..ledger import Contract, Node
+from ..randomness import number
+from ..values import UNITS_PER_COIN
+from .draft import DraftTransaction
+from .payments import mint, move_coins, take_coins, total_of, transfer_names
+from .roles import ENTRY_NAMES
+
+OWN, FOR_OTHER, BY_TRANSFER, MERGE = "own", "for another", "by transfer", "merge"
+PURCHASES = (OWN, OWN, FOR_OTHER, BY_TRANSFER, MERGE)  # of a validator, in turns
+BLOCK = 200_000  # bytes, the smallest purchase
+MAX_RECORDS = 8
+NAME_FEE = UNITS_PER_COIN
+TERM = 90 * 24 * 3600 * 1_000_000  # microseconds that a name lasts
+BOUGHT, EXPIRED = 0, 3
+TURNS = 4  # of a name: bought, renewed twice, expired
+LOCKED_OWNER = 1  # of the owners of dust
+DUST = 123_456  # units
+
+
+# Traffic. The purchases of a validator are known by their occurrence, so that a merge knows what it merges.
+
+
+def traffic_buyer(draft: DraftTransaction) -> str:
+    """Return the validator that buys traffic."""
+    return draft.parties.validators[draft.event.member].identifier
+
+
+def _how(draft: DraftTransaction, occurrence: int) -> str:
+    """Return the turn of a validator, which has nothing to merge at first."""
+    turn = PURCHASES[(occurrence + draft.event.member) % len(PURCHASES)]
+    return OWN if turn == MERGE and not occurrence else turn
+
+
+def _bought(draft: DraftTransaction, occurrence: int) -> dict[str, Any]:
+    """Return what is the same for a purchase and its contract."""
+    validators, member = draft.parties.validators, draft.event.member
+    other = validators[(member + 3) % len(validators)]
+    is_other = _how(draft, occurrence) == FOR_OTHER
+    blocks = 1 + number(draft.constants.seed, "purchase", member, occurrence) % 9
+    return {
+        "member_id": f"PAR::{(other if is_other else validators[member]).participant}",
+        "bytes": blocks * BLOCK,
+        "purchases": 1,
+    }
+
+
+def _paid(draft: DraftTransaction, byte_count: int) -> dict[str, int]:
+    """Return the units of coin and USD that traffic costs now."""
+    terms = draft.constants.rounds.terms(draft.round_number)
+    usd = EXACT.multiply(Decimal(byte_count) / MEGABYTE, terms.traffic_price)
+    return {"usd": units(usd), "spent": units(EXACT.divide(usd, terms.price))}
+
+
+def _traffic(draft: DraftTransaction, occurrence: int, **names: Any) -> Contract:
+    return draft.make("member_traffic", (draft.event.member, occurrence), **names)
+
+
+def buy_traffic(draft: DraftTransaction) -> list[Node]:
+    """Buy traffic for the validator or another, or merge what was bought."""
+    occurrence, buyer = draft.event.occurrence, draft.names["buyer"]
+    how = _how(draft, occurrence)
+    if how == MERGE:
+        return _merge(draft, occurrence)
+    bought = _bought(draft, occurrence)
+    bought |= _paid(draft, bought["bytes"])
+    records = draft.pools["liveness_record"].take(buyer, MAX_RECORDS, draft.constants.rounds.issuing_at(draft.event.time))
+    if how == BY_TRANSFER:
+        return _buy_by_transfer(draft, bought, records, _traffic(draft, occurrence, **bought))
+    burned = draft.make("coin", owner=draft.constants.dso, units=bought["spent"])
+    inputs = _coins_for(draft, buyer, bought["spent"], records)
+    names = transfer_names(draft, buyer, inputs, [], bought["spent"], {"records": records})
+    names |= {**bought, "traffic": _traffic(draft, occurrence, **bought), "burned": burned, "parts": []}
+    return draft.nodes("$CoinRules_BuyMemberTraffic[-used +burned -burned +coins +traffic]", **names)
+
+
+def _buy_by_transfer(draft: DraftTransaction, bought: dict[str, Any], records: list[Contract], traffic: Contract) -> list[Node]:
+    """Buy traffic by a transfer to the DSO that names the member."""
+    buyer, dso = draft.names["buyer"], draft.constants.dso
+    paid = draft.make("coin", owner=dso, units=bought["spent"])
+    names = transfer_names(draft, buyer, _coins_for(draft, buyer, paid.units, records), [paid], coupons={"records": records})
+    transfer = move_coins(draft, buyer, buyer, names)
+    tree = "TransferFactory_Transfer[*transfer -paid +traffic]"
+    return draft.nodes(tree, sender=buyer, transfer=transfer, paid=paid, traffic=traffic, **bought)
+
+
+def _coins_for(draft: DraftTransaction, buyer: str, spent: int, records: list[Contract]) -> list[Contract]:
+    missing = spent - total_of(records)
+    return [mint(draft, buyer, missing)] if missing > 0 else []
+
+
+def _merge(draft: DraftTransaction, occurrence: int) -> list[Node]:
+    """Merge the validator's own purchases since the last merge."""
+    since = max(0, occurrence - len(PURCHASES) + 1)
+    earlier = [number_ for number_ in range(since, occurrence) if _how(draft, number_) != FOR_OTHER]
+    merged = [_traffic(draft, number_, **_bought(draft, number_), usd=0, spent=0) for number_ in earlier]
+    amounts = [_bought(draft, number_)["bytes"] for number_ in earlier]
+    paid = [_spent_at(draft, number_) for number_ in earlier]
+    names = {**_bought(draft, occurrence), "bytes": sum(amounts), "purchases": len(earlier)}
+    names |= {name: sum(each[name] for each in paid) for name in ("usd", "spent")}
+    tree = "$CoinRules_MergeMemberTrafficContracts[-merged +traffic]"
+    return draft.nodes(tree, merged=merged, traffic=_traffic(draft, occurrence, **names))
+
+
+def _spent_at(draft: DraftTransaction, occurrence: int) -> dict[str, int]:
+    """Return what an earlier purchase cost, in the round of its time."""
+    rounds = draft.constants.rounds
+    time = rounds.schedule.purchases[draft.event.member].time(occurrence)
+    terms = rounds.terms(rounds.lowest_open(time) or draft.round_number)
+    usd = EXACT.multiply(Decimal(_bought(draft, occurrence)["bytes"]) / MEGABYTE, terms.traffic_price)
+    return {"usd": units(usd), "spent": units(EXACT.divide(usd, terms.price))}
+
+
+# Names
+
+
+def buy_name(draft: DraftTransaction) -> list[Node]:
+    """Request a name and pay for it."""
+    return _pay_for_name(draft, draft.make("name_entry", expires=draft.effective_at + TERM))
+
+
+def name_owner(draft: DraftTransaction) -> str:
+    """Return the owner of a recurring name."""
+    return draft.parties.users[60 + draft.event.member].identifier
+
+
+def _term(draft: DraftTransaction, occurrence: int) -> Contract:
+    """Make the entry of a recurring name, in one of its terms."""
+    member, life = draft.event.member, occurrence // TURNS
+    name = f"{ENTRY_NAMES[member]}-{life}.unverified.sand"
+    expires = draft.constants.rounds.start + TERM * (occurrence + 1)
+    names: dict[str, Any] = {"name": name, "url": f"https://names.invalid/{name}", "description": "", "expires": expires}
+    return draft.make("name_entry", (draft.names["user"], member, occurrence), **names)
+
+
+def name_term(draft: DraftTransaction) -> list[Node]:
+    """Buy, renew or expire a recurring name."""
+    occurrence, turn = draft.event.occurrence, draft.event.occurrence % TURNS
+    sv = draft.parties.svs[0].identifier
+    if turn == EXPIRED:
+        tree = "DsoRules_ExpireAnsEntry[AnsEntry_Expire]"
+        return draft.nodes(tree, old=_term(draft, occurrence - 1), sv=sv)
+    entry = _term(draft, occurrence)
+    if turn == BOUGHT:
+        name = f"{ENTRY_NAMES[draft.event.member]}-{occurrence // TURNS}.unverified.sand"
+        draft.names.update(name=name, url=f"https://names.invalid/{name}", description="", sv=sv)
+        return _pay_for_name(draft, entry)
+    tree = "AnsRules_CollectEntryRenewalPayment[*transfer -fee AnsEntry_Renew[+entry]]"
+    return draft.nodes(tree, old=_term(draft, occurrence - 1), entry=entry, **_pay_fee(draft, sv))
+
+
+def _pay_for_name(draft: DraftTransaction, entry: Contract) -> list[Node]:
+    request = draft.make("subscription_request")
+    context = draft.make("name_context", request=request)
+    fee = _pay_fee(draft, draft.names["sv"])
+    tree = "AnsRules_RequestEntry[+context +request] AnsRules_CollectInitialEntryPayment[*transfer -fee +entry]"
+    return draft.nodes(tree, request=request, context=context, entry=entry, **fee)
+
+
+def _pay_fee(draft: DraftTransaction, provider: str) -> dict[str, Any]:
+    """Return the transfer of the fee to the DSO, and its coin, which is burned."""
+    user = draft.names["user"]
+    inputs = take_coins(draft, user)
+    missing = NAME_FEE - total_of(inputs)
+    if missing > 0:
+        inputs.append(mint(draft, user, missing))
+    fee = draft.make("coin", owner=draft.constants.dso, units=NAME_FEE)
+    names = transfer_names(draft, user, inputs, [fee])
+    for coin in names["coins"][1:]:
+        draft.pools["coin"].add(coin)
+    return {"transfer": move_coins(draft, user, provider, names), "fee": fee}
+
+
+# Dust: what is too small to keep expires, locked or not
+
+
+def dust_owner(draft: DraftTransaction) -> str:
+    """Return the owner of dust."""
+    return draft.parties.users[80 + draft.event.member].identifier
+
+
+def dust(draft: DraftTransaction) -> list[Node]:
+    """Leave a tiny coin in every second occurrence, and expire it in the next."""
+    member, occurrence, owner = draft.event.member, draft.event.occurrence, draft.names["owner"]
+    is_locked, key = member == LOCKED_OWNER, (owner, member, occurrence // 2)
+    tiny = draft.make("locked_coin" if is_locked else "coin", ("dust", *key), owner=owner, units=DUST)
+    if occurrence % 2:
+        tree = "Locked$Coin_Expire$CoinV2" if is_locked else "$Coin_ExpireV2"
+        return draft.nodes(tree, dust=tiny, units=DUST)
+    coin = mint(draft, owner, DUST + UNITS_PER_COIN)
+    return move_coins(draft, owner, owner, transfer_names(draft, owner, [coin], [tiny]))

@@ -1,0 +1,279 @@
+"""Functions of declarations for rewards, from their issue to their collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from ..issuance import FEATURED_CAP, app_rewards, per_faucet, per_sv_weight, units
+from ..ledger import Contract, Node
+from ..randomness import digest, number
+from ..rounds import FIRST_ROUND
+from ..schedule import TICK
+from ..values import UNITS_PER_COIN
+from .draft import DraftTransaction
+from .payments import mint, move_coins, total_of, transfer_names
+
+MAX_COUPONS = 14
+MAX_SPLIT = 3  # coupons that one request splits
+SPLIT_SHARES = ("0.3333333333", "0.3333333333", "0.3333333334")
+OTHER_SHARES = ("0.5", "0.25", "0.25")  # every fourth split is not as configured
+OTHER_EVERY, OTHER_REMAINDER = 4, 1
+SV_WEIGHTS = (100_000, 90_000, 80_000, 70_000, 60_000)
+SHARING_SV, SHARED_WEIGHT = 0, 33_333  # the first SV gives a part to a beneficiary, who never collects
+
+
+# Rounds and what they issue
+
+
+def round_contract(draft: DraftTransaction, state: str, round_number: int) -> Contract:
+    """Make the contract of a round in one of its states."""
+    rounds = draft.constants.rounds
+    terms = rounds.terms(round_number)
+    return draft.make(
+        state,
+        (round_number,),
+        round=round_number,
+        price=rounds.price(round_number),
+        opens=rounds.opens_at(round_number),
+        issuing_for=(round_number - FIRST_ROUND) * TICK,
+        traffic_price=str(terms.traffic_price),
+        minting_version=terms.minting_version,
+        per_year=f"{terms.per_year}.0",
+        per_featured=0 if terms.is_traffic_based else units(FEATURED_CAP),
+        per_sv_weight=per_sv_weight(terms, sv_weight(draft, round_number)),
+        per_faucet=per_faucet(terms),
+    )
+
+
+def settle_rounds(draft: DraftTransaction) -> list[Node]:
+    """Begin to issue what some rounds issue, and close older ones."""
+    rounds, occurrence = draft.constants.rounds, draft.event.occurrence
+    nodes = [node for number_ in rounds.settled_by(occurrence) for node in _start_issuing(draft, number_)]
+    if occurrence >= rounds.close_lag:
+        nodes += _close(draft, rounds.settled_by(occurrence - rounds.close_lag))
+    if occurrence >= rounds.close_lag + rounds.archive_lag:
+        for number_ in rounds.settled_by(occurrence - rounds.close_lag - rounds.archive_lag):
+            nodes += draft.nodes("$CoinRules_MiningRound_Archive[-old]", old=round_contract(draft, "closed_round", number_))
+    return nodes or draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=draft.make("confirmation"))
+
+
+def _start_issuing(draft: DraftTransaction, round_number: int) -> list[Node]:
+    """Begin to issue what a round issues."""
+    totals_of = draft.state.totals_of
+    totals = totals_of(round_number, draft.state.totals) if totals_of else draft.state.totals
+    nodes = draft.nodes(
+        "DsoRules_ExecuteConfirmedAction[$CoinRules_MiningRound_StartIssuing[-old +new]]",
+        old=round_contract(draft, "summarizing_round", round_number),
+        new=round_contract(draft, "issuing_round", round_number),
+        featured_coupons=totals.coupons[round_number],
+        sv_weight=sv_weight(draft, round_number),
+        faucet_coupons=totals.faucets[round_number],
+    )
+    terms = draft.constants.rounds.terms(round_number)
+    if not terms.is_traffic_based:
+        return nodes
+    rewards = app_rewards(terms, totals.weights[round_number]) if totals_of else {}
+    coupons = [_coupon_v2(draft, round_number, party, amount) for party, amount in rewards.items()]
+    names: dict[str, Any] = {"round": round_number, "batch_hash": digest(draft.constants.seed, "batch", round_number)}
+    names["process"] = draft.make("process_rewards", (round_number,), **names)
+    tree = "DsoRules_ExecuteConfirmedAction/rewards[CalculateRewardsV2_StartProcessing[+process]]"
+    return [
+        *nodes,
+        *draft.nodes(tree, calculate=round_contract(draft, "calculate_rewards", round_number), **names),
+        *draft.nodes(
+            "ProcessRewardsV2_ProcessBatch[+coupons]",
+            coupons=coupons,
+            awards=[{"provider": party, "units": amount} for party, amount in rewards.items()],
+            **names,
+        ),
+    ]
+
+
+def _coupon_v2(
+    draft: DraftTransaction, round_number: int, provider: str, amount: int, beneficiary: str | None = None, *key: object
+) -> Contract:
+    """Make a coupon of traffic-based rewards for its provider or beneficiary."""
+    coupon = draft.make(
+        "reward_coupon_v2",
+        (round_number, provider, *key),
+        provider=provider,
+        holder=beneficiary or provider,
+        beneficiary=beneficiary,
+        units=amount,
+        round=round_number,
+    )
+    draft.pools["split_coupon" if beneficiary else "reward_coupon_v2"].add(coupon)
+    return coupon
+
+
+def _close(draft: DraftTransaction, rounds: range) -> list[Node]:
+    """Close issuing rounds, and expire the coupons of theirs that nobody collected."""
+    nodes: list[Node] = []
+    for round_number in rounds:
+        names = {name: round_contract(draft, f"{name}_round", round_number) for name in ("issuing", "closed")}
+        nodes += draft.nodes("DsoRules_MiningRound_Close[-old +new]", old=names["issuing"], new=names["closed"])
+        apps = draft.pools["reward_coupon"].take_rounds((round_number,))
+        svs = list(_expired_sv_coupons(draft, round_number))
+        if apps or svs:
+            tree = "DsoRules_ClaimExpiredRewards[$CoinRules_ClaimExpiredRewards[-app_coupons -sv_coupons]]"
+            nodes += draft.nodes(tree, app_coupons=apps, sv_coupons=svs, closed=names["closed"])
+    return nodes
+
+
+# App coupons
+
+
+def coupon(draft: DraftTransaction, provider: str, weight: str) -> list[Contract]:
+    """Reward a provider with a coupon."""
+    return make_coupon(draft, draft.names[provider], weight)
+
+
+def make_coupon(draft: DraftTransaction, provider: str, weight: str) -> list[Contract]:
+    """Make a coupon for a featured provider, unless rewards are based on traffic."""
+    terms = draft.constants.rounds.terms(draft.round_number)
+    if terms.is_traffic_based or provider not in draft.featured:
+        return []
+    amount = units(Decimal(weight))
+    draft.state.totals.coupons[draft.round_number] += amount
+    minted = amount * units(FEATURED_CAP) // UNITS_PER_COIN
+    fresh = draft.make("reward_coupon", provider=provider, featured=True, weight=weight, units=minted)
+    draft.pools["reward_coupon"].add(fresh)
+    return [fresh]
+
+
+def collect(draft: DraftTransaction, owner: str) -> list[Node]:
+    """Merge coins and coupons of an owner into the coin that is left for the next slice."""
+    names, party = draft.names, draft.names[owner]
+    issuing = draft.constants.rounds.issuing_at(draft.event.time)
+    coins = draft.pools["coin"].take(party, 3)
+    coupons = {
+        "app_coupons": draft.pools["reward_coupon"].take(party, MAX_COUPONS, issuing),
+        "coupons_v2": [
+            *draft.pools["reward_coupon_v2"].take(party, MAX_COUPONS),
+            *draft.pools["split_coupon"].take(party, MAX_COUPONS),
+        ],
+    }
+    missing = names["units"] - total_of(coins) - sum(map(total_of, coupons.values()))
+    if missing > 0:
+        coins.append(mint(draft, party, missing))
+    merged = draft.make("coin", identifier=names["identifier"], owner=party, units=names["units"])
+    # The change is not offered to others: with coupons it depends on activity, on which the history must not depend.
+    return move_coins(draft, party, party, transfer_names(draft, party, coins, [merged], coupons=coupons))
+
+
+def recurring_provider(draft: DraftTransaction) -> str:
+    """Return the provider that splits its coupons next."""
+    providers = draft.parties.providers
+    return providers[draft.event.occurrence % len(providers)].party.identifier
+
+
+def split_rewards(draft: DraftTransaction) -> list[Node]:
+    """Assign the beneficiaries of a provider's coupons, if it has some."""
+    provider = draft.names["provider"]
+    coupons = draft.pools["reward_coupon_v2"].take(provider, MAX_SPLIT)
+    if not coupons:
+        return draft.nodes(
+            "DsoRules_ConfirmAction[+confirmation]", sv=provider, confirmation=draft.make("confirmation", sv=provider)
+        )
+    is_other = draft.event.occurrence % OTHER_EVERY == OTHER_REMAINDER
+    percentages = OTHER_SHARES if is_other else SPLIT_SHARES
+    first = number(draft.constants.seed, "beneficiaries", provider) % len(draft.parties.users)
+    beneficiaries = [provider, *(draft.parties.users[(first + n) % len(draft.parties.users)].identifier for n in (0, 1))]
+    shares = [
+        {"beneficiary": party, "percentage": percentage} for party, percentage in zip(beneficiaries, percentages, strict=True)
+    ]
+    assigned = [
+        _coupon_v2(draft, each.round_number, provider, _part(each.units, share["percentage"]), share["beneficiary"], rank)
+        for each in coupons
+        for rank, share in enumerate(shares)
+    ]
+    tree = "RewardCoupon_AssignBeneficiaries[-others +assigned]"
+    return draft.nodes(tree, coupon=coupons[0], others=coupons[1:], assigned=assigned, shares=shares)
+
+
+def _part(amount: int, percentage: str) -> int:
+    return units(Decimal(amount) / UNITS_PER_COIN * Decimal(percentage))
+
+
+# Rewards of SVs and validators
+
+
+def recurring_sv(draft: DraftTransaction) -> str:
+    """Return the SV of a recurring event."""
+    return draft.parties.svs[draft.event.member].identifier
+
+
+def sv_weight(draft: DraftTransaction, round_number: int) -> int:
+    """Return the sum of the weights of the SVs' coupons of a round."""
+    return sum(SV_WEIGHTS[member] for member, _ in _sv_rewards(draft, round_number))
+
+
+def _sv_rewards(draft: DraftTransaction, round_number: int) -> Iterable[tuple[int, int]]:
+    """Return (SV, occurrence) of the coupons of a round."""
+    rounds = draft.constants.rounds
+    begin, end = rounds.window(round_number)
+    for member, event in enumerate(rounds.schedule.sv_rewards):
+        for occurrence in range(event.count_before(begin), event.count_before(end + 1)):
+            if rounds.lowest_open(event.time(occurrence)) == round_number:
+                yield member, occurrence
+
+
+def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[Contract]:
+    """Make the coupons of an SV's reward, its own first."""
+    rounds, sv = draft.constants.rounds, draft.parties.svs[member].identifier
+    round_number = rounds.lowest_open(rounds.schedule.sv_rewards[member].time(occurrence)) or FIRST_ROUND
+    shares = [(sv, SV_WEIGHTS[member])]
+    if member == SHARING_SV:
+        shares = [(sv, SV_WEIGHTS[member] - SHARED_WEIGHT), (draft.parties.users[0].identifier, SHARED_WEIGHT)]
+    per_weight = per_sv_weight(rounds.terms(round_number), sv_weight(draft, round_number))
+    return [
+        draft.make(
+            "sv_coupon",
+            (member, occurrence, rank),
+            sv=sv,
+            beneficiary=beneficiary,
+            weight=weight,
+            units=per_weight * weight,
+            round=round_number,
+        )
+        for rank, (beneficiary, weight) in enumerate(shares)
+    ]
+
+
+def _expired_sv_coupons(draft: DraftTransaction, round_number: int) -> Iterable[Contract]:
+    """Make the coupons of a round that no SV collects."""
+    collecting = len(draft.constants.rounds.schedule.sv_collections)
+    for member, occurrence in _sv_rewards(draft, round_number):
+        yield from _sv_coupons(draft, member, occurrence)[member < collecting :]
+
+
+def receive_sv_reward(draft: DraftTransaction) -> list[Node]:
+    """Give an SV its coupons of the current round."""
+    coupons = _sv_coupons(draft, draft.event.member, draft.event.occurrence)
+    shares: list[dict[str, Any]] = [{"beneficiary": each.owner, "weight": _weight(draft, each)} for each in coupons]
+    return draft.nodes("DsoRules_ReceiveSvRewardCoupon[+coupons]", coupons=coupons, shares=shares)
+
+
+def _weight(draft: DraftTransaction, coupon: Contract) -> int:
+    member = draft.event.member
+    if member != SHARING_SV:
+        return SV_WEIGHTS[member]
+    return SHARED_WEIGHT if coupon.owner != draft.names["sv"] else SV_WEIGHTS[member] - SHARED_WEIGHT
+
+
+def collect_sv_reward(draft: DraftTransaction) -> list[Node]:
+    """Mint the coin of an SV's own coupon."""
+    sv = draft.names["sv"]
+    coupon = _sv_coupons(draft, draft.event.member, draft.event.occurrence)[0]
+    return move_coins(draft, sv, sv, transfer_names(draft, sv, [], [], coupons={"sv_coupons": [coupon]}))
+
+
+def liveness_record(draft: DraftTransaction) -> Contract:
+    """Make the liveness record of a validator, which mints its share of the round."""
+    terms = draft.constants.rounds.terms(draft.round_number)
+    draft.state.totals.faucets[draft.round_number] += 1
+    record = draft.make("liveness_record", units=per_faucet(terms))
+    draft.pools["liveness_record"].add(record)
+    return record

@@ -1,0 +1,517 @@
+"""Coin by kind and period: worked examples, what must not mislead, and the sandbox against plain loops."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+import pytest
+from sandbox.economy_reader import EconomyReader
+from trees_by_hand import (
+    DAY,
+    DSO,
+    archive,
+    coin,
+    create,
+    exercise,
+    frames_of,
+    network_rules,
+    open_round,
+    rules_choice,
+    summary,
+)  # fmt: skip
+
+import ledgerframes as lf
+from ledgerframes import analysis
+from ledgerframes.errors import CoverageError, IntegrityError, UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.sandbox import Sandbox
+
+EVENTS, DAYS = 1_500, 2
+FLOWS = ("minted_app", "minted_validator", "minted_sv", "burned_traffic", "burned_names", "burned_dust", "net", "unexplained")
+APP = "app::1220aa"
+
+
+def one(frames: Frames, **named: Any) -> pd.Series:
+    """The sums of all updates."""
+    return lf.economy.rounds(frames, every=None, **named).iloc[0]
+
+
+def amount(text: str) -> Decimal:
+    return Decimal(text)
+
+
+# -- rounds and control totals ------------------------------------------------------------------------------------------
+
+
+def wrapped_transfer(*, is_signed: bool = True) -> list[dict[str, Any]]:
+    """A wrapper that repeats the summary of the transfer below it."""
+    result = summary(App="10.0", Validator="4.0", inputValidatorFaucetAmount="3.0")
+    made = coin("c1", APP, "14.0", signed=(DSO if is_signed else "other::1220",))
+    transfer = rules_choice("CoinRules_Transfer", made, argument={"transfer": {"sender": APP}}, result=result)
+    wrapper = {"result": result["summary"] and {"result": result}}
+    return [exercise("Splice.CoinRules:TransferPreapproval", "pre", "TransferPreapproval_Send", transfer, **wrapper)]
+
+
+@pytest.mark.parametrize("word", ["coin", "amulet"])
+def test_a_wrapper_and_the_faucet_are_counted_once(word: str) -> None:
+    row = one(frames_of([network_rules()], wrapped_transfer(), word=word))
+    assert (row["minted_app"], row["minted_validator"], row["minted_other"]) == (10, 4, 0)
+    assert (row["net"], row["unexplained"]) == (14, 0)
+
+
+def test_rounds_are_those_of_the_summary() -> None:
+    frames = frames_of([network_rules(), open_round(7), open_round(8)], wrapped_transfer(), [archive(open_round(7))])
+    rows = lf.economy.rounds(frames).set_index("round_number")
+    assert rows["minted_app"].to_dict() == {7: 10, 8: 0}
+    assert rows["is_partial"].to_dict() == {7: False, 8: True}
+    assert rows.loc[7, "coin_price"] == amount("0.16")
+    assert rows.loc[7, "closed_at"] == pd.Timestamp(DAY) + pd.Timedelta("2h")
+    assert pd.isna(rows.loc[8, "closed_at"])
+
+
+def purchase(
+    contract: str = "t1", byte_count: str = "2000000", spent: str = "750.0", usd: str = "120.0", buyer: str = APP
+) -> dict[str, Any]:
+    paid, change = coin(f"{contract}-paid", DSO, spent), coin(f"{contract}-change", buyer, "250.0")
+    traffic = create(
+        "Splice.DecentralizedSynchronizer:MemberTraffic", contract, dso=DSO, memberId=f"PAR::{buyer}", totalPurchased=byte_count,
+        coinSpent=spent, usdSpent=usd,
+    )  # fmt: skip
+    old = coin(f"{contract}-old", buyer, "1000.0")
+    return rules_choice(
+        "CoinRules_BuyMemberTraffic", archive(old), paid, archive(paid), change, traffic,
+        argument={"provider": buyer}, result={**summary(), "coinPaid": spent},
+    )  # fmt: skip
+
+
+def tap(contract: str, owner: str, amount: str) -> dict[str, Any]:
+    mint = rules_choice("CoinRules_Mint", coin(contract, owner, amount), argument={"receiver": owner, "amount": amount})
+    return rules_choice("CoinRules_DevNet_Tap", mint, argument={"receiver": owner, "amount": amount})
+
+
+def test_a_purchase_burns_what_it_costs() -> None:
+    frames = frames_of([network_rules(), open_round(7)], [tap("t1-old", APP, "1000.0")], [purchase()])
+    row = one(frames)
+    assert (row["burned_traffic"], row["traffic_bought"], row["minted_other"]) == (750, 2_000_000, 1000)
+    assert (row["net"], row["unexplained"], row["to_dso"]) == (250, 0, 0)
+
+
+def test_an_unknown_older_coin_leaves_the_net_missing_unless_a_snapshot_has_it() -> None:
+    frames = frames_of([network_rules(), open_round(7)], [purchase()])
+    row = one(frames)
+    assert pd.isna(row["net"])
+    assert pd.isna(row["unexplained"])
+    assert row["burned_traffic"] == 750
+    assert row["coverage"] < 1
+    arguments = json.dumps({"dso": DSO, "owner": APP, "amount": {"initialAmount": "1000.0"}})
+    older = lf.testing.table("active_contracts").sample(
+        1, contract_id="t1-old", template_name="Splice.Coin:Coin", package_name="splice-coin", signatories=[DSO],
+        create_arguments=arguments,
+    )  # fmt: skip
+    assert (one(frames, base=older)["net"], one(frames, base=older)["unexplained"]) == (-750, 0)
+
+
+def test_a_flow_that_no_choice_explains_is_shown() -> None:
+    row = one(frames_of([network_rules()], [coin("c1", APP, "5.0")]))
+    assert (row["net"], row["unexplained"]) == (5, 5)
+
+
+def test_coins_that_another_party_signs_do_not_count() -> None:
+    row = one(frames_of([network_rules()], [coin("fake", APP, "5.0", signed=("other::1220",))]))
+    assert (row["net"], row["unexplained"]) == (0, 0)
+
+
+def test_two_parties_that_sign_rules_are_an_error() -> None:
+    other = create("Splice.DsoRules:DsoRules", "r2", "splice-dso-governance", signed=("x::1220",), dso="x::1220")
+    with pytest.raises(IntegrityError, match="2 parties"):
+        one(frames_of([network_rules(), other]))
+
+
+def test_names_preapprovals_dust_and_fees_are_burned() -> None:
+    fee, old = coin("fee", DSO, "1.0"), coin("old", APP, "40.0")
+    dust = coin("dust", APP, "0.5")
+    name = exercise(
+        "Splice.Ans:AnsRules", "ans", "AnsRules_CollectInitialEntryPayment", archive(fee), package="splice-coin-name-service"
+    )
+    preapproval = rules_choice(
+        "CoinRules_CreateTransferPreapproval",
+        archive(old),
+        result={"coinPaid": "30.0", "transferResult": summary(holdingFees="10.0")},
+    )
+    expiry = exercise("Splice.Coin:Coin", "dust", "Coin_ExpireV2", consuming=True)
+    frames = frames_of(
+        [
+            network_rules(),
+            open_round(7),
+            *(
+                tap(each["contract"], each["payload"]["owner"], each["payload"]["amount"]["initialAmount"])
+                for each in (fee, old, dust)
+            ),
+        ],
+        [name],
+        [preapproval],
+        [expiry],
+    )
+    row = one(frames)
+    assert (row["burned_names"], row["burned_preapproval"], row["burned_dust"], row["fees"]) == (1, 30, amount("0.5"), 10)
+    assert row["unexplained"] == 0
+
+
+def coupon(contract: str, provider: str, value: str, number: int = 7, **more: Any) -> dict[str, Any]:
+    return create(
+        "Splice.Coin:RewardCouponV2", contract, dso=DSO, provider=provider, amount=value, round={"number": str(number)}, **more
+    )
+
+
+def process(*coupons: dict[str, Any], dry_run: bool = False, contract: str = "p1") -> list[dict[str, Any]]:
+    template = "Splice.Coin.RewardAccountingV2:ProcessRewardsV2"
+    made = create(template, contract, dso=DSO, round={"number": "7"}, dryRun=dry_run)
+    return [made, exercise(template, contract, "ProcessRewardsV2_ProcessBatch", *coupons, consuming=True)]
+
+
+def split(*coupons: dict[str, Any], shares: dict[str, str], parts: list[dict[str, Any]]) -> dict[str, Any]:
+    argument = {
+        "newBeneficiaries": [{"beneficiary": party, "percentage": share} for party, share in shares.items()],
+        "additionalCoupons": [each["contract"] for each in coupons[1:]],
+    }
+    first = coupons[0]
+    children = [*(archive(each) for each in coupons[1:]), *parts]
+    return exercise(
+        first["template"], first["contract"], "RewardCoupon_AssignBeneficiaries", *children, consuming=True, argument=argument
+    )
+
+
+def test_issue_counts_neither_parts_of_coupons_nor_dry_runs() -> None:
+    whole = coupon("k1", APP, "10.0")
+    parts = [coupon(f"k1-{party}", APP, "5.0", beneficiary=party) for party in ("x", "y")]
+    frames = frames_of(
+        [network_rules(), open_round(7)], process(whole, coupon("v1", "val", "2.0", kind="RewardKind_Validator")),
+        process(coupon("dry", APP, "99.0"), dry_run=True, contract="p2"),
+        [split(whole, shares={"x": "0.5", "y": "0.5"}, parts=parts)],
+    )  # fmt: skip
+    row = one(frames)
+    assert (row["issued_app"], row["issued_validator"], row["expired"]) == (10, 2, 0)
+
+
+def test_older_coupons_are_worth_what_their_round_issues() -> None:
+    issuing = create(
+        "Splice.Round:IssuingMiningRound",
+        "i7",
+        dso=DSO,
+        round={"number": "7"},
+        issuancePerFeaturedAppRewardCoupon="2.0",
+        issuancePerUnfeaturedAppRewardCoupon="0.5",
+        issuancePerSvRewardCoupon="0.0000000003",
+        optIssuancePerValidatorFaucetCoupon="3.0",
+    )
+    number = {"number": "7"}
+    coupons = [
+        create("Splice.Coin:AppRewardCoupon", "a", dso=DSO, provider=APP, featured=True, amount="1.5", round=number),
+        create("Splice.Coin:AppRewardCoupon", "b", dso=DSO, provider=APP, featured=False, amount="1.0", round=number),
+        create("Splice.Coin:SvRewardCoupon", "s", dso=DSO, sv="sv", weight="100000", round=number),
+        create("Splice.ValidatorLicense:ValidatorLivenessActivityRecord", "v", dso=DSO, validator="val", round=number),
+    ]
+    claim = rules_choice("CoinRules_ClaimExpiredRewards", archive(coupons[1]))
+    row = one(frames_of([network_rules(), issuing], coupons, [claim]))
+    assert (row["issued_app"], row["issued_sv"], row["issued_validator"]) == (amount("3.5"), amount("0.00003"), 3)
+    assert row["expired"] == amount("0.5")
+    assert pd.isna(one(frames_of([network_rules()], coupons))["issued_app"])
+
+
+def test_the_ratio_of_burn_and_mint() -> None:
+    minted = rules_choice(
+        "CoinRules_Transfer", coin("m", APP, "12497.0"), result=summary(App="8997.0", Validator="1500.0", Sv="2000.0")
+    )
+    burns = [
+        create("Splice.DecentralizedSynchronizer:MemberTraffic", "t", dso=DSO, coinSpent="750.0", totalPurchased="1"),
+        rules_choice("CoinRules_CreateTransferPreapproval", result={"coinPaid": "30.0"}),
+        exercise(
+            "Splice.Ans:AnsRules",
+            "ans",
+            "AnsRules_CollectInitialEntryPayment",
+            archive(coin("fee", DSO, "1.5")),
+            package="splice-coin-name-service",
+        ),
+    ]
+    row = lf.economy.burn_mint(frames_of([network_rules(), coin("fee", DSO, "1.5")], [minted, *burns]), every=None).iloc[0]
+    assert (row["minted"], row["burned"]) == (12_497, amount("781.5"))
+    assert row["ratio"] == amount("0.0625350084")
+    assert row["traffic_part"] == amount("0.9596928983")
+    nothing = lf.economy.burn_mint(frames_of([network_rules()]), every=None).iloc[0]
+    assert pd.isna(nothing["ratio"])
+
+
+# -- rankings, purchases, names, splits ---------------------------------------------------------------------------------
+
+
+def test_rankings() -> None:
+    frames = frames_of([network_rules(), open_round(7)], process(coupon("p", "P", "6750.0"), coupon("r", "R", "2247.0")))
+    rows = lf.economy.leaderboard(frames, every=None)
+    assert rows[["party", "rank", "amount"]].values.tolist() == [["P", 1, 6750], ["R", 2, 2247]]
+    assert rows["share"].tolist() == [float(Fraction(6750, 8997)), float(Fraction(2247, 8997))]
+    equal = frames_of(
+        [network_rules()],
+        process(*(coupon(party, party, value) for party, value in zip("dcba", ("1.0", "2.0", "2.0", "3.0"), strict=True))),
+    )
+    assert lf.economy.leaderboard(equal, every=None)[["rank", "party"]].values.tolist() == [
+        [1, "a"],
+        [2, "b"],
+        [2, "c"],
+        [4, "d"],
+    ]
+    assert lf.economy.leaderboard(equal, every=None, top=2)["party"].tolist() == ["a", "b", "c"]
+
+
+def test_rankings_change_from_period_to_period() -> None:
+    frames = frames_of(
+        [network_rules(), *process(coupon("a", "A", "2.0"), coupon("b", "B", "1.0"))],
+        process(coupon("c", "B", "5.0"), coupon("d", "A", "1.0"), contract="p2"),
+    )
+    rows = lf.economy.leaderboard(frames, every="1h")
+    second = rows[rows["period_start"] == pd.Timestamp(DAY) + pd.Timedelta("1h")]
+    assert second[["party", "rank", "rank_before", "change"]].values.tolist() == [["B", 1, 2, 1], ["A", 2, 1, -1]]
+
+
+def test_wallets_that_collect_rank_only_by_what_they_mint() -> None:
+    frames = frames_of([network_rules()], [tap("x", "tapped", "9.0")], wrapped_transfer())
+    assert lf.economy.leaderboard(frames, of="minted", every=None)[["party", "amount"]].values.tolist() == [[APP, 14]]
+
+
+def test_purchases_and_their_price() -> None:
+    frames = frames_of([network_rules(), open_round(7)], [purchase()], [purchase("t2", spent="751.0", buyer="val::1220bb")])
+    rows = lf.economy.purchases(frames)
+    assert rows["buyer"].tolist() == [APP, "val::1220bb"]
+    assert rows["for_whom"].tolist() == ["own", "own"]
+    first = rows.iloc[0]
+    assert (first["bytes"], first["usd_spent"], first["coin_spent"]) == (2_000_000, 120, 750)
+    assert (first["usd_per_mb"], first["coin_price"]) == (60, amount("0.16"))
+    assert rows["price_differs"].tolist() == [0, 1]
+    total = lf.economy.purchases(frames, by="for_whom").iloc[0]
+    assert (total["purchases"], total["bytes"], total["coin_spent"]) == (2, 4_000_000, 1501)
+    hours = lf.economy.purchases(frames, every="1h")
+    assert hours["purchases"].tolist()[:4] == [0, 1, 1, 0]
+    assert pd.isna(hours["bytes"].iloc[0])
+
+
+def test_merges_are_no_purchases() -> None:
+    merged = create(
+        "Splice.DecentralizedSynchronizer:MemberTraffic",
+        "m",
+        dso=DSO,
+        memberId="PAR::x",
+        totalPurchased="4000000",
+        numPurchases="2",
+        coinSpent="1500.0",
+        usdSpent="240.0",
+    )
+    merge = rules_choice("CoinRules_MergeMemberTrafficContracts", merged)
+    frames = frames_of([network_rules(), open_round(7)], [merge])
+    assert lf.economy.purchases(frames).empty
+    assert (one(frames)["burned_traffic"], one(frames)["traffic_bought"]) == (0, 0)
+
+
+def test_a_purchase_by_transfer_has_a_buyer() -> None:
+    paid = coin("paid", DSO, "750.0")
+    traffic = create(
+        "Splice.DecentralizedSynchronizer:MemberTraffic",
+        "t",
+        dso=DSO,
+        memberId="PAR::other::1220",
+        totalPurchased="2000000",
+        coinSpent="750.0",
+        usdSpent="120.0",
+    )
+    transfer = rules_choice("CoinRules_Transfer", paid, argument={"transfer": {"sender": APP}}, result=summary())
+    root = rules_choice("TransferFactory_Transfer", transfer, archive(paid), traffic, argument={"transfer": {"sender": APP}})
+    row = lf.economy.purchases(frames_of([network_rules(), open_round(7)], [root])).iloc[0]
+    assert (row["buyer"], row["for_whom"]) == (APP, "other")
+
+
+def entry(contract: str, name: str) -> dict[str, Any]:
+    return create(
+        "Splice.Ans:AnsEntry",
+        contract,
+        "splice-coin-name-service",
+        signed=("u", DSO),
+        dso=DSO,
+        user="u",
+        name=name,
+        expiresAt="2027-01-01T00:00:00Z",
+    )
+
+
+def test_names() -> None:
+    def ans(choice: str, contract: str, *children: dict[str, Any], consuming: bool = False) -> dict[str, Any]:
+        template = "Splice.Ans:AnsEntry" if contract != "ans" else "Splice.Ans:AnsRules"
+        return exercise(template, contract, choice, *children, package="splice-coin-name-service", consuming=consuming)
+
+    fees = [coin(f"f{n}", DSO, "1.0") for n in range(4)]
+    bought = [
+        [fees[n], ans("AnsRules_CollectInitialEntryPayment", "ans", archive(fees[n]), entry(f"e{n}", f"n{n}"))] for n in range(3)
+    ]
+    renewal = [
+        fees[3],
+        ans(
+            "AnsRules_CollectEntryRenewalPayment",
+            "ans",
+            archive(fees[3]),
+            ans("AnsEntry_Renew", "e0", entry("e0b", "n0"), consuming=True),
+        ),
+    ]
+    frames = frames_of([network_rules()], *bought, renewal, [ans("AnsEntry_Expire", "e1", consuming=True)])
+    rows = lf.economy.names(frames)
+    assert rows["event"].tolist() == ["bought"] * 3 + ["renewed", "expired"]
+    assert rows["name"].tolist() == ["n0", "n1", "n2", "n0", "n1"]
+    assert rows["paid"].tolist()[:4] == [1, 1, 1, 1]
+    assert pd.isna(rows["paid"].iloc[4])
+    assert rows["active_at_end"].iloc[-1] == 2
+    day = lf.economy.names(frames, every="1d").iloc[0]
+    assert day[["bought", "renewed", "expired", "active_at_end"]].tolist() == [3, 1, 1, 2]
+    assert day["paid"] == 4
+
+
+THIRDS = {"x": "0.3333333333", "y": "0.3333333333", "z": "0.3333333334"}
+
+
+def assigned(shares: dict[str, str] = THIRDS, actual: dict[str, str] | None = None) -> Frames:
+    whole = coupon("k1", APP, "10.0")
+    actual = actual or {"x": "3.333333333", "y": "3.333333333", "z": "3.333333334"}
+    parts = [coupon(f"k1-{party}", APP, value, beneficiary=party) for party, value in actual.items()]
+    return frames_of([network_rules()], process(whole), [split(whole, shares=shares, parts=parts)])
+
+
+def plan(**percentages: str) -> pd.DataFrame:
+    rows = [
+        {"provider": APP, "beneficiary": party, "percentage": share, "valid_from": "2026-01-01"}
+        for party, share in percentages.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_splits_with_remainders() -> None:
+    rows = lf.economy.reward_split(assigned(), configured=plan(**THIRDS))
+    assert rows["expected"].tolist() == [amount("3.333333333"), amount("3.333333333"), amount("3.333333334")]
+    assert sum(rows["actual"]) == 10
+    assert set(rows["outcome"]) == {"as configured"}
+    assert set(lf.economy.reward_split(assigned())["outcome"]) == {"no configuration"}
+
+
+def test_splits_that_are_not_as_configured() -> None:
+    rows = lf.economy.reward_split(assigned(), configured=plan(x="0.5", y="0.3333333333", w="0.1666666667")).set_index(
+        "beneficiary"
+    )
+    assert rows["outcome"].to_dict() == {
+        "w": "missing beneficiary",
+        "x": "other percentages",
+        "y": "as configured",
+        "z": "unknown beneficiary",
+    }
+    assert rows.loc["x", "difference"] == amount("-1.666666667")
+    assert (rows.loc["w", "difference"], rows.loc["z", "difference"]) == (amount("-1.666666667"), amount("3.333333334"))
+
+
+def test_coupons_that_were_not_split() -> None:
+    kept, late = coupon("k1", APP, "10.0"), coupon("k2", APP, "4.0")
+    transfer = rules_choice("CoinRules_Transfer", archive(kept), coin("c", APP, "10.0"), result=summary(App="10.0"))
+    claim = rules_choice("CoinRules_ClaimExpiredRewardsV2", archive(late))
+    rows = lf.economy.reward_split(
+        frames_of([network_rules()], process(kept, late), [transfer], [claim]), configured=plan(x="1.0")
+    )
+    assert sorted(rows["outcome"]) == ["expired", "not assigned (provider keeps it)"]
+    assert lf.economy.reward_split(frames_of([network_rules()], process(kept), [transfer])).empty
+
+
+# -- arguments and coverage ---------------------------------------------------------------------------------------------
+
+FIGURES = ("rounds", "burn_mint", "leaderboard", "purchases", "names", "reward_split")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_part_of_the_updates_is_refused(name: str) -> None:
+    figure = getattr(lf.economy, name)
+    frames = frames_of([network_rules()], wrapped_transfer())
+    for part in (frames.where("tree_events", choice="CoinRules_Transfer"), frames_of([network_rules()], is_known=False)):
+        with pytest.raises(CoverageError, match="needs all updates"):
+            figure(part)
+    assert list(figure(frames_of()).columns) == list(figure(frames).columns)
+    with pytest.raises(UsageError, match="Pass Frames"):
+        figure(None)
+
+
+def test_wrong_arguments() -> None:
+    frames = frames_of([network_rules()])
+    with pytest.raises(UsageError, match="of= must be"):
+        lf.economy.leaderboard(frames, of="mined")
+    with pytest.raises(UsageError, match="top= must be"):
+        lf.economy.leaderboard(frames, top=0)
+    with pytest.raises(UsageError, match="by="):
+        lf.economy.purchases(frames, by="party")
+    with pytest.raises(UsageError, match="add up to 1"):
+        lf.economy.reward_split(frames, configured=plan(x="0.5"))
+    with pytest.raises(UsageError, match="columns provider"):
+        lf.economy.reward_split(frames, configured=pd.DataFrame({"provider": []}))
+
+
+def test_payloads_that_cannot_be_read_leave_the_sums_missing() -> None:
+    broken = create("Splice.Coin:Coin", "c", record={"fields": []})
+    row = one(frames_of([network_rules()], [broken]))
+    assert pd.isna(row["net"])
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_results_have_the_declared_columns(name: str) -> None:
+    figure = analysis.FIGURES[f"economy.{name}"]
+    for frames in (frames_of(), frames_of([network_rules(), open_round(7)], [purchase()], wrapped_transfer())):
+        for by in (None, *figure.by) if name == "purchases" else (None,):
+            for every in (None, "6h", "round") if figure.has_rounds else (None, "6h") if figure.has_periods else ("",):
+                named: dict[str, Any] = {} if every == "" else {"every": every}
+                result = getattr(lf.economy, name)(frames, **named, **({"by": by} if by else {}))
+                columns = figure.result_columns(by, has_periods=bool(every), has_rounds=every == "round")
+                assert [(column.name, column.dtype) for column in columns] == [(k, str(v)) for k, v in result.dtypes.items()]
+
+
+# -- the sandbox ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Frames:
+    net = lf.connect("sandbox", events=EVENTS, days=DAYS, store=tmp_path_factory.mktemp("store"))
+    return lf.load_events(net, since="0001-01-01", until=net.now())
+
+
+def test_the_sandbox_is_explained(history: Frames) -> None:
+    reader = EconomyReader()
+    for event in Sandbox(1, EVENTS, DAYS).world.events():
+        if b'"events_by_id"' in event.update:
+            reader.read(json.loads(event.update))
+    rows = lf.economy.rounds(history)
+    assert (rows["unexplained"] == 0).all()
+    row = one(history)
+    assert {name: row[name] for name in FLOWS} == {name: reader.totals[name] for name in FLOWS}
+    assert row["minted_other"] == reader.totals["minted_tapped"]
+    assert rows[list(FLOWS)].sum().to_dict() == {name: row[name] for name in FLOWS}
+    days = lf.economy.rounds(history, every="1d")
+    assert days["net"].sum() == row["net"]
+    assert lf.economy.burn_mint(history, every="1d")["net"].tolist() == days["net"].tolist()
+
+
+def test_the_sandbox_issues_what_its_activity_mints(history: Frames) -> None:
+    issued = lf.economy.rounds(history).set_index("round_number")["issued_app"]
+    expected = lf.activity.rounds(history)
+    expected = expected[expected["scheme"].eq("traffic") & expected["amount"].notna()].set_index("round_number")["amount"]
+    settled = expected[:-6]  # the last rounds are settled after the end of the world
+    assert len(settled) > 50
+    assert (settled > 0).any()
+    assert (issued[settled.index] == settled).all()
+
+
+def test_the_sandbox_sells_at_the_price_of_its_rounds(history: Frames) -> None:
+    rows = lf.economy.purchases(history)
+    assert set(rows["for_whom"]) == {"own", "other"}
+    assert rows["price_differs"].sum() == 0
+    assert rows["bytes"].sum() == one(history)["traffic_bought"]
+    assert rows["coin_spent"].sum() == one(history)["burned_traffic"]
