@@ -58,7 +58,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     Raises
     ------
     UsageError
-        If there are fewer than two nodes, or a table lacks a column or repeats a key.
+        If there are fewer than two nodes, or the columns or keys of a table are not as required.
 
     Notes
     -----

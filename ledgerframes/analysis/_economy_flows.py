@@ -98,7 +98,7 @@ class Rounds:
         return self._highest[index - 1] + 1 if index else None
 
     def span(self, number: int | None) -> tuple[int | None, int | None]:
-        """Return from when to when a round is the lowest open one, None for a time that is unknown."""
+        """Return from when to when a round is the lowest open one, None if unknown."""
         if number is None:
             return None, None
         opened = self.opened.get(number)

@@ -125,7 +125,7 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None) 
 
 
 def _missing_if_committed(frames: Frames, values: dict[str, Any]) -> dict[str, pd.Series]:
-    """Return the figures of rejected requests, which are missing, not 0, for committed updates."""
+    """Return the figures of rejected requests, missing for committed updates."""
     numbers = {name: pd.Series(values[name]).astype("Int64" if name in COUNTS else "float64") for name in OF_REJECTED}
     is_missing = frames.population == "committed"
     return {name: each.mask(np.full(len(each), is_missing)) for name, each in numbers.items()}

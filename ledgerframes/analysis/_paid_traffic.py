@@ -186,7 +186,7 @@ def _owner(paid: pd.DataFrame) -> str | None:
 
 
 def _is_own(rows: pd.DataFrame, participant: str | None) -> pd.Series:
-    """Return whether the participant submitted each request: its verdict says so, or it paid."""
+    """Return whether the participant submitted or paid each request."""
     uids = rows["submitting_participant_uid"].astype("str").str.removeprefix(UID_PREFIX)
     is_own = (uids == (participant or "").removeprefix(UID_PREFIX)).astype("boolean").mask(uids.isna())
     return is_own.mask(is_own.isna() & rows["paid_traffic_cost"].notna(), True)

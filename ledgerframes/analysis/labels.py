@@ -1,4 +1,4 @@
-"""Names and groups for parties and participants, from a file of one's own."""
+"""Names and groups for parties and participants, from a file."""
 
 from __future__ import annotations
 

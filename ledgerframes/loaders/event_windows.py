@@ -116,8 +116,8 @@ class EventLoader(Loader[MigrationWindow]):
 
         A host that is behind the others may cause the latter.
         """
-        stored = [segment for segment in self.net.store.segments(EVENTS, self.window) if segment.rows]
-        if not stored:
+        segments = [segment for segment in self.net.store.segments(EVENTS, self.window) if segment.rows]
+        if not segments:
             first = [iso(from_microseconds(migration.first)) for migration in self.net.store.migrations()[:1]]
             logger.warning(
                 "window_without_events network=%s window=%s history_begins=%s",
@@ -125,7 +125,7 @@ class EventLoader(Loader[MigrationWindow]):
                 self.window,
                 first[0] if first else None,
             )
-        extents = [segment.extent for segment in stored]
+        extents = [segment.extent for segment in segments]
         last = max((extent.stop for extent in extents if isinstance(extent, MigrationWindow)), default=0)
         for item in self._open_ends:
             if item.window.stop < last:

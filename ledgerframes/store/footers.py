@@ -35,7 +35,7 @@ def require_intact(location: Location, files: Sequence[SegmentFile]) -> None:
 
 
 def paths_to_open(location: Location, files: Sequence[SegmentFile]) -> list[str]:
-    """Return the path of each file, with a suffix that no file has if it is not the one in the catalog.
+    """Return the path of each file, which does not exist for a damaged one.
 
     Whoever skips a damaged file is not concerned, and whoever opens it fails.
     """

@@ -59,7 +59,10 @@ class StoreSnapshot:
         return sum(segment.bytes for segment in self.segments)
 
     def scan(self, table: str) -> ds.Dataset:
-        """Return the rows of one table. A filtered scan skips files outside the filter, also damaged ones."""
+        """Return the rows of one table.
+
+        A filtered scan skips files outside the filter, also damaged ones.
+        """
         files = _files_of(self.segments, table)
         paths = paths_to_open(self.location, [file for _, file in files]) if self.location.local_path else None
         return self._dataset(table, files, paths, with_expressions=True)

@@ -16,7 +16,7 @@ from .roles import user
 
 COUPONS = ("app_coupons", "coupons_v2", "sv_coupons", "records")  # that a transfer may use
 MIN_BATCH, MAX_BATCH = 9, 17  # steps of three nodes each
-ASSIGNED_FIRST = 0.15
+ASSIGNED_FIRST = 0.25
 LEDGER_ONLY = "unassigned_contract"  # only the ledger API shows it
 
 
