@@ -16,6 +16,7 @@ from pathlib import Path
 import page
 import table_building
 import unknown_members
+from activity_weights import activity_weights
 from bulk_objects import memory, one_process, two_processes
 from figures import as_table
 from history import FRAME_BYTES, make_history
@@ -48,10 +49,11 @@ class Sizes:
     store_rows: int
     events: int
     rounds: int
+    requests: int
 
 
-FULL = Sizes(table_building.EVERY, 10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5)
-QUICK = Sizes(40, 0.2, 2**18, 8, 8, 100_000, 2_000, 1)
+FULL = Sizes(table_building.EVERY, 10, FRAME_BYTES, 2, 16, 5_000_000, 16_000, 5, 400_000)
+QUICK = Sizes(40, 0.2, 2**18, 8, 8, 100_000, 2_000, 1, 5_000)
 
 
 def measured(sizes: Sizes, folder: Path) -> list[Row]:
@@ -66,6 +68,7 @@ def measured(sizes: Sizes, folder: Path) -> list[Row]:
         ("memory of reading objects", lambda: memory(history, KEPT)),
         ("reading two columns of a store", lambda: warm_reads(sizes.store_rows, sizes.rounds)),
         ("pages over HTTP", lambda: http_pages(sizes.events, sizes.rounds)),
+        ("activity weights", lambda: activity_weights(sizes.requests, sizes.rounds)),
         ("import", lambda: imports(2 * sizes.rounds)),
         ("the whole history", lambda: large_sync(cut, min(2, sizes.rounds), folder / page.PICTURE)),
     ]

@@ -3,8 +3,12 @@
 import logging
 
 from ledgerframes import decimals, errors, plot, statistics
+<<<<<<< HEAD
 from ledgerframes.analysis import contracts, cost, eras, labels, reconcile, trees, verdict, votes
 from ledgerframes.analysis._runway import BaseRate, TrafficBalance
+=======
+from ledgerframes.analysis import activity, contracts, cost, eras, labels, reconcile, state, trees, verdict, votes
+>>>>>>> 22688b2
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
@@ -34,9 +38,13 @@ __all__ = [
     "Frames",
     "MarketRate",
     "Network",
+<<<<<<< HEAD
     "NetworkRate",
     "TrafficBalance",
     "TrafficPrice",
+=======
+    "activity",
+>>>>>>> 22688b2
     "anatomy",
     "connect",
     "contracts",
@@ -64,6 +72,7 @@ __all__ = [
     "reconcile",
     "save_frames",
     "sql",
+    "state",
     "statistics",
     "table",
     "trees",

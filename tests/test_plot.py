@@ -13,12 +13,12 @@ mpl.use("Agg")
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from matplotlib import pyplot as plt
 
-from ledgerframes import decimals, plot
+from ledgerframes import plot
 from ledgerframes.analysis import CALLS, FIGURES
-from ledgerframes.analysis._figures import AMOUNT
 from ledgerframes.errors import UsageError
 from ledgerframes.plot._results import percent
 
@@ -48,9 +48,11 @@ CATEGORIES = {
     "verdict_result": ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"],
     "size": ["under 2 kB", "50 kB and more"],
     "verdict": ["dearer", "no clear change"],
-    "outcome": ["matched", "rejected"],
+    "outcome": ["different", "equal"],
     "statistic": ["p95", "p95"],
     "member": ["party", "party"],
+    "reason": ["rounding", None],
+    "scheme": ["traffic", "markers"],
 }
 
 
@@ -63,6 +65,8 @@ BY_NAME = {
     "weekday": lambda group: group // 24 % 7,
     "day": lambda group: START + pd.to_timedelta(group, unit="D"),
     "threshold": lambda group: 2,
+    "round_number": lambda group: 41_200 + group,
+    "parties_zero": lambda group: 0,
     "party_count": lambda group: 3,
     "part": lambda group: pd.Categorical(["envelope"] * len(group), categories=["node", "view", "envelope", "activity"]),
 }
@@ -78,7 +82,8 @@ BY_DTYPE = {
 
 def values(column, group):
     """Values of one declared column for rows of these groups."""
-    if column.name in BY_NAME and not column.dtype.startswith("datetime"):
+    has_other_meaning = column.dtype.startswith("datetime") or (column.name, column.dtype) == ("parties", "int64")
+    if column.name in BY_NAME and not has_other_meaning:
         return BY_NAME[column.name](group)
     numbers = 9_000 * np.arange(len(group), 0, -1)
     return BY_DTYPE.get(column.dtype, lambda name, group: numbers)(column.name, group)
@@ -98,8 +103,10 @@ def result(name, by=None, *, over_time=False):
         if name == "cost.overhead":  # three rows of each
             kinds = [*CATEGORIES["kind"], "unassigned"] * rows
             rows_of_result = rows_of_result.loc[rows_of_result.index.repeat(3)].reset_index(drop=True).assign(kind=kinds)
-        dtypes = {column.name: decimals.DTYPE if column.dtype == AMOUNT else column.dtype for column in columns}
-        return rows_of_result.astype(dtypes)
+        amounts = {column.name: pa.decimal128(38, 10) for column in columns if column.dtype.startswith("decimal")}
+        amounts |= {name: pa.decimal128(38, 16) for name in amounts if name == "allowance"}
+        dtypes = {column.name: column.dtype for column in columns if column.name not in amounts}
+        return rows_of_result.astype({**dtypes, **{name: pd.ArrowDtype(kind) for name, kind in amounts.items()}})
 
     return frame
 
@@ -109,6 +116,24 @@ def verdicts(rows):
     waited = pd.Series((np.arange(rows) * 100_000).view("timedelta64[us]"))
     results = pd.Categorical(CATEGORIES["verdict_result"] * rows)[:rows]
     return pd.DataFrame({"record_time": starts, "finalization_time": starts + waited, "verdict_result": results})
+
+
+def per_round(name, by=None):
+    """Results with eight parties in each round, or one row per round."""
+
+    def frame(rows):
+        rounds = 41_200 + np.arange(rows) // (GROUPS if by else 1)
+        leading = pd.DataFrame({"round_number": rounds, "is_partial": False}).astype(
+            {"round_number": "Int64", "is_partial": "boolean"}
+        )
+        return pd.concat([leading, result(name, by)(rows)], axis=1)
+
+    return frame
+
+
+def one_party(rows):
+    frame = result("activity.rounds", "party")(rows).assign(party="app::" + NAMESPACE)
+    return frame.astype({"party": "str"})
 
 
 def limited(make, most):
@@ -161,6 +186,24 @@ PICTURES = {
         "",
     ),
     "quorums": (plot.verdict_quorums, result("verdict.quorums"), "Quorums", ""),
+    "activity weights": (plot.activity_weights, result("activity.weights", "party"), "Activity weight (", ""),
+    "activity weights over time": (plot.activity_weights, result("activity.weights", over_time=True), TIME, "Activity weight ("),
+    "activity shares over time": (
+        plot.activity_weights,
+        result("activity.weights", "party", over_time=True),
+        TIME,
+        SHARE,
+    ),
+    "activity shares per round": (plot.activity_weights, per_round("activity.weights", "party"), "Mining round", SHARE),
+    "activity rounds": (plot.activity_rounds, result("activity.rounds"), "Mining round", "Reward (coin)"),
+    "activity rounds by party": (plot.activity_rounds, one_party, "Mining round", "Reward (coin)"),
+    "concentration": (plot.activity_concentration, limited(result("activity.concentration"), 1), SHARE, ""),
+    "concentration over time": (plot.activity_concentration, result("activity.concentration", over_time=True), TIME, SHARE),
+    "concentration per round": (plot.activity_concentration, per_round("activity.concentration"), "Mining round", SHARE),
+    "lorenz": (plot.activity_lorenz, result("activity.lorenz"), SHARE, SHARE),
+    "reconcile": (plot.activity_reconcile, result("activity.reconcile"), "Records", ""),
+    "reconcile summary": (plot.activity_reconcile_summary, limited(result("activity.reconcile_summary"), 2), "Records", ""),
+    "what if": (plot.activity_what_if, result("activity.what_if"), "Activity weight (", ""),
     "quorums over time": (plot.verdict_quorums, result("verdict.quorums", over_time=True), TIME, "Quorums"),
 }
 each_picture = pytest.mark.parametrize("name", PICTURES)

@@ -5,7 +5,7 @@ Each module has one subject, and each function computes one figure.
 
 from __future__ import annotations
 
-from ledgerframes.analysis import contracts, cost, eras, labels, reconcile, trees, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, eras, labels, reconcile, state, trees, verdict, votes
 from ledgerframes.analysis._figures import CALLS, FIGURES, SHARE, Figure, ResultColumn
 
 __all__ = [
@@ -14,11 +14,13 @@ __all__ = [
     "SHARE",
     "Figure",
     "ResultColumn",
+    "activity",
     "contracts",
     "cost",
     "eras",
     "labels",
     "reconcile",
+    "state",
     "trees",
     "verdict",
     "votes",

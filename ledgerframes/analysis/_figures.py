@@ -102,6 +102,8 @@ class Figure:
         Fact that a row needs.
     unit : str
         Rows that should have the fact.
+    has_rounds : bool
+        Whether the analysis has ``every="round"``.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Figure:
     has_periods: bool = False
     fact: str = "cost"
     unit: str = "requests of this row"
+    has_rounds: bool = False
 
     @property
     def tail(self) -> tuple[ResultColumn, ...]:
@@ -122,10 +125,12 @@ class Figure:
         """Return the grouping of a value of ``by=``."""
         return Grouping() if by is None else self.by[by]
 
-    def result_columns(self, by: str | None = None, *, has_periods: bool = False) -> tuple[ResultColumn, ...]:
+    def result_columns(
+        self, by: str | None = None, *, has_periods: bool = False, has_rounds: bool = False
+    ) -> tuple[ResultColumn, ...]:
         """Return the columns of a result in order."""
         grouping = self.grouping(by)
-        periods = PERIOD if has_periods else ()
+        periods = ROUND if has_rounds else PERIOD if has_periods else ()
         return (*periods, *grouping.keys, *self.columns, *grouping.extra, *self.tail)
 
     def column(self, name: str) -> ResultColumn:
@@ -160,11 +165,11 @@ class Figure:
 
         Amounts have their dtype before this call. The columns of :attr:`tail` follow from `frames`, unless `values` has them.
         """
-        columns = self.result_columns(by, has_periods=every is not None)
+        columns = self.result_columns(by, has_periods=every is not None, has_rounds=every == "round")
         row_count = len(values["coverage"])
         values = {**_tail_values(frames, row_count, accept_survivorship=accept_survivorship), **values}
         frame = pd.DataFrame({column.name: values[column.name] for column in columns}, index=range(row_count))
-        return frame.astype({column.name: column.dtype for column in columns if column.dtype != AMOUNT})
+        return frame.astype({column.name: column.dtype for column in columns if not column.dtype.startswith("decimal")})
 
     def document(self, analysis: Analysis) -> Analysis:
         """Register an analysis, and complete its docstring.
@@ -184,6 +189,7 @@ class Figure:
 
     def _listing(self) -> str:
         lines = [_line(column, " With every= only.") for column in PERIOD if self.has_periods]
+        lines += [_line(column, " With every='round' only.") for column in ROUND if self.has_rounds]
         for by, grouping in self.by.items():
             lines += [_line(column, f" With by={by!r} only.") for column in (*grouping.keys, *grouping.extra)]
         return "\n".join(lines + [_line(column) for column in (*self.columns, *self.tail)])
@@ -266,4 +272,8 @@ PERIOD = (
     ResultColumn("period_start", TIME, "Start of the period.", "UTC", "Record time"),
     ResultColumn("period_end", TIME, "End of the period, exclusive. The last period can end after the window.", "UTC"),
     ResultColumn("is_partial", FLAG, "Whether final data of the window do not cover all of the period."),
+)
+ROUND = (
+    ResultColumn("round_number", INTEGER, "Mining round.", "", "Mining round"),
+    ResultColumn("is_partial", FLAG, "Whether records of the round can be missing. Missing if the rounds are unknown."),
 )

@@ -221,7 +221,8 @@ def cross(periods: Groups, groups: Groups, every: str) -> Groups:
 def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     number, unit = _parse_period(every)
     if frames.window is not None:
-        since, until = (extents.microseconds(time) for time in (frames.window.since, frames.window.until))
+        until = extents.microseconds(frames.window.until)
+        since = _history_start(times, until) if frames.window.since.year < 1970 else extents.microseconds(frames.window.since)
     elif len(times):
         since, until = int(microseconds(times).min()), int(microseconds(times).max()) + 1
     else:
@@ -239,6 +240,7 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     return np.arange(first, last + 2, dtype=np.int64) * step + ORIGIN
 
 
+<<<<<<< HEAD
 def period_length(text: object, argument: str) -> int:
     """Return a length of time, such as ``"20min"``, in seconds.
 
@@ -254,6 +256,14 @@ def period_length(text: object, argument: str) -> int:
 
 
 def _parse_period(every: object, argument: str = "every") -> tuple[int, str]:
+=======
+def _history_start(times: pd.Series, until: int) -> int:
+    """Return the first time of frames that start before all history."""
+    return int(microseconds(times).min()) if len(times) else until - 1
+
+
+def _parse_period(every: object) -> tuple[int, str]:
+>>>>>>> 22688b2
     """Return the number and the unit of a period.
 
     The units are not those of pandas, which change between its versions.

@@ -8,6 +8,7 @@ its time are not visible, so a rate would suffer from survivorship.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -149,6 +150,16 @@ def positions(ids: pd.Series, values: pd.Series | pa.Array) -> Integers:
     matches = pc.index_in(pa.array(ids), value_set=pa.array(values))
     indexes: Integers = matches.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return indexes
+
+
+def merge(left: pd.DataFrame, right: pd.DataFrame, **arguments: Any) -> pd.DataFrame:
+    """Return the merge of two frames, which pandas refuses for texts without a chunk."""
+    left, right = (frame if len(frame) else _with_chunks(frame) for frame in (left, right))
+    return left.merge(right, **arguments)
+
+
+def _with_chunks(empty: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in empty.dtypes.items()})
 
 
 def take_or_missing(values: pd.Series, indexes: Integers) -> pd.Series:

@@ -15,8 +15,8 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, ORIGIN, as_integers, microseconds, period_length, single_group
 from ledgerframes.analysis._requests import requests
-from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.conditions import near_matches
+from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import TopUp, balances, safe_interval, silent_hours
 from ledgerframes.statistics import runway as runway_of

@@ -45,6 +45,7 @@ class ResultShape:
     figure: Figure
     by: str | None
     has_periods: bool
+    has_rounds: bool = False
 
     @property
     def keys(self) -> list[str]:
@@ -75,10 +76,11 @@ def check_result(frame: object, name: str) -> ResultShape:
         raise UsageError(f"{advice} for one network, got rows of {' and '.join(networks)}.")
     leading = list(frame.columns[: frame.columns.get_loc(figure.columns[0].name)])
     has_periods = leading[:1] == ["period_start"]
-    keys = leading[3:] if has_periods else leading
+    has_rounds = figure.has_rounds and leading[:1] == ["round_number"]
+    keys = leading[3:] if has_periods else leading[2:] if has_rounds else leading
     for by in (None, *figure.by):
         if figure.grouping(by).key_names == keys:
-            return ResultShape(figure, by, has_periods)
+            return ResultShape(figure, by, has_periods, has_rounds)
     raise UsageError(f"{advice}, got a DataFrame grouped by {', '.join(map(str, keys))}.")
 
 

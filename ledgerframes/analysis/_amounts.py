@@ -1,0 +1,64 @@
+"""Decimals that stay exact, in columns and with the rounding of the contract language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.analysis._figures import AMOUNT
+
+UNIT = Decimal("1e-10")
+EXACT = Context(prec=100)  # more digits than a product or a rounded quotient of two amounts can have
+SCALE = 10**10
+
+
+def half_even(value: Decimal) -> Decimal:
+    """Return a value with 10 places, rounded as in the contract language."""
+    return value.quantize(UNIT, ROUND_HALF_EVEN, EXACT)
+
+
+def half_up(value: Decimal) -> Decimal:
+    """Return a value with 10 places, rounded as in the services' database."""
+    return value.quantize(UNIT, ROUND_HALF_UP, EXACT)
+
+
+def multiply(left: Decimal, right: Decimal) -> Decimal:
+    """Return a product, half-even with 10 places."""
+    return half_even(EXACT.multiply(left, right))
+
+
+def divide(left: Decimal, right: Decimal) -> Decimal:
+    """Return a quotient, half-even with 10 places."""
+    return half_even(EXACT.divide(left, right))
+
+
+def to_decimal(text: object) -> Decimal | None:
+    """Return a decimal of at most 10 places, or None if it is none."""
+    if isinstance(text, bool | float) or not isinstance(text, str | int | Decimal):
+        return None
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() and abs(value) < 10**28 and half_even(value) == value else None
+
+
+def amounts(values: Iterable[Decimal | None], dtype: str = AMOUNT) -> pd.Series:
+    """Return a column of decimals, some of them missing."""
+    digits = int(dtype.partition(", ")[2].partition(")")[0])
+    unit = Decimal(1).scaleb(-digits)
+    rounded = [None if value is None else value.quantize(unit, context=EXACT) for value in values]
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(38, digits))))
+
+
+def scaled(values: pd.Series) -> list[int | None]:
+    """Return decimals as whole numbers of 10^-10."""
+    return [None if pd.isna(value) else int(EXACT.multiply(Decimal(value), Decimal(SCALE))) for value in values]
+
+
+def from_scaled(numbers: Iterable[int | None]) -> pd.Series:
+    """Return a column of decimals from whole numbers of 10^-10, some of them missing."""
+    return amounts(None if pd.isna(number) else Decimal(int(number)).scaleb(-10, EXACT) for number in numbers)

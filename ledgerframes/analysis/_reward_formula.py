@@ -1,0 +1,102 @@
+"""Rewards of one mining round, in the server's order of operations.
+
+Source: docs/facts.md#rewards-of-a-round.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from ledgerframes.analysis._amounts import EXACT, divide, half_even, half_up, multiply
+
+MICROSECONDS_PER_YEAR = 365 * 86_400 * 10**6
+MEGABYTE = 10**6
+DEFAULT_DEVELOPMENT_SHARE = Decimal("0.05")
+
+
+@dataclass(frozen=True)
+class RoundRules:
+    """Prices and rules of a round.
+
+    Attributes
+    ----------
+    coin_per_year : Decimal
+        Coin to issue per year.
+    tick_microseconds : int
+        Time from round to round.
+    app_share, development_share : Decimal
+        Shares of the issuance.
+    featured_cap : Decimal
+        Largest issuance per weight [coin per USD].
+    coin_price, traffic_price, reward_threshold : Decimal
+        USD per coin, USD per MB, and USD.
+    """
+
+    coin_per_year: Decimal
+    tick_microseconds: int
+    app_share: Decimal
+    featured_cap: Decimal
+    coin_price: Decimal
+    traffic_price: Decimal
+    reward_threshold: Decimal
+    development_share: Decimal = DEFAULT_DEVELOPMENT_SHARE
+
+
+@dataclass(frozen=True)
+class RoundTotals:
+    """Amounts of a round [coin], and the rate [coin per MB of weight]."""
+
+    burn: Decimal
+    to_issue: Decimal
+    rate_per_mb: Decimal
+    threshold: Decimal
+    unclaimed: Decimal
+
+    @property
+    def threshold_bytes(self) -> int | None:
+        """The smallest weight that is paid, None if no weight is."""
+        if not self.rate_per_mb:
+            return None
+        return math.ceil(Fraction(self.threshold) * MEGABYTE / Fraction(self.rate_per_mb))
+
+    def allowance(self, weight: int) -> Decimal:
+        """Return the exact amount of a weight in bytes."""
+        return EXACT.divide(EXACT.multiply(Decimal(weight), self.rate_per_mb), Decimal(MEGABYTE))
+
+    def amount(self, weight: int) -> Decimal:
+        """Return the amount that is paid for a weight, 0 below the threshold."""
+        allowance = self.allowance(weight)
+        return half_up(allowance) if allowance >= self.threshold else Decimal(0)
+
+
+def round_totals(rules: RoundRules, weight: int) -> RoundTotals:
+    """Return the amounts of a round with this total weight in bytes.
+
+    Each step is rounded half-even to 10 places.
+    """
+    rounds_per_year = divide(Decimal(MICROSECONDS_PER_YEAR), Decimal(rules.tick_microseconds))
+    per_round = divide(rules.coin_per_year, rounds_per_year)
+    adjusted = half_even(EXACT.subtract(per_round, multiply(per_round, rules.development_share)))
+    to_issue = multiply(adjusted, rules.app_share)
+    price_per_mb = divide(rules.traffic_price, rules.coin_price)
+    burn = multiply(divide(Decimal(weight), Decimal(MEGABYTE)), price_per_mb)
+    per_coupon = _per_coupon(to_issue, burn, rules.featured_cap)
+    return RoundTotals(
+        burn=burn,
+        to_issue=to_issue,
+        rate_per_mb=multiply(price_per_mb, per_coupon),
+        threshold=divide(rules.reward_threshold, rules.coin_price),
+        unclaimed=max(Decimal(0), half_even(EXACT.subtract(to_issue, multiply(per_coupon, burn)))),
+    )
+
+
+def _per_coupon(to_issue: Decimal, burn: Decimal, cap: Decimal) -> Decimal:
+    if burn <= 0:
+        return cap
+    if cap <= 0:
+        return Decimal(0)
+    most = multiply(cap, burn)
+    return divide(multiply(min(to_issue, most), cap), most)
