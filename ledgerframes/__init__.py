@@ -3,12 +3,8 @@
 import logging
 
 from ledgerframes import decimals, errors, plot, statistics
-<<<<<<< HEAD
-from ledgerframes.analysis import contracts, cost, eras, labels, reconcile, trees, verdict, votes
-from ledgerframes.analysis._runway import BaseRate, TrafficBalance
-=======
 from ledgerframes.analysis import activity, contracts, cost, eras, labels, reconcile, state, trees, verdict, votes
->>>>>>> 22688b2
+from ledgerframes.analysis._runway import BaseRate, TrafficBalance
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
@@ -38,13 +34,10 @@ __all__ = [
     "Frames",
     "MarketRate",
     "Network",
-<<<<<<< HEAD
     "NetworkRate",
     "TrafficBalance",
     "TrafficPrice",
-=======
     "activity",
->>>>>>> 22688b2
     "anatomy",
     "connect",
     "contracts",

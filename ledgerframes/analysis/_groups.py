@@ -240,7 +240,11 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     return np.arange(first, last + 2, dtype=np.int64) * step + ORIGIN
 
 
-<<<<<<< HEAD
+def _history_start(times: pd.Series, until: int) -> int:
+    """Return the first time of frames that start before all history."""
+    return int(microseconds(times).min()) if len(times) else until - 1
+
+
 def period_length(text: object, argument: str) -> int:
     """Return a length of time, such as ``"20min"``, in seconds.
 
@@ -256,14 +260,6 @@ def period_length(text: object, argument: str) -> int:
 
 
 def _parse_period(every: object, argument: str = "every") -> tuple[int, str]:
-=======
-def _history_start(times: pd.Series, until: int) -> int:
-    """Return the first time of frames that start before all history."""
-    return int(microseconds(times).min()) if len(times) else until - 1
-
-
-def _parse_period(every: object) -> tuple[int, str]:
->>>>>>> 22688b2
     """Return the number and the unit of a period.
 
     The units are not those of pandas, which change between its versions.

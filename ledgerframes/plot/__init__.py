@@ -8,13 +8,19 @@ is drawn. The style applies only to these plots.
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from ledgerframes.plot import _cost, _money, _operations, _quorums, _reconcile, _rejections, _verdict
-=======
-from ledgerframes.plot import _activity, _activity_checks, _cost, _quorums, _reconcile, _rejections, _verdict
+from ledgerframes.plot import (
+    _activity,
+    _activity_checks,
+    _cost,
+    _money,
+    _operations,
+    _quorums,
+    _reconcile,
+    _rejections,
+    _verdict,
+)
 from ledgerframes.plot._activity import *  # noqa: F403
 from ledgerframes.plot._activity_checks import *  # noqa: F403
->>>>>>> 22688b2
 from ledgerframes.plot._cost import *  # noqa: F403
 from ledgerframes.plot._money import *  # noqa: F403
 from ledgerframes.plot._operations import *  # noqa: F403
