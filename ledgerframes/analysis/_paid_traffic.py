@@ -7,7 +7,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groups import Flags, group_by, microseconds, ratio
-from ledgerframes.analysis._requests import HEAD, REJECTED, positions, requests, take_or_missing
+from ledgerframes.analysis._requests import HEAD, REJECTED, not_negative, positions, requests, take_or_missing
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
@@ -150,7 +150,8 @@ def paid_traffic_totals(ledger: Frames, history: Frames, *, participant: str | N
     groups = group_by(rows, ["outcome", "why"])
     costs = {column.name: groups.total(rows[column.name]) for column in COST_COLUMNS}
     _require_total("paid_traffic_cost", costs, ledger.read("ledger_updates", ["paid_traffic_cost"])["paid_traffic_cost"])
-    _require_total("total_traffic_cost", costs, history.read("traffic", ["total_traffic_cost"])["total_traffic_cost"])
+    charged = not_negative(history.read("traffic", ["total_traffic_cost"])["total_traffic_cost"])
+    _require_total("total_traffic_cost", costs, charged)
     coverage = np.full(len(groups), rows["coverage"].iloc[0] if len(rows) else np.nan)
     return TOTALS.build(history, {**groups.keys, "updates": groups.count(), **costs, "coverage": coverage})
 
