@@ -75,3 +75,10 @@ def test_requests_without_a_verdict_have_no_participant() -> None:
     found = lf.cost.spend(frames_of([Event("a", 1, 1000), Event("b", 2, 1000, None)]), by="participant")
     assert found[["submitting_participant_uid", "requests"]].fillna("").to_numpy().tolist() == [["val-a", 1], ["", 1]]
     assert found["submitting_participant_uid"].nunique() == 1
+
+
+def test_a_party_shares_an_envelope_once() -> None:
+    """It confirms both views of it."""
+    world = World().rules().right("A").right("B").round(1, 0, 1)
+    frames = world.request("r", 5, total=1000, envelopes=[(1000, [0, 1])], views=[[["A"]], [["A", "B"]]]).frames()
+    assert lf.activity.recompute(frames)[["party", "weight"]].to_numpy().tolist() == [["A", 500], ["B", 500]]
