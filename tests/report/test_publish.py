@@ -6,6 +6,7 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,12 +23,12 @@ def report_dir(tmp_path: Path) -> ReportDir:
     return report_dir
 
 
-def published(report_dir: ReportDir, key: str, words: str = "page") -> None:
+def published(report_dir: ReportDir, key: str, words: str = "page", run: dict[str, Any] = RUN) -> None:
     with report_dir.staging_dir() as staging_dir:
         directory = staging_dir / "report"
         directory.mkdir()
         (directory / "index.html").write_text(words)
-        (directory / "run.json").write_text(json.dumps(RUN))
+        (directory / "run.json").write_text(json.dumps(run))
         report_dir.publish(directory, key)
 
 
@@ -37,6 +38,14 @@ def test_latest_shows_the_newest(report_dir: ReportDir) -> None:
     assert (report_dir.latest / "index.html").read_text() == "second"
     assert report_dir.latest.readlink() == Path("../r/b")
     assert sorted(path.name for path in report_dir.path.iterdir()) == ["a", "b"]
+
+
+def test_latest_never_moves_back(report_dir: ReportDir) -> None:
+    older = {**RUN, "window": {"since": "2026-10-25T00:00:00Z", "until": "2026-10-26T00:00:00Z"}}
+    published(report_dir, "a")
+    published(report_dir, "b", run=older)
+    assert report_dir.latest.readlink() == Path("../r/a")
+    assert report_dir.is_complete("b")
 
 
 def test_the_whole_directory_can_be_moved(report_dir: ReportDir, tmp_path: Path) -> None:
