@@ -16,7 +16,8 @@ from platform import python_version
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from ledgerframes.api.transport import HostStatus, Transport, host_of
+from ledgerframes.api.response import HostStatus
+from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.errors import LedgerframesError, NotFoundError, StoreError, TransportError, UsageError
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, Settings, load_settings, setting_layers

@@ -10,7 +10,8 @@ import msgspec
 
 from ledgerframes.api.bulk import BulkClient
 from ledgerframes.api.operation import HealthClient, Request, operation
-from ledgerframes.api.transport import Response, Transport
+from ledgerframes.api.response import Response
+from ledgerframes.api.transport import Transport
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.events.wire import Event, EventsPage, Update, UpdatesPage
 from ledgerframes.datasets.reference.wire import Contract, NameRulesAnswer

@@ -10,7 +10,8 @@ import msgspec
 
 from ledgerframes.api.operation import HealthClient, Operation, Request, operation
 from ledgerframes.api.paging import PageChain
-from ledgerframes.api.transport import Response, Transport
+from ledgerframes.api.response import Response
+from ledgerframes.api.transport import Transport
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.datasets.state.wire import LedgerVersion, release_of
 from ledgerframes.errors import LedgerError, LedgerframesError, ServiceError, UnsupportedOperationError

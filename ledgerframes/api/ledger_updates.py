@@ -15,7 +15,7 @@ from ledgerframes.api.ledger_checks import (
 )
 from ledgerframes.api.ledger_client import LedgerClient
 from ledgerframes.api.operation import Request, operation
-from ledgerframes.api.transport import Response
+from ledgerframes.api.response import Response
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
 from ledgerframes.datasets.state.wire import ActiveContractsPage, Completion, CompletionItem, ContractEvents

@@ -38,7 +38,7 @@ from typing import (
 from urllib.parse import quote
 
 from ledgerframes.api.deprecation import warn_deprecated
-from ledgerframes.api.transport import Response
+from ledgerframes.api.response import Response
 from ledgerframes.datasets._boundary import decode_boundary, decode_error
 from ledgerframes.errors import DecodeError, UsageError
 

@@ -217,5 +217,5 @@ def retried(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool
 def pause(seconds: float, error: Exception, waits: Waits) -> None:
     """Wait before another attempt, and log why."""
     cause = str(error).partition(". ")[0]  # without the advice that follows, which counts if all attempts fail
-    logger.info("request_retried wait_seconds=%.1f cause=%s", seconds, cause)
+    logger.info("request_retried wait_seconds=%s cause=%s", round(seconds, 1), cause)
     waits.sleep_until(clock.now() + seconds, cause)

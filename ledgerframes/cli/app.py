@@ -21,6 +21,7 @@ from ledgerframes.cli.exit_codes import (
     error_document,
 )
 from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import LedgerframesError
 from ledgerframes.extras import missing_extra_error
 from ledgerframes.version import installed_version
@@ -105,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LedgerframesError as error:
         _print_traceback()
         for name, reason in getattr(error, "failures", {}).items():
-            output.write_error(f"{output.escape_control(name)}: {reason}")
+            output.write_error(f"{escape_control(name)}: {reason}")
         return _fail(error_document(error), as_json)
     except Exception as error:
         _print_traceback()

@@ -10,6 +10,7 @@ import typer
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import FAILURE, SERVICE, SUCCESS, USAGE
 from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.control_characters import escape_control
 
 if TYPE_CHECKING:
     from ledgerframes.doctor import Check
@@ -65,4 +66,4 @@ def _format_problems(document: dict[str, Any]) -> str:
 def _format_check(check: dict[str, Any], width: int) -> str:
     status = typer.style(f"{check['status']:<8}", fg=COLORS[check["status"]])
     text = f"{check['message']} {check['next_step']}".strip()
-    return f"{status}{output.escape_control(check['subject']):<{width}}  {output.escape_control(text)}"
+    return f"{status}{escape_control(check['subject']):<{width}}  {escape_control(text)}"

@@ -157,7 +157,8 @@ class _LineHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
         if record.name == RETRIES and isinstance(record.args, tuple):
-            message = "Retrying in {:.1f} s: {}".format(*record.args)
+            seconds, cause = record.args
+            message = f"Retrying in {seconds} s: {cause}"
         output.write_error(f"{datetime.now(UTC):%H:%M:%S} {message}")
 
 

@@ -10,6 +10,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, DryRun, command, parse_duration
+from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ def _confirm(preview: dict[str, Any], before: str) -> None:
         raise UsageError(
             f"--before {before} would drop {data}, which needs confirmation in a terminal. Pass --yes, or preview with --dry-run."
         )
-    if not typer.confirm(output.escape_control(f"Drop {data} of {preview['network']}?"), err=True):
+    if not typer.confirm(escape_control(f"Drop {data} of {preview['network']}?"), err=True):
         raise UsageError("Nothing was dropped or deleted, because you declined. Pass --yes to skip the prompt.")
 
 

@@ -22,10 +22,13 @@ from ledgerframes.cli.sync_summary import (
     format_plan,
     format_sync,
 )
+from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
+
+Quarantine = Annotated[bool, typer.Option("--quarantine", help="Save items that cannot be decoded below the store, and go on.")]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -48,6 +51,7 @@ def events(
     update_ids: Annotated[
         Path | None, typer.Option("--update-ids", metavar="FILE", help="Look up the ids in this file, one per line (-: stdin).")
     ] = None,
+    quarantine: Quarantine = False,
     dry_run: DryRun = False,
     workers: Workers = None,
     dask: Dask = None,
@@ -62,7 +66,8 @@ def events(
 
     ids = _read_ids(update_ids) if update_ids else None
     net = context.connect()
-    load: Any = partial(load_events, net, since=since, until=until, during=during, update_ids=ids)
+    on_bad_item = "quarantine" if quarantine else "raise"
+    load: Any = partial(load_events, net, since=since, until=until, during=during, update_ids=ids, on_bad_item=on_bad_item)
     if dry_run:
         context.print_result(describe_plan(net, load(plan=True)), format_plan)
         return
@@ -105,6 +110,7 @@ def updates(
         float,
         typer.Option(min=0.1, metavar="SECONDS", help="Wait between polls with --follow (default: 5).", show_default=False),
     ] = 5.0,
+    quarantine: Quarantine = False,
     dry_run: DryRun = False,
     workers: Workers = None,
     dask: Dask = None,
@@ -127,6 +133,7 @@ def updates(
         interfaces=interface or (),
         shape=shape,
         descending=descending,
+        on_bad_item="quarantine" if quarantine else "raise",
         follow=follow,
         poll_seconds=poll_seconds,
     )
@@ -188,7 +195,7 @@ def bulk(
     with open_executor(workers, dask) as executor:
         frames = load(download_dir=download_dir, allow_partial=allow_partial, executor=executor, progress=context.progress)
     for key, reason in frames.failed_objects.items():
-        output.write_error(f"{output.escape_control(key)}: {reason}")
+        output.write_error(f"{escape_control(key)}: {reason}")
     document = {**describe_sync(net, frames, time.monotonic() - start), **describe_bulk(frames, kind)}
     with_workers = executor is not None or not net.in_process
     context.print_summary(document, partial(format_sync, from_files=bool(path), with_workers=with_workers))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ledgerframes.cli import output
+from ledgerframes.control_characters import escape_control
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,10 +35,11 @@ def format_plan(document: dict[str, Any]) -> str:
     for column, noun in (("object_key", "bulk object"), ("update_id", "update id")):
         if rows[0][column] is not None:
             title = f"Would fetch {output.pluralize(len(rows), noun)} from {network}:"
-            return "\n".join([title, *(output.escape_control(row[column]) for row in rows)])
+            return "\n".join([title, *(escape_control(row[column]) for row in rows)])
     if rows[0]["through"] is not None:
         offsets = [(f"{row['after']:,}", f"{row['through']:,}") for row in rows]
-        return f"Would fetch from {network}:\n" + output.format_table(("after offset", "through offset"), offsets)
+        table = output.format_table(("after offset", "through offset"), offsets)
+        return f"Would fetch from {network}:\n{table}{_format_costs(rows)}"
     cells = [
         (
             "unknown" if row["migration_id"] is None else row["migration_id"],
@@ -46,7 +48,19 @@ def format_plan(document: dict[str, Any]) -> str:
         )
         for row in rows
     ]
-    return f"Would fetch from {network}:\n" + output.format_table(("migration", "since (UTC)", "until (UTC)"), cells)
+    table = output.format_table(("migration", "since (UTC)", "until (UTC)"), cells)
+    return f"Would fetch from {network}:\n{table}{_format_costs(rows)}"
+
+
+def _format_costs(rows: list[dict[str, Any]]) -> str:
+    """Return the sum of the estimates as a line, or nothing without them."""
+    if any(row["requests"] is None for row in rows):
+        return ""
+    requests, count, size = (sum(row[name] for row in rows) for name in ("requests", "rows", "bytes"))
+    texts = [output.pluralize(requests, "request"), output.pluralize(count, "row"), output.format_bytes(size)]
+    if all(row["minutes"] is not None for row in rows):
+        texts.append(output.pluralize(sum(row["minutes"] for row in rows), "minute"))
+    return f"\nAbout {', '.join(texts)}, by the density of what is in the store."
 
 
 def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:

@@ -45,6 +45,12 @@ COVERAGE = Table(
     ),
 )
 
+
+def _estimate(name: str, description: str, unit: str) -> Column:
+    text = f"{description} from the density of what is stored. Missing for ids and objects, or if nothing is stored."
+    return Column(name, INTEGER, text, STORE, nullable=True, unit=unit)
+
+
 PLAN = Table(
     name="plan",
     row_description="extent that a load would fetch",
@@ -60,6 +66,17 @@ PLAN = Table(
         THROUGH,
         Column("update_id", TEXT, "Id to look up. Missing unless ids are loaded.", STORE, nullable=True),
         Column("object_key", TEXT, "Key of a bulk object. Missing unless bulk objects are loaded.", STORE, nullable=True),
+        _estimate("requests", "HTTP requests to fetch it, estimated", "requests"),
+        _estimate("rows", "Rows of all tables together, estimated", "rows"),
+        _estimate("bytes", "Size in the store, estimated", "bytes"),
+        Column(
+            "minutes",
+            INTEGER,
+            "Minutes to fetch it, from the requests and the maximum request rate. Missing without estimates, or without a rate.",
+            STORE,
+            nullable=True,
+            unit="minutes",
+        ),
     ),
 )
 

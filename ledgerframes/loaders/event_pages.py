@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
 from ledgerframes.api.history import Cursor, History
-from ledgerframes.api.transport import Response
+from ledgerframes.api.response import Response
 from ledgerframes.datasets._arrays import parse_timestamps
 from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
+from ledgerframes.loaders.bad_items import BadItem, decode_items
 from ledgerframes.windows import instant
 
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
@@ -41,6 +42,10 @@ class Page:
         Whether the listing has no more of this window now.
     ends_migration : bool
         Whether the listing continues in a later migration, so that this one is over.
+    bad_items : list of BadItem
+        Items that cannot be decoded.
+    uncertain : list of MigrationWindow
+        Record times at which they may be.
     """
 
     events: list[Event]
@@ -48,13 +53,16 @@ class Page:
     complete_until: int
     is_last: bool
     ends_migration: bool
+    bad_items: list[BadItem]
+    uncertain: list[MigrationWindow]
 
 
 class PositionedEvent(NamedTuple):
-    """An event and its position in the history."""
+    """An event or a bad item, its position in the history, and the last record time that it can have."""
 
     position: Position
-    event: Event
+    event: Event | BadItem
+    last_time: int
 
 
 def position_of(event: Event) -> Position:
@@ -126,7 +134,7 @@ def has_ended(history: History, window: MigrationWindow) -> bool:
     return bool(events) and position_of(events[0])[0] > window.migration_id
 
 
-def pages(history: History, window: MigrationWindow, page_size: int) -> Iterator[Page]:
+def pages(history: History, window: MigrationWindow, page_size: int, *, by_item: bool = False) -> Iterator[Page]:
     """Yield the pages of one window in order.
 
     Parameters
@@ -135,11 +143,15 @@ def pages(history: History, window: MigrationWindow, page_size: int) -> Iterator
     window : MigrationWindow
     page_size : int
         Events per page.
+    by_item : bool
+        Tell items that cannot be decoded from the good ones, instead of refusing their page.
     """
     size = max(page_size, 2)  # each page starts with the last time of the one before
     progress: _Progress | None = _Progress(_cursor_before(window), window.start)
     while progress:
-        page, progress = _read_page(history.events_page(progress.after, page_size=size), progress, window, size)
+        response = history.events_page(progress.after, page_size=size)
+        ordered = _positioned_items(response, window, progress.complete_until) if by_item else _positioned(response)
+        page, progress = _read_page(response, ordered, progress, window, size)
         yield page
 
 
@@ -150,36 +162,75 @@ class _Progress(NamedTuple):
     complete_until: int
 
 
-def _read_page(response: Response, progress: _Progress, window: MigrationWindow, size: int) -> tuple[Page, _Progress | None]:
+def _positioned(response: Response) -> list[PositionedEvent]:
+    events = History.decode_events(response)
+    return [PositionedEvent(position, event, position[1]) for position, event in zip(positions_of(events), events, strict=True)]
+
+
+def _positioned_items(response: Response, window: MigrationWindow, earliest: int) -> list[PositionedEvent]:
+    """Return the items of a page, a bad one at its own position or from the item before it to the one after it.
+
+    Raises
+    ------
+    DecodeError
+        If no item has a position, so that the listing cannot be continued.
+    """
+    items = decode_items(response)
+    positions = [item.position if isinstance(item, BadItem) else position_of(item) for item in items]
+    if items and not any(positions):
+        raise next(item.error for item in items if isinstance(item, BadItem))
+    rows: list[PositionedEvent] = []
+    before = (window.migration_id, earliest)
+    for number, (item, position) in enumerate(zip(items, positions, strict=True)):
+        after = next((each for each in positions[number:] if each), None)
+        before = position or before
+        is_inside = after is not None and after[0] == before[0]
+        rows.append(PositionedEvent(before, item, after[1] if after and is_inside else window.stop - 1))
+    return rows
+
+
+def _read_page(
+    response: Response, items: list[PositionedEvent], progress: _Progress, window: MigrationWindow, size: int
+) -> tuple[Page, _Progress | None]:
     """Return a page, and the progress of the listing if there is more.
 
     Two events may share a record time, and a page may end between them. So the events with the last time of a page are left to
     the next page, which starts with that time. A short page is not the end, because services hold events back and some cap the
     page (docs/facts.md#short-event-pages). A page with a single time is.
     """
-    events = History.decode_events(response)
-    ordered = _require_order(list(map(PositionedEvent, positions_of(events), events)), window, progress.complete_until)
+    ordered = _require_order(items, window, progress.complete_until)
     inside, beyond = _split_at(ordered, (window.migration_id, window.stop))
     if beyond:
         ends_migration = beyond[0].position[0] > window.migration_id
-        return _page(inside, response, window.stop, is_last=True, ends_migration=ends_migration), None
+        return _page(inside, response, window, window.stop, is_last=True, ends_migration=ends_migration), None
     if not ordered:
-        return _page([], response, progress.complete_until, is_last=True), None
+        return _page([], response, window, progress.complete_until, is_last=True), None
     last_time = ordered[-1].position[1]
     earlier, _ = _split_at(ordered, (window.migration_id, last_time))
     if earlier:
-        return _page(earlier, response, last_time), _Progress(Cursor(window.migration_id, _time(last_time - 1)), last_time)
+        return _page(earlier, response, window, last_time), _Progress(
+            Cursor(window.migration_id, _time(last_time - 1)), last_time
+        )
     if len(ordered) >= size:
         raise DecodeError(
             f"{response.host} lists more than {size} events with one record time. Raise page_size=.", json_path="$.events"
         )
-    return _page(ordered, response, last_time + 1, is_last=True), None
+    return _page(ordered, response, window, last_time + 1, is_last=True), None
 
 
 def _page(
-    events: list[PositionedEvent], response: Response, complete_until: int, *, is_last: bool = False, ends_migration: bool = False
+    items: list[PositionedEvent],
+    response: Response,
+    window: MigrationWindow,
+    complete_until: int,
+    *,
+    is_last: bool = False,
+    ends_migration: bool = False,
 ) -> Page:
-    return Page([each.event for each in events], response.host, complete_until, is_last, ends_migration)
+    bad = [(each.event, each.position[1], each.last_time) for each in items if isinstance(each.event, BadItem)]
+    uncertain = [replace(window, start=first, stop=min(last + 1, complete_until)) for _, first, last in bad]
+    events = [each.event for each in items if not isinstance(each.event, BadItem)]
+    return Page(events, response.host, complete_until, is_last, ends_migration, [item for item, _, _ in bad], uncertain)
 
 
 def _require_order(events: list[PositionedEvent], window: MigrationWindow, earliest: int) -> list[PositionedEvent]:

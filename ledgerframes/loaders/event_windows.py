@@ -11,10 +11,11 @@ from datetime import timedelta
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.events.build import EventTableBuilder
 from ledgerframes.datasets.registry import EVENTS
-from ledgerframes.errors import ServiceError, TransportError
+from ledgerframes.errors import DecodeError, ServiceError, TransportError
 from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds, plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import buffering
+from ledgerframes.loaders.bad_items import OnBadItem, quarantine
 from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
@@ -46,12 +47,14 @@ class EventLoader(Loader[MigrationWindow]):
     ----------
     net : Network
     window : Window
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item that cannot be decoded.
     """
 
     dataset, noun, unit, pipelined = EVENTS, "events", "h", True
 
-    def __init__(self, net: Network, window: Window) -> None:
-        self.net, self.window = net, window
+    def __init__(self, net: Network, window: Window, on_bad_item: OnBadItem = "raise") -> None:
+        self.net, self.window, self.on_bad_item = net, window, on_bad_item
         self._open_ends: list[OpenEnd] = []
         self.threads = net.settings.limits.max_concurrency
 
@@ -95,7 +98,7 @@ class EventLoader(Loader[MigrationWindow]):
     def reader(self) -> Reader[MigrationWindow]:
         """Function that reads the pages of one window."""
         cutoff = self.net.now() - timedelta(minutes=self.net.settings.limits.provisional_minutes)
-        return functools.partial(_read_window, self.net, microseconds(cutoff))
+        return functools.partial(_read_window, self.net, microseconds(cutoff), self.on_bad_item)
 
     def commit(self, item: Migration | OpenEnd) -> None:
         """Save an ended migration, or commit an open end as provisional."""
@@ -122,7 +125,8 @@ class EventLoader(Loader[MigrationWindow]):
                 self.window,
                 first[0] if first else None,
             )
-        last = max((segment.extent.stop for segment in stored), default=0)
+        extents = [segment.extent for segment in stored]
+        last = max((extent.stop for extent in extents if isinstance(extent, MigrationWindow)), default=0)
         for item in self._open_ends:
             if item.window.stop < last:
                 logger.warning("listing_ended_early network=%s host=%s window=%s", self.net.name, item.source, item.window)
@@ -139,31 +143,55 @@ class EventLoader(Loader[MigrationWindow]):
         )
 
 
-def _read_window(net: Network, cutoff: int, chunk: MigrationWindow, context: ChunkContext) -> Iterator[ChunkResult]:
+def _read_window(
+    net: Network, cutoff: int, on_bad_item: OnBadItem, chunk: MigrationWindow, context: ChunkContext
+) -> Iterator[ChunkResult]:
     """Yield the events of a window in batches, up to a failure of the service.
+
+    Pages are decoded whole, which is fast. If one cannot be, what is not committed is read again item by item.
 
     Parameters
     ----------
     net : Network
     cutoff : int
         Traffic and activity of earlier events have arrived, in microseconds; later events are provisional.
+    on_bad_item : {"raise", "quarantine"}
     chunk : MigrationWindow
     context : ChunkContext
     """
     buffer = _EventBuffer(chunk, cutoff)
     try:
-        for page in context.pipeline.prefetch_when_waiting(pages(net.history, chunk, net.settings.limits.page_size)):
+        yield from _read_pages(net, buffer, context)
+    except DecodeError:
+        context.advance((buffer.start - buffer.complete_until) / HOUR)
+        by_item = _EventBuffer(replace(chunk, start=buffer.start), cutoff)
+        yield from _read_pages(net, by_item, context, on_bad_item)
+
+
+def _read_pages(
+    net: Network, buffer: _EventBuffer, context: ChunkContext, on_bad_item: OnBadItem | None = None
+) -> Iterator[ChunkResult]:
+    """Yield the events of the window of a buffer, with ``on_bad_item`` item by item."""
+    chunk = buffer.chunk
+    found = pages(net.history, chunk, net.settings.limits.page_size, by_item=on_bad_item is not None)
+    failures = (ServiceError, TransportError) if on_bad_item is None else (ServiceError, TransportError, DecodeError)
+    try:
+        for page in context.pipeline.prefetch_when_waiting(found):
             context.advance((page.complete_until - buffer.complete_until) / HOUR)
             if page.source != buffer.source:  # a segment has the rows of one host
                 yield from buffer.flush()
             buffer.add(page)
+            for item in page.bad_items:
+                if on_bad_item == "raise":
+                    raise item.error
+                quarantine(net, item)
             if page.ends_migration:
                 yield Migration(chunk.migration_id, chunk.start, ended=chunk.stop)
             if buffer.bytes >= buffering.SEGMENT_BYTES:
                 yield from buffer.flush()
             if context.is_stopped:
                 break
-    except (ServiceError, TransportError):
+    except failures:
         yield from buffer.flush()
         raise
     yield from buffer.flush()
@@ -175,8 +203,9 @@ class _EventBuffer:
     """Events of one window that do not fill a segment yet."""
 
     def __init__(self, chunk: MigrationWindow, cutoff: int) -> None:
-        self._start = self.complete_until = chunk.start
-        self._chunk, self._cutoff = chunk, cutoff
+        self.start = self.complete_until = chunk.start
+        self.chunk, self._cutoff = chunk, cutoff
+        self._uncertain: list[MigrationWindow] = []
         self._rows = EventTableBuilder("listing")
         self.source = ""
 
@@ -187,20 +216,27 @@ class _EventBuffer:
     def add(self, page: Page) -> None:
         with decode_boundary(LISTING):
             self._rows.add(page.events)
+        self._uncertain += page.uncertain
         page.events.clear()  # the page itself stays in memory until the next one has arrived
         self.complete_until, self.source = page.complete_until, page.source
 
     def flush(self) -> Iterator[Batch]:
         """Yield what was added since the last flush, split into final and provisional."""
-        if self._start == self.complete_until:
+        if self.start == self.complete_until:
             return
         buffering.release_memory()
-        window = replace(self._chunk, start=self._start, stop=self.complete_until)
+        window = replace(self.chunk, start=self.start, stop=self.complete_until)
         with decode_boundary(LISTING):
             tables = self._rows.tables()
-        self._start, self._rows = self.complete_until, EventTableBuilder("listing")
+        self.start, self._rows = self.complete_until, EventTableBuilder("listing")
+        for part, final in self._parts(window):
+            rows = tables if part == window else {name: table.filter(part.filter()) for name, table in tables.items()}
+            yield Batch(part, rows, self.source, final=final)
+
+    def _parts(self, window: MigrationWindow) -> list[tuple[MigrationWindow, bool]]:
+        """Return the parts of a window, and whether they are final: neither recent nor with a bad item."""
         cutoff = min(max(self._cutoff, window.start), window.stop)
-        for part, final in ((replace(window, stop=cutoff), True), (replace(window, start=cutoff), False)):
-            if part.start < part.stop:
-                rows = tables if part == window else {name: table.filter(part.filter()) for name, table in tables.items()}
-                yield Batch(part, rows, self.source, final=final)
+        old, recent = replace(window, stop=cutoff), replace(window, start=cutoff)
+        certain = old.difference(self._uncertain)
+        parts = [(part, True) for part in certain] + [(part, False) for part in [*old.difference(certain), recent]]
+        return sorted(((part, final) for part, final in parts if part.start < part.stop), key=lambda each: each[0].start)

@@ -11,6 +11,7 @@ import pandas as pd
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.event_ids import EventIdLoader, parse_update_ids
 from ledgerframes.loaders.event_windows import EventLoader
 from ledgerframes.loaders.sync import load
@@ -31,6 +32,7 @@ class EventOptions(TypedDict, total=False):
     during: str | None
     update_ids: Iterable[str] | None
     id_source: IdSource
+    on_bad_item: OnBadItem
     executor: Executor | None
     progress: bool | None
 
@@ -50,6 +52,7 @@ def load_events(
     during: str | None = None,
     update_ids: Iterable[str] | None = None,
     id_source: IdSource = "user",
+    on_bad_item: OnBadItem = "raise",
     executor: Executor | None = None,
     plan: bool = False,
     progress: bool | None = None,
@@ -68,6 +71,10 @@ def load_events(
     id_source : {"user", "ledger", "bulk"}
         Origin of the ids, for ``verdicts.id_source``. Ledger updates and bulk objects are committed updates only
         (docs/facts.md#survivorship). If the store knows one of the ids from them, so are the frames, also with ``user``.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an item of a window that cannot be decoded, after the other items of its page are committed. Its
+        record time stays provisional, so the next load fetches it again. ``quarantine`` keeps its bytes in a file below the
+        store and goes on (docs/facts.md#unknown-kinds).
 
     Returns
     -------
@@ -97,8 +104,10 @@ def load_events(
     >>> list(frames.traffic.columns)
     ['migration_id', 'record_time', 'update_id', 'total_traffic_cost', 'envelope_count', 'extra']
     """
+    if on_bad_item not in get_args(OnBadItem):
+        raise UsageError(f"Unknown on_bad_item {on_bad_item!r}. Choose from {', '.join(get_args(OnBadItem))}.")
     if update_ids is None:
-        by_window = EventLoader(net, window(net.now(), since, until, during))
+        by_window = EventLoader(net, window(net.now(), since, until, during), on_bad_item)
         return load(by_window, plan=plan, executor=executor, progress=progress)
     if (since, until, during) != (None, None, None):
         raise UsageError("update_ids= cannot be combined with since=, until= or during=.")

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
-from typing import Literal, TypedDict, Unpack, overload
+from typing import Literal, TypedDict, Unpack, get_args, overload
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from ledgerframes.errors import PrunedOffsetError, UsageError
 from ledgerframes.extents import OffsetRange
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.ledger_pages import LedgerFilter, OffsetReader, follow, gap, open_ledger, pruned_through
 from ledgerframes.loaders.sync import Loader, Reader, load, require_coverage
@@ -41,6 +42,8 @@ class LedgerLoader(Loader[OffsetRange]):
         Updates per page; by default that of the profile.
     descending : bool
         Read from the end.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an update that cannot be decoded.
     """
 
     dataset, noun, unit = LEDGER, "updates", "offsets"
@@ -54,7 +57,9 @@ class LedgerLoader(Loader[OffsetRange]):
         explicit: bool,
         page_size: int | None = None,
         descending: bool = False,
+        on_bad_item: OnBadItem = "raise",
     ) -> None:
+        self.on_bad_item = on_bad_item
         self.net, self.ledger_filter, self.offsets = net, ledger_filter, offsets
         self.explicit, self.descending = explicit, descending
         self.page_size = net.settings.limits.page_size if page_size is None else page_size
@@ -101,7 +106,7 @@ class LedgerLoader(Loader[OffsetRange]):
     @property
     def reader(self) -> Reader[OffsetRange]:
         """Function that reads the pages of one chunk."""
-        return OffsetReader(self.net, self.ledger_filter, self.page_size, self.descending)
+        return OffsetReader(self.net, self.ledger_filter, self.page_size, self.descending, self.on_bad_item)
 
     def frames(self) -> Frames:
         """Return frames of the offsets."""
@@ -127,6 +132,7 @@ class UpdateOptions(TypedDict, total=False):
     shape: Literal["acs_delta", "ledger_effects"]
     descending: bool
     page_size: int | None
+    on_bad_item: OnBadItem
     follow: bool
     poll_seconds: float
     executor: Executor | None
@@ -151,6 +157,7 @@ def load_updates(
     shape: Literal["acs_delta", "ledger_effects"] = "acs_delta",
     descending: bool = False,
     page_size: int | None = None,
+    on_bad_item: OnBadItem = "raise",
     follow: bool = False,
     poll_seconds: float = 5.0,
     executor: Executor | None = None,
@@ -178,6 +185,8 @@ def load_updates(
         Read from the end; the frames are the same.
     page_size : int, optional
         Updates per page; by default that of the profile.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an update that cannot be decoded, as for :func:`load_events`; without effect on ``follow``.
     follow : bool
         Continue with what the ledger appends, until interrupted; the next load resumes there.
     poll_seconds : float
@@ -215,6 +224,8 @@ def load_updates(
     """
     if follow and (plan or through is not None or descending or poll_seconds <= 0):
         raise UsageError("follow=True cannot be combined with plan=, through= or descending=, and needs poll_seconds > 0.")
+    if on_bad_item not in get_args(OnBadItem):
+        raise UsageError(f"Unknown on_bad_item {on_bad_item!r}. Choose from {', '.join(get_args(OnBadItem))}.")
     wanted_format = update_format(
         parties=parties,
         templates=templates,
@@ -225,7 +236,10 @@ def load_updates(
     )
     ledger_filter = open_ledger(net, wanted_format, bind=not plan)
     offsets = _offset_range(net, ledger_filter, after, through)
-    ledger = LedgerLoader(net, ledger_filter, offsets, explicit=after is not None, page_size=page_size, descending=descending)
+    explicit = after is not None
+    ledger = LedgerLoader(
+        net, ledger_filter, offsets, explicit=explicit, page_size=page_size, descending=descending, on_bad_item=on_bad_item
+    )
     if follow:
         load(ledger, plan=False, executor=executor, progress=progress)
         reached = _follow_until_interrupted(net, ledger_filter, offsets.stop, poll_seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ledgerframes.api.paging import PageChain
-from ledgerframes.api.transport import Response
+from ledgerframes.api.response import Response
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.ledger.build import ledger_tables
@@ -30,6 +30,8 @@ from ledgerframes.errors import (
 from ledgerframes.extents import OffsetRange
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders import buffering
+from ledgerframes.loaders.bad_items import OnBadItem, quarantine
+from ledgerframes.loaders.bad_updates import BadUpdate, decode_updates
 from ledgerframes.loaders.buffering import TableBuffer
 from ledgerframes.loaders.sync import Batch, ChunkContext, require_coverage
 from ledgerframes.network import Network
@@ -135,12 +137,15 @@ class OffsetReader:
     page_size : int
         Updates per page, at first.
     descending : bool
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an update that cannot be decoded.
     """
 
     net: Network
     ledger_filter: LedgerFilter
     page_size: int
     descending: bool
+    on_bad_item: OnBadItem = "raise"
 
     def __call__(self, chunk: OffsetRange, context: ChunkContext) -> Iterator[Batch]:
         """Yield batches of updates, and gaps for offsets that are pruned during the sync."""
@@ -189,12 +194,12 @@ class OffsetReader:
         known = replace(rest, start=rest.stop) if self.descending else replace(rest, stop=rest.start)
         source = ""
 
-        def flush() -> Iterator[Batch]:
+        def flush(bad_updates: Sequence[BadUpdate] = ()) -> Iterator[Batch]:
             if known.start < known.stop:
-                yield Batch(known, buffer.flush(descending=self.descending), source)
+                yield from self._batches(known, buffer.flush(descending=self.descending), source, bad_updates)
 
         try:
-            for response, page in _iter_pages(self.net, self.ledger_filter, rest, page_size, self.descending):
+            for response, page, bad_updates in self._iter_pages(rest, page_size):
                 extended = _append_page(known, page, rest, self.descending)
                 tables = self.ledger_filter.tables(page)
                 if response.host != source:  # a segment has the rows of one host
@@ -204,15 +209,48 @@ class OffsetReader:
                 buffer.add(tables)
                 context.advance(extended.stop - extended.start - (known.stop - known.start))
                 known, source = extended, response.host  # only now, because a page that cannot be decoded is not known
-                if buffer.bytes >= buffering.SEGMENT_BYTES:
-                    yield from flush()
+                if buffer.bytes >= buffering.SEGMENT_BYTES or bad_updates:
+                    yield from flush(bad_updates)
                     known = self._after(known)
+                for bad in bad_updates:
+                    if self.on_bad_item == "raise":
+                        raise bad.item.error
+                    quarantine(self.net, bad.item)
                 if context.is_stopped:
                     break
         except Exception:
             yield from flush()  # the pages before an error are retained
             raise
         yield from flush()
+
+    def _batches(
+        self, known: OffsetRange, tables: dict[str, pa.Table], source: str, bad_updates: Sequence[BadUpdate]
+    ) -> Iterator[Batch]:
+        """Yield the known offsets in the order of the pages, provisional where a bad update may be."""
+        certain = known.difference([replace(known, start=bad.after, stop=bad.through) for bad in bad_updates])
+        parts = [(part, True) for part in certain] + [(part, False) for part in known.difference(certain)]
+        for part, final in sorted(parts, key=lambda each: each[0].start, reverse=self.descending):
+            rows = tables if part == known else {name: table.filter(part.filter()) for name, table in tables.items()}
+            yield Batch(part, rows, source, final=final)
+
+    def _iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[tuple[Response, UpdatesPage, list[BadUpdate]]]:
+        """Yield the pages of a range, whose HTTP requests differ in the token only, and their bad updates."""
+        request: dict[str, Any] = {
+            "updateFormat": self.ledger_filter.update_format.as_json(),
+            "beginOffsetExclusive": offsets.start,
+            "endOffsetInclusive": offsets.stop,
+            "maxPageSize": page_size,
+            "descendingOrder": self.descending,
+        }
+        chain = PageChain(PAGE)
+        while True:
+            response = self.net.ledger.get_updates_page(request)
+            page, bad_updates = decode_updates(response, self.ledger_filter.tables)
+            yield response, page, bad_updates
+            token = chain.next_token(page.next_page_token, _page_bounds(page))
+            if token is None:
+                return
+            request = {**request, "pageToken": token}
 
 
 def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, descending: bool) -> OffsetRange:
@@ -230,28 +268,6 @@ def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, desce
             json_path=f"$.{bound}",
         )
     return replace(known, start=start) if descending else replace(known, stop=stop)
-
-
-def _iter_pages(
-    net: Network, ledger_filter: LedgerFilter, offsets: OffsetRange, page_size: int, descending: bool
-) -> Iterator[tuple[Response, UpdatesPage]]:
-    """Yield the pages of a range, whose HTTP requests differ in the token only."""
-    request: dict[str, Any] = {
-        "updateFormat": ledger_filter.update_format.as_json(),
-        "beginOffsetExclusive": offsets.start,
-        "endOffsetInclusive": offsets.stop,
-        "maxPageSize": page_size,
-        "descendingOrder": descending,
-    }
-    chain = PageChain(PAGE)
-    while True:
-        response = net.ledger.get_updates_page(request)
-        page = decode_page(response.body)
-        yield response, page
-        token = chain.next_token(page.next_page_token, _page_bounds(page))
-        if token is None:
-            return
-        request = {**request, "pageToken": token}
 
 
 def _page_bounds(page: UpdatesPage) -> bytes:

@@ -24,6 +24,7 @@ from ledgerframes.extents import Extent
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.buffering import Pipeline
+from ledgerframes.loaders.estimates import with_estimates
 from ledgerframes.loaders.executors import inline, require_executor, run
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
@@ -164,7 +165,8 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
     """
     require_executor(executor)
     if plan:
-        return plan_frame(loader.dataset.name, list(loader.missing().values()))
+        name = loader.dataset.name
+        return plan_frame(name, with_estimates(loader.net, name, loader.missing().values()))
     if loader.net.offline and loader.needs_network:
         names = list(loader.missing(accept_provisional=True))
         require_coverage(loader.net, loader.count_text(len(names)), names)

@@ -168,7 +168,7 @@ def _write_files(tables_dir: Path, name: str, frame: pd.DataFrame) -> None:
 
 def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame in which no text is a formula to a spreadsheet."""
-    texts = [name for name, dtype in frame.dtypes.items() if pd.api.types.is_string_dtype(dtype) or dtype == "category"]
+    texts = [str(name) for name, dtype in frame.dtypes.items() if pd.api.types.is_string_dtype(dtype) or dtype == "category"]
     inert = {name: frame[name].map(_without_formula, na_action="ignore").astype(object) for name in texts}
     return frame.assign(**inert)
 

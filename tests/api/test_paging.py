@@ -19,7 +19,7 @@ from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import DecodeError
 from ledgerframes.extents import OffsetRange
 from ledgerframes.loaders.bulk_listing import _list_updates
-from ledgerframes.loaders.ledger_pages import LedgerFilter, _iter_pages, follow
+from ledgerframes.loaders.ledger_pages import LedgerFilter, OffsetReader, follow
 from ledgerframes.windows import Window, instant
 
 Page = dict[str, Any]
@@ -96,7 +96,7 @@ def test_pages_of_updates_without_progress_end(tmp_path: Path) -> None:
     tokens = count()
     net = net_of(lambda _: updates_page(0, 0, token=f"t{next(tokens)}"), tmp_path)
     with pytest.raises(DecodeError, match="empty pages in a row"):
-        list(_iter_pages(net, ledger_filter(), OffsetRange("x", 0, 9), 10, False))
+        list(OffsetReader(net, ledger_filter(), 10, False)._iter_pages(OffsetRange("x", 0, 9), 10))
 
 
 @pytest.mark.parametrize(

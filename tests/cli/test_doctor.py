@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ledgerframes import doctor
-from ledgerframes.api.transport import HostStatus
+from ledgerframes.api.response import HostStatus
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.serve import make_server
 from ledgerframes.settings import Limits, SandboxShape, Settings, load_settings

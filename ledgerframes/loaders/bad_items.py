@@ -1,0 +1,150 @@
+"""Items of a page that cannot be decoded, told apart from the good ones."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ledgerframes.api.response import Response
+from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
+from ledgerframes.datasets._decode import decode
+from ledgerframes.datasets._structs import Wire
+from ledgerframes.datasets.events.build import event_tables
+from ledgerframes.datasets.events.wire import Event, EventsPage
+from ledgerframes.errors import DecodeError, UsageError
+from ledgerframes.extents import microseconds
+from ledgerframes.network import Network
+from ledgerframes.store.location import not_writable_error
+from ledgerframes.windows import instant
+
+__all__ = ["BadItem", "OnBadItem", "bad_item", "decode_items", "quarantine"]
+
+OnBadItem = Literal["raise", "quarantine"]
+
+logger = logging.getLogger("ledgerframes")
+
+
+@dataclass(frozen=True)
+class BadItem:
+    """An item that cannot be decoded, or is no row of the tables.
+
+    Attributes
+    ----------
+    content : bytes
+    error : DecodeError
+        Names the operation, the path, the update and the reason.
+    position : tuple or None
+        Migration id and record time in microseconds, as far as they can be read.
+    """
+
+    content: bytes
+    error: DecodeError
+    position: tuple[int, int] | None
+
+
+class _RawPage(Wire):
+    """A page whose items stay bytes."""
+
+    events: list[msgspec.Raw]
+
+
+def decode_items(response: Response) -> list[Event | BadItem]:
+    """Return the events of a page, and for each that cannot be decoded what is wrong with it.
+
+    Raises
+    ------
+    DecodeError
+        If the page is not a list of items.
+    """
+    try:
+        events = response.decode(EventsPage).events
+        with decode_boundary(response.endpoint):
+            event_tables(events, "listing")
+    except DecodeError:
+        items = response.decode(_RawPage).events
+        return [_decode_item(bytes(item), number, response.endpoint) for number, item in enumerate(items)]
+    return [*events]
+
+
+def _decode_item(content: bytes, number: int, endpoint: str) -> Event | BadItem:
+    update_id, position = _identity(content)
+    try:
+        event = decode(content, Event, endpoint)
+        with decode_boundary(endpoint, update_id=update_id):
+            event_tables([event], "listing")
+    except DecodeError as error:
+        return bad_item(content, number, endpoint, update_id, error, "$.events", position)
+    return event
+
+
+def bad_item(
+    content: bytes,
+    number: int,
+    endpoint: str,
+    update_id: str,
+    error: DecodeError,
+    path: str,
+    position: tuple[int, int] | None = None,
+) -> BadItem:
+    """Return an item that cannot be decoded, with an error that names it.
+
+    Parameters
+    ----------
+    content : bytes
+    number : int
+        Position of the item in its page.
+    endpoint, update_id : str
+    error : DecodeError
+        From decoding the item alone.
+    path : str
+        JSON path of the list of items.
+    position : tuple, optional
+    """
+    reason = str(error).partition(": ")[2] or str(error)
+    named = DecodeError(
+        f"Item {number} of a page from {endpoint} (update {update_id or 'unknown'}) cannot be decoded: {reason}",
+        endpoint=endpoint,
+        json_path=f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]')}",
+        column=error.column,
+        update_id=update_id,
+    )
+    return BadItem(content, named, position)
+
+
+def _identity(content: bytes) -> tuple[str, tuple[int, int] | None]:
+    """Return update id and position of an item, as far as they can be read."""
+    try:
+        item: Any = msgspec.json.decode(content)
+        part = item.get("update") or item.get("verdict")
+        update_id = str(part.get("update_id") or "")
+    except (*DATA_ERRORS, AttributeError):
+        return "", None
+    try:
+        migration_id = (part.get("event") or part)["migration_id"]
+        return update_id, (int(migration_id), microseconds(instant(part["record_time"])))
+    except (*DATA_ERRORS, AttributeError, UsageError):
+        return update_id, None
+
+
+def quarantine(net: Network, item: BadItem) -> Path:
+    """Write the bytes of an item to a file below the store, and log where.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be written.
+    """
+    directory = net.local_dir / "quarantine"
+    path = directory / f"item_{hashlib.sha256(item.content).hexdigest()[:16]}.json"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(item.content)
+    except OSError as error:
+        raise not_writable_error(directory, error) from error
+    logger.warning("item_quarantined network=%s update_id=%s path=%s", net.name, item.error.update_id or "unknown", path)
+    return path

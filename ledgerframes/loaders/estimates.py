@@ -1,0 +1,74 @@
+"""What a load costs in requests, rows, bytes and minutes, from the density of what is in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from fractions import Fraction
+from math import ceil
+
+from ledgerframes.extents import MigrationWindow, OffsetRange, microseconds
+from ledgerframes.network import Network
+from ledgerframes.store import Segment
+
+__all__ = ["with_estimates"]
+
+ITEM_TABLES = ("verdicts", "updates", "ledger_updates")  # each item of a page is a row of one of them
+
+
+def with_estimates(net: Network, dataset: str, rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Return rows of table ``plan`` with what the fetch of each extent costs.
+
+    Parameters
+    ----------
+    net : Network
+    dataset : str
+        Dataset whose segments tell the density.
+    rows : iterable of mapping
+        With a window or a range of offsets; others have no estimates.
+
+    Returns
+    -------
+    list of dict
+        ``requests``, ``rows``, ``bytes`` and ``minutes`` are missing if nothing of the dataset is stored, ``minutes`` also if
+        the request rate has no limit.
+    """
+    density = _Density.of(segment for segment in net.store.all_segments() if segment.dataset == dataset)
+    return [{**row, **density.costs(_length(row), net)} for row in rows]
+
+
+class _Density:
+    """Items, rows and bytes per unit of the extents of segments."""
+
+    def __init__(self, length: int, items: int, rows: int, size: int) -> None:
+        self._length, self._items, self._rows, self._bytes = length, items, rows, size
+
+    @classmethod
+    def of(cls, segments: Iterable[Segment]) -> _Density:
+        length = items = rows = size = 0
+        for segment in segments:
+            if isinstance(segment.extent, MigrationWindow | OffsetRange) and segment.status != "gap":
+                length += segment.extent.stop - segment.extent.start
+                items += max((segment.files[name].rows for name in ITEM_TABLES if name in segment.files), default=0)
+                rows, size = rows + segment.rows, size + segment.bytes
+        return cls(length, items, rows, size)
+
+    def costs(self, length: int, net: Network) -> dict[str, int]:
+        """Return what an extent of this length costs, rounded up."""
+        if not length or not self._rows:
+            return {}
+        limits, share = net.settings.limits, Fraction(length, self._length)
+        # A page of events starts with the last record time of the one before, and the last page is not full.
+        requests = ceil(share * self._items / max(1, limits.page_size - 1)) + 1
+        costs = {"requests": requests, "rows": ceil(share * self._rows), "bytes": ceil(share * self._bytes)}
+        if limits.requests_per_second:
+            costs["minutes"] = ceil(requests / (60 * Fraction(limits.requests_per_second)))
+        return costs
+
+
+def _length(row: Mapping[str, object]) -> int:
+    """Return the length of a window in microseconds, or of a range of offsets."""
+    since, until, after, through = (row.get(name) for name in ("since", "until", "after", "through"))
+    if isinstance(since, datetime) and isinstance(until, datetime):
+        return microseconds(until) - microseconds(since)
+    return through - after if isinstance(after, int) and isinstance(through, int) else 0

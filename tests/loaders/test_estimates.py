@@ -1,0 +1,44 @@
+"""What a plan says of requests, rows, bytes and minutes, recomputed by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+import ledgerframes as lf
+
+DAY = {"since": "2026-11-08T00:00:00Z", "until": "2026-11-08T06:00:00Z"}
+
+
+def test_nothing_stored_is_no_estimate(tmp_path: Path) -> None:
+    plan = lf.load_events(lf.connect("sandbox", events=2000, days=2, store=tmp_path), **DAY, plan=True)
+    assert plan[["requests", "rows", "bytes", "minutes"]].isna().all(axis=None)
+
+
+def test_the_density_of_what_is_stored_is_that_of_what_is_missing(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=2000, days=2, store=tmp_path, page_size=11, requests_per_second=2)
+    frames = lf.load_events(net, **DAY)
+    stored = [segment for segment in net.store.all_segments() if segment.dataset == "events"]
+    rows, size = sum(segment.rows for segment in stored), sum(segment.bytes for segment in stored)
+    [plan] = lf.load_events(net, since=DAY["until"], until="2026-11-08T18:00:00Z", plan=True).to_dict("records")
+    assert (plan["rows"], plan["bytes"]) == (2 * rows, 2 * size)
+    items = sum(max(segment.files[name].rows for name in ("verdicts", "updates")) for segment in stored if segment.rows)
+    assert items >= max(len(frames.verdicts), len(frames.updates))
+    requests = -(-2 * items // 10) + 1
+    assert plan["requests"] == requests
+    assert plan["minutes"] == -(-requests // 120)
+    before = net.request_count
+    lf.load_events(net, since=DAY["until"], until="2026-11-08T18:00:00Z")
+    assert requests / 2 < net.request_count - before < requests * 2
+
+
+def test_offsets_have_estimates_and_ids_have_none(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    lf.load_updates(net, through=200)
+    [plan] = lf.load_updates(net, through=400, plan=True).to_dict("records")
+    rows = sum(segment.rows for segment in net.store.all_segments())
+    assert (plan["after"], plan["rows"]) == (200, rows)
+    assert pd.isna(plan["minutes"]), "the sandbox has no request rate"
+    ids = lf.load_events(net, update_ids=["a"], plan=True)
+    assert ids["requests"].isna().all()
