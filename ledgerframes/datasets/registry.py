@@ -31,8 +31,10 @@ EVENTS_BY_ID = Dataset("events_by_id", EVENT_TABLES, IdSet, side_tables=(DROPPED
 LEDGER = Dataset("ledger", LEDGER_TABLES, OffsetRange, population="committed")
 PRICE_VOTES = Dataset("price_votes", (reference.PRICE_VOTES,), Observation)
 NAME_RULES = Dataset("name_rules", (reference.NAME_RULES,), Observation)
-BULK = Dataset("bulk", (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS), ObjectSet, population="committed")
-BULK_BY_KEY = Dataset("bulk_by_key", BULK.tables, ObjectSet, mergeable=False, population="committed")
+BULK = Dataset(
+    "bulk", (UPDATES, TREE_EVENTS, REASSIGNMENTS, BULK_OBJECTS), ObjectSet, side_tables=(DROPPED_ROWS,), population="committed"
+)
+BULK_BY_KEY = Dataset("bulk_by_key", BULK.tables, ObjectSet, mergeable=False, side_tables=(DROPPED_ROWS,), population="committed")
 BULK_ACS = Dataset("bulk_acs", (ACTIVE_CONTRACTS, BULK_OBJECTS), ObjectSet, mergeable=False, population="committed")
 BULK_ACS_BY_KEY = Dataset("bulk_acs_by_key", BULK_ACS.tables, ObjectSet, mergeable=False, population="committed")
 

@@ -35,7 +35,7 @@ from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.store.location import not_writable_error
 from ledgerframes.store.segments import SegmentWriter
-from ledgerframes.store.store import new_segment, new_segment_id
+from ledgerframes.store.store import finish_segment, new_segment, new_segment_id
 from ledgerframes.windows import MICROSECOND
 
 __all__ = ["BulkKind", "BulkTask", "choose_dataset", "read_object"]
@@ -220,8 +220,9 @@ class _ObjectReader:
                         builder = self._new_builder()
                 pipeline.write_behind(writer.write, self._tables(builder))
             writer.write({BULK_OBJECTS.name: self._object_row()})
-            files = writer.close()
-        return new_segment(segment_id, self._dataset, self._extent(), files, status="final", source=self._local.source)
+            source = self._local.source
+            segment = new_segment(self._dataset, self._extent(), status="final", source=source, segment_id=segment_id)
+            return finish_segment(writer, self._dataset, segment)
 
     def _new_builder(self) -> EventTableBuilder | ActiveContractTableBuilder:
         if self._task.kind == "acs":

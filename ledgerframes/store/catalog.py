@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
+import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +19,12 @@ from typing import Any
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
-from ledgerframes.store.location import not_writable_error
 from ledgerframes.store.segments import SegmentFile
+from ledgerframes.store.sqlite import Database, Schema, integrity_problems
 from ledgerframes.windows import Window
 
-SCHEMA_VERSION = 2
-BUSY_SECONDS = 120.0
+SCHEMA_VERSION = 3
+DAMAGE_STEP = "Move the directory away to start a new store."
 
 SCHEMA = """
 CREATE TABLE segments (
@@ -35,7 +37,8 @@ CREATE TABLE segments (
     source TEXT NOT NULL,
     fetched_at INTEGER NOT NULL,
     written_by TEXT NOT NULL,
-    fingerprint TEXT NOT NULL
+    fingerprint TEXT NOT NULL,
+    checksum INTEGER
 );
 CREATE INDEX segments_by_position ON segments (dataset, partition, start);
 CREATE TABLE files (
@@ -45,6 +48,7 @@ CREATE TABLE files (
     rows INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     sha256 TEXT NOT NULL,
+    footer TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (segment_id, table_name)
 );
 CREATE TABLE ids (
@@ -72,6 +76,10 @@ UPGRADES = {
     ALTER TABLE segments RENAME COLUMN high TO stop;
     DROP INDEX segments_by_place;
     CREATE INDEX segments_by_position ON segments (dataset, partition, start)
+    """,
+    2: """
+    ALTER TABLE segments ADD COLUMN checksum INTEGER;
+    ALTER TABLE files ADD COLUMN footer TEXT NOT NULL DEFAULT ''
     """,
 }
 
@@ -126,8 +134,6 @@ class Segment:
 class Catalog:
     """One catalog file, which threads and processes can share.
 
-    Each use opens its own connection.
-
     Parameters
     ----------
     path : Path
@@ -138,58 +144,30 @@ class Catalog:
     def __init__(self, path: Path, display_name: str = "") -> None:
         self.path = path
         self.display_name = display_name or str(path)
-
-    # -- connections ------------------------------------------------------------------------------------------------
+        self.database = Database(path, Schema(SCHEMA_VERSION, SCHEMA, UPGRADES), "catalog", DAMAGE_STEP, self.display_name)
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a read-only connection inside one transaction, or None if there is no catalog.
-
-        A catalog of an older version is upgraded first.
-        """
-        if not self.path.exists():
-            yield None
-            return
-        # The mode allows writing, because the next connection rolls back what a killed writer has left.
-        with closing(self._connect("rw")) as connection:
-            version = self._schema_version(connection)
-            if version in UPGRADES:
-                with Catalog.write_transaction(self):
-                    pass
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("BEGIN")
-            with self._malformed_as_store_error():
-                yield connection if version or self._schema_version(connection) else None
+        """Open a connection that only reads, or None if there is no catalog."""
+        with self.database.read_transaction() as connection:
+            yield connection
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
         """Open a connection inside one transaction, which is rolled back on an error."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = self._connect("rwc")
-        except OSError as error:
-            raise not_writable_error(self.path.parent, error) from error
-        with closing(connection):
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                self._create_or_upgrade(connection)
-                yield connection
-                connection.execute("COMMIT")
-            except sqlite3.OperationalError as error:
-                raise not_writable_error(self.path.parent, error) from error
-            except sqlite3.DatabaseError as error:
-                raise self._malformed_error(error) from error
+        with self.database.write_transaction() as connection:
+            yield connection
 
-    @contextmanager
-    def _malformed_as_store_error(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            raise self._malformed_error(error) from error
+    def problems(self) -> list[str]:
+        """Return what an integrity check reports of the catalog, empty if it is intact.
 
-    def _malformed_error(self, error: Exception) -> StoreError:
-        message = f"Cannot read the catalog {self.display_name}: {error}. Move the directory away to start a new store."
-        return StoreError(message, path=self.display_name)
+        Raises
+        ------
+        StoreError
+            If it cannot be read.
+        """
+        with self.read_transaction() as connection:
+            return integrity_problems(connection)
 
     def copy(self, target: Path) -> None:
         """Copy the catalog, which with the immutable segments makes a snapshot."""
@@ -198,44 +176,11 @@ class Catalog:
                 connection.execute("COMMIT")
                 connection.backup(copy)
 
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-        try:
-            connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-            connection.execute("PRAGMA foreign_keys = ON")
-        except sqlite3.OperationalError as error:
-            raise not_writable_error(self.path.parent, error) from error
-        return connection
-
-    def _schema_version(self, connection: sqlite3.Connection) -> int:
-        """Return the catalog's schema version, or 0 without tables, and refuse a newer one."""
-        try:
-            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        except sqlite3.OperationalError as error:
-            raise not_writable_error(self.path.parent, error) from error
-        except sqlite3.DatabaseError as error:
-            raise self._malformed_error(error) from error
-        if version > SCHEMA_VERSION:
-            raise StoreError(
-                f"The store at {self.display_name.rpartition('/')[0]} has schema {version}, but this version reads up to "
-                f"{SCHEMA_VERSION}. Upgrade ledgerframes, or set LEDGERFRAMES_STORE to another directory.",
-                path=self.display_name,
-            )
-        return version
-
-    def _create_or_upgrade(self, connection: sqlite3.Connection) -> None:
-        version = self._schema_version(connection)
-        scripts = [script for known, script in sorted(UPGRADES.items()) if known >= version] if version else [SCHEMA]
-        for statement in (statement for script in scripts for statement in script.split(";")):
-            connection.execute(statement.strip())
-        if version != SCHEMA_VERSION:
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
 
 # -- segments -------------------------------------------------------------------------------------------------------
 
 SEGMENT_COLUMNS = "segment_id, dataset, partition, start, stop, status, source, fetched_at, written_by"
-FILE_COLUMNS = "table_name, path, rows, bytes, sha256"
+FILE_COLUMNS = "table_name, path, rows, bytes, sha256, footer"
 
 
 def segments(
@@ -271,9 +216,9 @@ def segments(
         files[segment_id][file[0]] = SegmentFile(*file)
     for segment_id, key in connection.execute(f"SELECT segment_id, update_id FROM ids {inside}", values):  # noqa: S608
         keys[segment_id].add(key)
-    query = f"SELECT {SEGMENT_COLUMNS} FROM segments WHERE {where} ORDER BY partition, start, segment_id"  # noqa: S608
+    query = f"SELECT {SEGMENT_COLUMNS}, checksum FROM segments WHERE {where} ORDER BY partition, start, segment_id"  # noqa: S608
     rows = connection.execute(query, values)
-    return [_segment(dataset, row, frozenset(keys[row[0]]), files[row[0]]) for row in rows]
+    return [_segment(dataset, tuple(row), frozenset(keys[row[0]]), files[row[0]]) for row in rows]
 
 
 def covered(connection: sqlite3.Connection | None, dataset: Dataset, window: Window) -> list[Extent]:
@@ -303,32 +248,43 @@ def stored_keys(connection: sqlite3.Connection | None, dataset: Dataset) -> froz
 
 
 def _segment(dataset: Dataset, row: Sequence[Any], keys: frozenset[str], files: dict[str, SegmentFile]) -> Segment:
-    segment_id, _, partition, start, stop, status, source, fetched_at, written_by = row
+    segment_id, _, partition, start, stop, status, source, fetched_at, written_by, checksum = row
+    if checksum not in (None, _checksum(row[:-1], keys, files.values())):  # None if an earlier version has written the row
+        raise StoreError(f"The record of segment {segment_id} in the catalog is damaged. {DAMAGE_STEP}")
     extent = dataset.extent_type.from_catalog(None if partition is None else (partition, start, stop), keys)
     return Segment(segment_id, dataset.name, extent, status, source, fetched_at, written_by, files)
 
 
 def add_segment(connection: sqlite3.Connection, segment: Segment, fingerprint: str) -> None:
     """Add a segment with its files."""
-    extent = segment.extent
+    row, keys = _row(segment), segment.extent.keys
     connection.execute(
-        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            segment.segment_id,
-            segment.dataset,
-            *(extent.position or (None, None, None)),
-            segment.status,
-            segment.source,
-            segment.fetched_at,
-            segment.written_by,
-            fingerprint,
-        ],
+        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [*row, fingerprint, _checksum(row, keys, segment.files.values())],
     )
     connection.executemany(
-        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
-        [(segment.segment_id, file.table, file.path, file.rows, file.bytes, file.sha256) for file in segment.files.values()],
+        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", [(segment.segment_id, *file) for file in segment.files.values()]
     )
-    connection.executemany("INSERT INTO ids VALUES (?, ?)", [(segment.segment_id, key) for key in sorted(extent.keys)])
+    connection.executemany("INSERT INTO ids VALUES (?, ?)", [(segment.segment_id, key) for key in sorted(keys)])
+
+
+def _row(segment: Segment) -> tuple[Any, ...]:
+    """Return the values of the columns of a segment."""
+    position = segment.extent.position or (None, None, None)
+    facts = (segment.status, segment.source, segment.fetched_at, segment.written_by)
+    return (segment.segment_id, segment.dataset, *position, *facts)
+
+
+def _checksum(row: Sequence[Any], keys: Collection[str], files: Iterable[SegmentFile]) -> int:
+    """Return a checksum of all that the catalog says about a segment."""
+    return zlib.crc32(repr((tuple(row), sorted(keys), sorted(map(tuple, files)))).encode())
+
+
+def identity(segment: Segment, fingerprint: str) -> dict[str, Any]:
+    """Return what the catalog says about a segment, as JSON values for its files."""
+    columns = [name.strip() for name in SEGMENT_COLUMNS.split(",")]
+    values = dict(zip(columns, _row(segment), strict=True))
+    return {**values, "fingerprint": fingerprint, "keys": sorted(segment.extent.keys), "written_at": time.time_ns() // 1000}
 
 
 def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:

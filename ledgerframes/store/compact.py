@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import IntegrityError, UsageError
@@ -16,9 +15,10 @@ from ledgerframes.extents import Extent, IdSet, MigrationWindow, from_microsecon
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
-from ledgerframes.store.segments import ROW_GROUP, SegmentFile, SegmentWriter, file_name
-from ledgerframes.store.store import Store, new_segment, new_segment_id
-from ledgerframes.store.verify import check_file
+from ledgerframes.store.scan import READ_ERRORS
+from ledgerframes.store.segments import ROW_GROUP, SegmentFile
+from ledgerframes.store.store import Store, new_segment, write_segment_files
+from ledgerframes.store.verify import check_file, open_parquet
 
 __all__ = ["CompactionResult", "compact"]
 
@@ -261,19 +261,21 @@ def _is_committed(store: Store, dataset: Dataset, merge: Merge) -> bool:
 
 
 def _write(location: Location, dataset: Dataset, merge: Merge) -> Segment:
-    segment_id, oldest = new_segment_id(), min(segment.fetched_at for segment in merge.segments)
-    with SegmentWriter(location, file_name(merge.extent, segment_id)) as writer:
-        for table in dataset.all_tables:
-            old = [segment.files[table.name] for segment in merge.segments if table.name in segment.files]
-            groups = _iter_row_groups(location, old)
-            by_id = isinstance(merge.extent, IdSet) and old
-            for rows in [table.sorted(_concat(list(groups)))] if by_id else _fill_row_groups(groups):
-                writer.write({table.name: rows})
-        files = writer.close()
+    oldest = min(segment.fetched_at for segment in merge.segments)
+    new = new_segment(dataset, merge.extent, status="final", source=merge.segments[0].source)
+    segment = write_segment_files(location, dataset, replace(new, fetched_at=oldest), _iter_parts(location, dataset, merge))
     for name, count in sum((_row_counts(segment) for segment in merge.segments), Counter[str]()).items():
-        assert files[name].rows == count, f"{count} rows of {name} became {files[name].rows}"
-    segment = new_segment(segment_id, dataset, merge.extent, files, status="final", source=merge.segments[0].source)
-    return replace(segment, fetched_at=oldest)
+        assert segment.files[name].rows == count, f"{count} rows of {name} became {segment.files[name].rows}"
+    return segment
+
+
+def _iter_parts(location: Location, dataset: Dataset, merge: Merge) -> Iterator[dict[str, pa.Table]]:
+    for table in dataset.all_tables:
+        old = [segment.files[table.name] for segment in merge.segments if table.name in segment.files]
+        groups = _iter_row_groups(location, old)
+        by_id = isinstance(merge.extent, IdSet) and old
+        for rows in [table.sorted(_concat(list(groups)))] if by_id else _fill_row_groups(groups):
+            yield {table.name: rows}
 
 
 def _row_counts(segment: Segment) -> Counter[str]:
@@ -286,10 +288,10 @@ def _iter_row_groups(location: Location, files: Sequence[SegmentFile]) -> Iterat
         if problem := check_file(location, file):
             raise _damaged_error(location, file, problem)
         try:
-            with location.translate_errors(), location.read(file.path) as source, pq.ParquetFile(source) as parquet:
+            with location.translate_errors(), location.read(file.path) as source, open_parquet(source) as parquet:
                 for group in range(parquet.num_row_groups):
                     yield parquet.read_row_group(group)
-        except (pa.ArrowInvalid, OSError) as error:
+        except READ_ERRORS as error:
             raise _damaged_error(location, file, error) from error
 
 

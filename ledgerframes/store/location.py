@@ -30,6 +30,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "connect_timeout": float,
     "request_timeout": float,
 }
+MAX_TAIL = 1 << 20  # bytes: more than the footer of any segment
 TIMEOUTS = {"connect_timeout": 5.0, "request_timeout": 10.0}  # seconds; Arrow tries each request three times
 
 
@@ -261,6 +262,7 @@ class HashingWriter(io.RawIOBase):
     def __init__(self, file: BinaryIO | pa.NativeFile) -> None:
         self._file = file
         self._digest = hashlib.sha256()
+        self._tail = b""
         self.bytes = 0
 
     def write(self, data: Any) -> int:
@@ -268,6 +270,7 @@ class HashingWriter(io.RawIOBase):
         self._digest.update(data)
         self._file.write(data)
         size = memoryview(data).nbytes
+        self._tail = (self._tail + bytes(data[-MAX_TAIL:]))[-MAX_TAIL:]
         self.bytes += size
         return size
 
@@ -294,6 +297,11 @@ class HashingWriter(io.RawIOBase):
     def sha256(self) -> str:
         """Digest of all bytes written, as hexadecimal digits."""
         return self._digest.hexdigest()
+
+    @property
+    def tail(self) -> bytes:
+        """The last bytes written, in which the footer of a Parquet file is."""
+        return self._tail
 
 
 # -- errors ---------------------------------------------------------------------------------------------------------

@@ -29,8 +29,9 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.catalog import BUSY_SECONDS, Catalog
+from ledgerframes.store.catalog import Catalog
 from ledgerframes.store.location import FileInfo, HashingWriter, Location
+from ledgerframes.store.sqlite import BUSY_SECONDS
 
 WRITERS = "writers"
 CLAIM, RENEWED, UPLOAD = "claim", "renewed", "sqlite"

@@ -12,6 +12,8 @@ import pyarrow.dataset as ds
 from ledgerframes.errors import StoreError
 from ledgerframes.store.location import Location
 
+# Errors of a damaged file. A wrong size in a page looks like a lack of memory, a wrong encoding like a lack of support.
+READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
 LOST_FILE_STEP = "Load again, or run `ledgerframes store verify --repair`."
 
@@ -39,7 +41,7 @@ def damage_as_store_error(table: str, location: Location | None) -> Iterator[Non
             yield
     except FileNotFoundError as error:
         raise StoreError(f"A file of table {source} was pruned or lost: {error}. {LOST_FILE_STEP}") from error
-    except (pa.ArrowInvalid, OSError) as error:
+    except READ_ERRORS as error:
         raise damaged_file_error(source, error) from error
 
 

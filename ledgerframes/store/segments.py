@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +16,9 @@ from ledgerframes.extents import Extent
 from ledgerframes.store.location import HashingWriter, Location
 
 ROW_GROUP = 25_000
+MAGIC = b"PAR1"
+USUAL_FOOTER = 16_384  # bytes
+IDENTITY = "ledgerframes.segment"
 BUFFER = 1_000_000  # bytes: the file is a Python object, and each write to it waits for the interpreter lock
 COMPRESSION_LEVEL = 1  # levels 3 and 9 are slower, for the same size
 # Most rows have another value, or long runs of one. Dictionaries make these columns, and times, larger and slower to write.
@@ -39,6 +45,7 @@ class SegmentFile(NamedTuple):
     rows: int
     bytes: int
     sha256: str
+    footer: str = ""  # digest of the footer, which says where the pages are; empty in files of 0.1.0
 
 
 class SegmentWriter:
@@ -88,17 +95,27 @@ class SegmentWriter:
             compression_level=COMPRESSION_LEVEL,
             use_dictionary=_dictionary_columns(schema),
             store_schema=True,
+            write_page_checksum=True,
         )
         return self._stack.enter_context(writer), sink
 
     def _path(self, table: str) -> str:
         return f"{table}/{self._name}.parquet"
 
-    def close(self) -> dict[str, SegmentFile]:
-        """Finish all files and return them by table."""
+    def close(self, identity: Mapping[str, object] = MappingProxyType({})) -> dict[str, SegmentFile]:
+        """Finish all files and return them by table.
+
+        Parameters
+        ----------
+        identity : mapping of str to value
+            What the catalog says about the segment. Each file has it, so that no other file can take its place.
+        """
+        text = json.dumps({**identity, "tables": sorted(self._writers)})
+        for writer, _ in self._writers.values():
+            writer.add_key_value_metadata({IDENTITY: text})
         self._stack.close()
         return {
-            table: SegmentFile(table, self._path(table), self._rows[table], sink.bytes, sink.sha256)
+            table: SegmentFile(table, self._path(table), self._rows[table], sink.bytes, sink.sha256, footer_digest(sink.tail))
             for table, (_, sink) in self._writers.items()
         }
 
@@ -121,17 +138,24 @@ def _dictionary_columns(schema: pa.Schema) -> list[str]:
     ]
 
 
-def write_files(location: Location, segment_id: str, extent: Extent, tables: Mapping[str, pa.Table]) -> dict[str, SegmentFile]:
-    """Write the tables of one segment at once, with a :class:`SegmentWriter`.
+def footer_digest(tail: bytes) -> str:
+    """Return the digest of the footer at the end of a Parquet file, with its length and the magic bytes.
 
-    Raises
-    ------
-    StoreError
-        If the location cannot be written.
+    An empty text, which matches no digest, if the bytes do not end in a footer.
     """
-    with SegmentWriter(location, file_name(extent, segment_id)) as writer:
-        writer.write(tables)
-        return writer.close()
+    size = int.from_bytes(tail[-8:-4], "little") + 8
+    return hashlib.sha256(tail[-size:]).hexdigest() if tail[-4:] == MAGIC and 8 < size <= len(tail) else ""
+
+
+def read_footer_digest(source: BinaryIO | pa.NativeFile, size: int) -> str:
+    """Return the digest of the footer of a file of this size."""
+    source.seek(max(size - USUAL_FOOTER, 0))
+    tail = bytes(source.read())
+    needed = int.from_bytes(tail[-8:-4], "little") + 8
+    if len(tail) < needed <= size:
+        source.seek(size - needed)
+        tail = bytes(source.read())
+    return footer_digest(tail)
 
 
 def file_name(extent: Extent, segment_id: str) -> str:

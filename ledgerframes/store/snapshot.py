@@ -9,20 +9,22 @@ from itertools import groupby, pairwise
 
 import pandas as pd
 import pyarrow.dataset as ds
-import pyarrow.fs as fs
 
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
-from ledgerframes.errors import StoreError
 from ledgerframes.extents import from_microseconds, microseconds
 from ledgerframes.store.catalog import Segment
+from ledgerframes.store.footers import require_intact
 from ledgerframes.store.location import Location
-from ledgerframes.store.scan import LOST_FILE_STEP
 from ledgerframes.windows import Window
 
 # Reading ahead helps with object stores, but is a quarter slower from a disk.
-DISK_FORMAT = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
-OBJECT_STORE_FORMAT = ds.ParquetFileFormat()
+DISK_FORMAT = ds.ParquetFileFormat(
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False, page_checksum_verification=True)
+)
+OBJECT_STORE_FORMAT = ds.ParquetFileFormat(
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+)
 
 
 @dataclass(frozen=True)
@@ -68,27 +70,18 @@ class StoreSnapshot:
         return [(self._dataset(table, run, with_expressions=not inside), inside) for inside, run in runs]
 
     def _dataset(self, table: str, segments: Iterable[Segment], *, with_expressions: bool) -> ds.Dataset:
-        files = [(segment, segment.files[table].path) for segment in segments if table in segment.files]
+        files = [(segment, segment.files[table]) for segment in segments if table in segment.files]
         filesystem, spec = self.location.filesystem, table_spec(table)
-        if self.location.local_path:  # an object store would need a request for each file
-            self._require_files(filesystem, [path for _, path in files])
+        if self.location.local_path:  # an object store would need a request for each file, and has checksums of its own
+            require_intact(self.location, [file for _, file in files])
         file_format = DISK_FORMAT if self.location.local_path else OBJECT_STORE_FORMAT
         fragments = [
             file_format.make_fragment(
-                path, filesystem, segment.extent.scan_filter(spec.column_names) if with_expressions else None
+                file.path, filesystem, segment.extent.scan_filter(spec.column_names) if with_expressions else None
             )
-            for segment, path in files
+            for segment, file in files
         ]
         return ds.FileSystemDataset(fragments, spec.schema, file_format, filesystem)
-
-    def _require_files(self, filesystem: fs.FileSystem, paths: list[str]) -> None:
-        infos = filesystem.get_file_info(paths)
-        missing = [path for path, info in zip(paths, infos, strict=True) if info.type != fs.FileType.File]
-        if missing:
-            raise StoreError(
-                f"The file {missing[0]} of {self.location} was pruned or lost. {LOST_FILE_STEP}",
-                path=f"{self.location}/{missing[0]}",
-            )
 
     def coverage(self) -> pd.DataFrame:
         """Return one row per segment, as the table `coverage`."""

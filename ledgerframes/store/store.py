@@ -6,7 +6,7 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Catalog, Segment
 from ledgerframes.store.location import Location
 from ledgerframes.store.remote import RemoteCatalog
-from ledgerframes.store.segments import SegmentFile, write_files
+from ledgerframes.store.segments import SegmentWriter, file_name
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.version import installed_version
 from ledgerframes.windows import Window
@@ -178,16 +178,18 @@ class Store:
             return records.stored_keys(connection, dataset)
 
     def _write(self, dataset: Dataset, extent: Extent, tables: Mapping[str, pa.Table], status: str, source: str) -> Segment:
-        segment_id = new_segment_id()
-        files = write_files(self.location, segment_id, extent, tables)
-        return new_segment(segment_id, dataset, extent, files, status=status, source=source)
+        segment = new_segment(dataset, extent, status=status, source=source)
+        return write_segment_files(self.location, dataset, segment, [tables])
 
     def _cut(self, dataset: Dataset, segment: Segment, part: Extent) -> Segment:
         """Write a part of a segment as a new segment, because segments never change."""
         filesystem, rows = self.location.filesystem, part.filter()
-        tables = {name: pq.read_table(file.path, filesystem=filesystem, filters=rows) for name, file in segment.files.items()}
-        cut = self._write(dataset, part, tables, segment.status, segment.source)
-        return replace(cut, fetched_at=segment.fetched_at, written_by=segment.written_by)
+        tables = {
+            name: pq.read_table(file.path, filesystem=filesystem, filters=rows, page_checksum_verification=True)
+            for name, file in segment.files.items()
+        }
+        cut = replace(segment, segment_id=new_segment_id(), extent=part, files={})
+        return write_segment_files(self.location, dataset, cut, [tables])
 
     def _replace_provisional(
         self, connection: sqlite3.Connection, dataset: Dataset, new: Segment, provisional: list[Segment]
@@ -238,9 +240,28 @@ def new_segment_id() -> str:
     return uuid.uuid4().hex
 
 
-def new_segment(
-    segment_id: str, dataset: Dataset, extent: Extent, files: dict[str, SegmentFile], *, status: str, source: str
-) -> Segment:
-    """Return a segment written now, by this version."""
+def new_segment(dataset: Dataset, extent: Extent, *, status: str, source: str, segment_id: str = "") -> Segment:
+    """Return a segment of this version and moment, without files yet."""
     now = time.time_ns() // 1000
-    return Segment(segment_id, dataset.name, extent, status, source, now, installed_version(), files)
+    return Segment(segment_id or new_segment_id(), dataset.name, extent, status, source, now, installed_version(), {})
+
+
+def write_segment_files(
+    location: Location, dataset: Dataset, segment: Segment, parts: Iterable[Mapping[str, pa.Table]]
+) -> Segment:
+    """Write the files of a segment, part by part, and return the segment with them.
+
+    Raises
+    ------
+    StoreError
+        If the location cannot be written.
+    """
+    with SegmentWriter(location, file_name(segment.extent, segment.segment_id)) as writer:
+        for tables in parts:
+            writer.write(tables)
+        return finish_segment(writer, dataset, segment)
+
+
+def finish_segment(writer: SegmentWriter, dataset: Dataset, segment: Segment) -> Segment:
+    """Finish the files of a segment, and return the segment with them."""
+    return replace(segment, files=writer.close(records.identity(segment, dataset.schema_fingerprint)))

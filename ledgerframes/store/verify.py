@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
-from ledgerframes.store.segments import SegmentFile
+from ledgerframes.store.scan import READ_ERRORS
+from ledgerframes.store.segments import SegmentFile, read_footer_digest
 from ledgerframes.store.store import Store
 
 __all__ = ["DamagedFile", "verify"]
@@ -53,7 +54,7 @@ def verify(store: Store, *, quick: bool = False) -> list[DamagedFile]:
     ----------
     store : Store
     quick : bool, default False
-        Check only that the file exists, its size, and the row count in its footer.
+        Check only that the file exists, its size, its footer, and the row count in it.
 
     Returns
     -------
@@ -100,7 +101,7 @@ def check_file(location: Location, file: SegmentFile, *, quick: bool = False) ->
             return _mismatch(source, file, quick)
     except FileNotFoundError:
         return MISSING
-    except (pa.ArrowInvalid, OSError):
+    except READ_ERRORS:
         return UNREADABLE
 
 
@@ -109,4 +110,11 @@ def _mismatch(source: pa.NativeFile, file: SegmentFile, quick: bool) -> str | No
         return SIZE_MISMATCH
     if not quick and hashlib.file_digest(source, "sha256").hexdigest() != file.sha256:
         return DIGEST_MISMATCH
-    return None if pq.ParquetFile(source).metadata.num_rows == file.rows else ROW_COUNT_MISMATCH
+    if file.footer and (digest := read_footer_digest(source, file.bytes)) != file.footer:
+        return DIGEST_MISMATCH if digest else UNREADABLE
+    return None if open_parquet(source).metadata.num_rows == file.rows else ROW_COUNT_MISMATCH
+
+
+def open_parquet(source: pa.NativeFile) -> pq.ParquetFile:
+    """Open a file of a segment, whose pages are checked when they are read."""
+    return pq.ParquetFile(source, page_checksum_verification=True)

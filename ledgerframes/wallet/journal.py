@@ -5,10 +5,7 @@ It is one SQLite file with one row per tracking id, and every change of it. It n
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -16,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from ledgerframes.datasets.offers.wire import OfferStatus
-from ledgerframes.errors import StoreError, UsageError
+from ledgerframes.errors import UsageError
 from ledgerframes.extents import from_microseconds, microseconds
-from ledgerframes.store.location import not_writable_error
+from ledgerframes.store.sqlite import Database, Schema
 from ledgerframes.wallet.terms import OfferTerms
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 
 JOURNAL = "offers.sqlite"
 SCHEMA_VERSION = 2
-BUSY_SECONDS = 120.0
 
 SCHEMA = """
 CREATE TABLE offers (
@@ -159,12 +155,26 @@ class Journal:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / JOURNAL
+        schema = Schema(SCHEMA_VERSION, SCHEMA, MIGRATIONS)
+        step = "Restore the file from a backup. Without it, an offer could be made twice."
+        # EXTRA also syncs the directory after each commit: a power cut cannot bring an older journal back.
+        self._database = Database(self.path, schema, "journal of offers", step, synchronous="EXTRA")
+
+    def problems(self) -> list[str]:
+        """Return what an integrity check reports of the journal, empty if it is intact.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be read.
+        """
+        return self._database.problems()
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def offers(self) -> list[TransferOffer]:
         """Return all offers, the oldest first."""
-        with self._connection() as connection:
+        with self._database.read_transaction() as connection:
             rows = [] if connection is None else connection.execute("SELECT * FROM offers ORDER BY rowid").fetchall()
         return [_offer(row) for row in rows]
 
@@ -176,7 +186,7 @@ class Journal:
         UsageError
             If the journal does not have the offer.
         """
-        with self._connection() as connection:
+        with self._database.read_transaction() as connection:
             row = _row(connection, tracking_id)
         if row is None:
             raise UsageError(f"Unknown offer {tracking_id!r}. Choose from the tracking ids in {self.path}.")
@@ -184,13 +194,13 @@ class Journal:
 
     def terms(self, tracking_id: str) -> OfferTerms | None:
         """Return the terms of an offer, or None if the journal does not have it."""
-        with self._connection() as connection:
+        with self._database.read_transaction() as connection:
             row = _row(connection, tracking_id)
         return None if row is None else OfferTerms(*(row[name] for name in TERMS))
 
     def history(self, tracking_id: str) -> list[Change]:
         """Return the changes of one offer in order."""
-        with self._connection() as connection:
+        with self._database.read_transaction() as connection:
             query = "SELECT at, status, description FROM changes WHERE tracking_id = ? ORDER BY number"
             rows = [] if connection is None else connection.execute(query, [tracking_id]).fetchall()
         return [Change(from_microseconds(row["at"]), row["status"], row["description"]) for row in rows]
@@ -199,7 +209,7 @@ class Journal:
 
     def add(self, tracking_id: str, terms: OfferTerms, wallet: str, wallet_user: str | None, now: datetime) -> OfferTerms:
         """Add an offer unless another process did, and return its terms in the journal."""
-        with self._transaction() as connection:
+        with self._database.write_transaction() as connection:
             if _row(connection, tracking_id) is None:
                 values = [tracking_id, wallet, wallet_user, *(getattr(terms, name) for name in TERMS), microseconds(now)]
                 connection.execute(
@@ -214,7 +224,7 @@ class Journal:
 
     def record_attempt(self, tracking_id: str, now: datetime) -> None:
         """Record that a request is about to be sent, after which the offer may exist."""
-        with self._transaction() as connection:
+        with self._database.write_transaction() as connection:
             connection.execute(
                 "UPDATE offers SET attempt_count = attempt_count + 1, open_attempts = open_attempts + 1, "
                 "first_sent_at = coalesce(first_sent_at, ?1), status = CASE WHEN status IN ('refused', 'lapsed') "
@@ -228,7 +238,7 @@ class Journal:
 
         With ``is_final``, the status becomes refused unless another request may have made the offer.
         """
-        with self._transaction() as connection:
+        with self._database.write_transaction() as connection:
             connection.execute(
                 "UPDATE offers SET open_attempts = max(open_attempts - 1, 0), last_failure = ? WHERE tracking_id = ?",
                 [failure, tracking_id],
@@ -243,13 +253,13 @@ class Journal:
 
     def record_unknown_outcome(self, tracking_id: str, failure: str, now: datetime) -> None:
         """Record a failure that leaves open whether the offer was made."""
-        with self._transaction() as connection:
+        with self._database.write_transaction() as connection:
             connection.execute("UPDATE offers SET last_failure = ? WHERE tracking_id = ?", [failure, tracking_id])
             _add_change(connection, tracking_id, now, f"outcome unknown: {failure}")
 
     def update_status(self, tracking_id: str, status: OfferStatus, now: datetime) -> TransferOffer:
         """Record the wallet's status of an offer, unless the journal has a later one."""
-        with self._transaction() as connection:
+        with self._database.write_transaction() as connection:
             row = _row(connection, tracking_id)
             assert row is not None
             if rank(status.status) > rank(row["status"]):
@@ -271,7 +281,7 @@ class Journal:
 
     def record_absence(self, tracking_id: str, now: datetime, *, has_lapsed: bool = False) -> TransferOffer:
         """Record that the wallet does not know an offer, or that the offer lapsed."""
-        with self._transaction() as connection:
+        with self._database.write_transaction() as connection:
             connection.execute("UPDATE offers SET last_checked_at = ? WHERE tracking_id = ?", [microseconds(now), tracking_id])
             if has_lapsed:
                 connection.execute(
@@ -280,67 +290,6 @@ class Journal:
                 )
                 _add_change(connection, tracking_id, now, "expired before it was made")
             return _offer(_row(connection, tracking_id))
-
-    # -- connections ------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection | None]:
-        if not self.path.exists():
-            yield None
-            return
-        with self._store_errors(), closing(self._connect("ro")) as connection:
-            version = self._schema_version(connection)
-        if version and version < SCHEMA_VERSION:
-            with self._transaction():
-                pass  # migrates the journal
-        with self._store_errors(), closing(self._connect("ro")) as connection:
-            yield connection if version else None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a write transaction, which is on the disk at the end or rolled back on an error."""
-        with self._store_errors():
-            _make_durable_dir(self.path.parent)
-            with closing(self._connect("rwc")) as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                version = self._schema_version(connection)
-                if version < SCHEMA_VERSION:
-                    scripts = [MIGRATIONS[each] for each in range(version, SCHEMA_VERSION)] if version else [SCHEMA]
-                    for statement in ";".join(scripts).split(";"):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-                yield connection
-                connection.execute("COMMIT")
-
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-        connection.row_factory = sqlite3.Row
-        # EXTRA also syncs the directory after each commit: a power cut cannot bring an older journal back.
-        connection.execute("PRAGMA synchronous = EXTRA")
-        return connection
-
-    @contextmanager
-    def _store_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.OperationalError, OSError) as error:
-            raise not_writable_error(self.path.parent, error) from error
-        except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"Cannot read {self.path}: not a journal of offers ({error}). Restore the file from a backup.",
-                path=str(self.path),
-            ) from error
-
-    def _schema_version(self, connection: sqlite3.Connection) -> int:
-        """Return the version of the journal's tables, or 0 if it has none."""
-        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > SCHEMA_VERSION:
-            raise StoreError(
-                f"Cannot read {self.path}: schema {version} is newer than {SCHEMA_VERSION}. Upgrade ledgerframes.",
-                path=str(self.path),
-            )
-        return version
 
 
 def rank(status: str) -> int:
@@ -368,17 +317,3 @@ def _offer(row: Any) -> TransferOffer:
     for name in ("expires_at", "recorded_at", "first_sent_at", "last_checked_at"):
         values[name] = None if row[name] is None else from_microseconds(row[name])
     return TransferOffer(**values)
-
-
-def _make_durable_dir(directory: Path) -> None:
-    """Create a directory, and sync its name to the disk before anything in it counts."""
-    if directory.is_dir():
-        return
-    _make_durable_dir(directory.parent)
-    directory.mkdir(exist_ok=True)
-    if os.name == "posix":
-        descriptor = os.open(directory.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -192,7 +192,7 @@ def test_a_newer_schema_and_a_damaged_catalog_are_named_by_their_address(machine
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     connection.close()
     for content, message in (
-        (path.read_bytes(), f"The store at {store.location} has schema {SCHEMA_VERSION + 1}"),
+        (path.read_bytes(), f"The catalog {store.location}/catalog.sqlite has schema {SCHEMA_VERSION + 1}"),
         (b"no catalog", f"Cannot read the catalog {store.location}/{CATALOG}"),
     ):
         replace_catalog(store, content)

@@ -53,11 +53,13 @@ def scribble(path: Path) -> None:
 def other_rows(path: Path) -> None:
     with sqlite3.connect(path.parents[1] / "catalog.sqlite") as connection:
         connection.execute("UPDATE files SET rows = rows + 1 WHERE path = ?", [f"traffic/{path.name}"])
+        connection.execute("UPDATE segments SET checksum = NULL")
 
 
 def other_digest(path: Path) -> None:
     with sqlite3.connect(path.parents[1] / "catalog.sqlite") as connection:
         connection.execute("UPDATE files SET sha256 = '00' WHERE path = ?", [f"traffic/{path.name}"])
+        connection.execute("UPDATE segments SET checksum = NULL")
 
 
 DAMAGES: list[tuple[Callable[[Path], Any], str | None, str]] = [  # what is done, what is found quickly, and slowly

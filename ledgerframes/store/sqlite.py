@@ -1,0 +1,186 @@
+"""SQLite files that threads and processes share, opened in one way for catalog and journal.
+
+A killed writer leaves a hot rollback journal next to its file. The next connection has to roll it back, which a read-only
+connection cannot. So every connection may write, and readers are limited by ``PRAGMA query_only``.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ledgerframes.errors import StoreError
+from ledgerframes.store.location import not_writable_error
+
+BUSY_SECONDS = 120.0
+# Primary error codes that say nothing about the content: PERM, BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN.
+ACCESS_CODES = frozenset({3, 5, 6, 8, 10, 13, 14})
+MAX_PROBLEMS = 3
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The tables of a file.
+
+    Attributes
+    ----------
+    version : int
+        Version of the tables, as ``PRAGMA user_version``.
+    tables : str
+        Statements that create them.
+    upgrades : mapping of int to str
+        Statements that bring tables of a version to the next one.
+    """
+
+    version: int
+    tables: str
+    upgrades: Mapping[int, str] = field(repr=False)
+
+    def script(self, version: int) -> list[str]:
+        """Return the statements for a file of this version, 0 if it has no tables."""
+        scripts = [self.upgrades[each] for each in range(version, self.version)] if version else [self.tables]
+        return [statement.strip() for script in scripts for statement in script.split(";") if statement.strip()]
+
+
+@dataclass(frozen=True)
+class Database:
+    """One SQLite file. Each use opens its own connection.
+
+    Attributes
+    ----------
+    path : Path
+    schema : Schema
+    noun : str
+        What the file is, in messages.
+    damage_step : str
+        The next step if the file is damaged.
+    display_name : str
+        Name in messages; the path by default.
+    synchronous : str
+        ``EXTRA`` also syncs the directory after each commit, so that a power cut cannot bring an older state back.
+    """
+
+    path: Path
+    schema: Schema
+    noun: str
+    damage_step: str
+    display_name: str = ""
+    synchronous: str = "FULL"
+
+    @contextmanager
+    def read_transaction(self) -> Iterator[sqlite3.Connection | None]:
+        """Open a connection that only reads inside one transaction, or None if there are no tables.
+
+        A file of an older version is upgraded first.
+
+        Raises
+        ------
+        StoreError
+            If the file is damaged, newer than this version, or cannot be opened.
+        """
+        if not self.path.exists():
+            yield None
+            return
+        with self._store_errors(), closing(self._connect("rw")) as connection:
+            version = self._version(connection)
+            if 0 < version < self.schema.version:
+                with self.write_transaction():
+                    pass
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("BEGIN")
+            yield connection if version or self._version(connection) else None
+
+    @contextmanager
+    def write_transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open a connection inside one transaction, which is on the disk at the end or rolled back on an error.
+
+        Raises
+        ------
+        StoreError
+            If the file is damaged, newer than this version, or cannot be written.
+        """
+        try:
+            make_durable_dir(self.path.parent)
+        except OSError as error:
+            raise not_writable_error(self.path.parent, error) from error
+        with self._store_errors(), closing(self._connect("rwc")) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            version = self._version(connection)
+            if version < self.schema.version:
+                for statement in self.schema.script(version):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {self.schema.version}")
+            yield connection
+            connection.execute("COMMIT")
+
+    def problems(self) -> list[str]:
+        """Return what an integrity check reports of the file, at most three findings.
+
+        Raises
+        ------
+        StoreError
+            If the file cannot be opened, or is no SQLite file.
+        """
+        with self.read_transaction() as connection:
+            return integrity_problems(connection)
+
+    def damage_error(self, reason: object) -> StoreError:
+        """Return the error for a damaged file."""
+        name = self.display_name or str(self.path)
+        return StoreError(f"Cannot read the {self.noun} {name}: {reason}. {self.damage_step}", path=name)
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA synchronous = {self.synchronous}")
+        return connection
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        """Return the version of the tables, or 0 without tables, and refuse a newer one."""
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > self.schema.version:
+            name = self.display_name or str(self.path)
+            raise StoreError(
+                f"The {self.noun} {name} has schema {version}, newer than {self.schema.version}. Upgrade ledgerframes.",
+                path=name,
+            )
+        return version
+
+    @contextmanager
+    def _store_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in ACCESS_CODES:
+                raise not_writable_error(self.path.parent, error) from error
+            raise self.damage_error(error) from error
+
+
+def integrity_problems(connection: sqlite3.Connection | None) -> list[str]:
+    """Return what an integrity check reports, at most three findings."""
+    if connection is None:
+        return []
+    rows = connection.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})").fetchall()
+    if [tuple(row) for row in rows] == [("ok",)]:
+        rows = connection.execute("PRAGMA foreign_key_check").fetchmany(MAX_PROBLEMS)
+    return [" ".join(map(str, row)) for row in rows]
+
+
+def make_durable_dir(directory: Path) -> None:
+    """Create a directory, and sync its name to the disk before anything in it counts."""
+    if directory.is_dir():
+        return
+    make_durable_dir(directory.parent)
+    directory.mkdir(exist_ok=True)
+    if os.name == "posix":
+        descriptor = os.open(directory.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,166 @@
+"""Damaged files: an error or the same rows, never others; and `verify` ends with a verdict."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from equality import assert_equal
+from handmade import frames, put
+
+from ledgerframes.datasets.registry import DATASETS, EVENTS
+from ledgerframes.errors import StoreError
+from ledgerframes.extents import MigrationWindow
+from ledgerframes.frames import Frames
+from ledgerframes.store import Store
+from ledgerframes.store.scan import READ_ERRORS
+from ledgerframes.store.verify import verify
+
+TABLES = ("updates", "verdicts")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Two segments with the same number of rows."""
+    store = Store(tmp_path, "net", DATASETS)
+    for start, stop in pairwise([0, 40, 80]):
+        put(store, EVENTS, MigrationWindow(4, start, stop), list(range(start, stop)))
+    return store
+
+
+def paths(store: Store, table: str) -> list[Path]:
+    assert store.location.local_path
+    return [store.location.local_path / segment.files[table].path for segment in store.segments(EVENTS)]
+
+
+def byte_classes(path: Path) -> dict[str, range]:
+    """The classes of bytes of a Parquet file, by what its own footer says."""
+    size, metadata = path.stat().st_size, pq.ParquetFile(path).metadata
+    footer = int.from_bytes(path.read_bytes()[-8:-4], "little")
+    columns = [metadata.row_group(0).column(number) for number in range(metadata.num_columns)]
+    dictionaries = [(column.dictionary_page_offset, column.data_page_offset) for column in columns if column.has_dictionary_page]
+    return {
+        "magic at the start": range(4),
+        **{f"dictionary {start}": range(start, stop) for start, stop in dictionaries},
+        **{f"pages {column.path_in_schema}": range(column.data_page_offset, column.data_page_offset + 64) for column in columns},
+        "all pages": range(4, size - 8 - footer),
+        "footer": range(size - 8 - footer, size - 8),
+        "length of the footer": range(size - 8, size - 4),
+        "magic at the end": range(size - 4, size),
+    }
+
+
+def read(store: Store) -> dict[str, pd.DataFrame] | None:
+    """Every table, read in each way, or None if each way is refused."""
+    linked = Frames(store.snapshot(EVENTS), TABLES)
+    results, refusals = [], 0
+    for way in (
+        lambda: {name: linked.read(name) for name in TABLES},
+        lambda: {name: linked.scan(name).to_table().to_pandas() for name in TABLES},
+    ):
+        try:
+            results.append(way())
+        except (StoreError, *READ_ERRORS):  # a bare scan raises what Arrow raises
+            refusals += 1
+    assert not (results and refusals), "one way reads what the other refuses"
+    return results[0] if results else None
+
+
+def flips(path: Path) -> list[tuple[int, int]]:
+    """A bit of every byte, and every bit of the bytes around which a file is read."""
+    classes, size = byte_classes(path), path.stat().st_size
+    every = {(place, place % 8) for place in range(size)}
+    for name, places in classes.items():
+        if name.startswith(("magic", "length")):
+            every |= {(place, bit) for place in places for bit in range(8)}
+    return sorted(every)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_flipped_bit_is_refused_or_changes_no_row(store: Store, table: str) -> None:
+    expected, path = frames(store), paths(store, table)[0]
+    content, refused, unnoticed = path.read_bytes(), set(), []
+    for place, bit in flips(path):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << bit
+        path.write_bytes(damaged)
+        rows = read(store)
+        if rows is None:
+            refused.add(place)
+        else:
+            assert_equal(rows, {name: expected[name] for name in TABLES})
+        if not verify(store):
+            unnoticed.append(place)
+    assert not unnoticed, "the digest of a file covers all of its bytes"
+    classes = byte_classes(path) if path.write_bytes(content) else {}
+    assert all(refused & set(places) for name, places in classes.items() if name != "magic at the start")
+    assert len(classes) > 10
+    assert_equal(frames(store), expected)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_files_in_each_other_s_place_are_refused(store: Store, table: str) -> None:
+    one, another = paths(store, table)
+    contents = one.read_bytes(), another.read_bytes()
+    assert len(frames(store)[table]) == 80
+    one.write_bytes(contents[1])
+    another.write_bytes(contents[0])
+    assert read(store) is None
+    assert len(verify(store)) == len(verify(store, quick=True)) == 2
+
+
+def test_a_file_of_the_same_rows_but_another_extent_is_refused(tmp_path: Path) -> None:
+    """The footer has the extent, so that even a copy with equal rows is not taken for the file."""
+    stores = [Store(tmp_path / name, "net", DATASETS) for name in ("one", "other")]
+    for store, stop in zip(stores, (40, 41), strict=True):
+        put(store, EVENTS, MigrationWindow(4, 0, stop), list(range(40)))
+    (one,), (other,) = (paths(store, "verdicts") for store in stores)
+    assert pq.read_table(one).equals(pq.read_table(other))
+    one.write_bytes(other.read_bytes())
+    assert read(stores[0]) is None
+
+
+def test_a_file_that_changes_after_its_first_read_is_compared_again(store: Store) -> None:
+    path = paths(store, "verdicts")[0]
+    assert read(store) is not None
+    content, times = path.read_bytes(), path.stat()
+    path.write_bytes(content[:-20] + bytes([content[-20] ^ 1]) + content[-19:])
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
+    assert read(store) is None
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE segments SET stop = stop + 1 WHERE start = 0",
+        "UPDATE segments SET status = 'gap' WHERE start = 0",
+        "UPDATE files SET path = (SELECT path FROM files ORDER BY path DESC LIMIT 1) WHERE table_name = 'verdicts'",
+        "UPDATE files SET rows = rows + 1",
+        "DELETE FROM files WHERE table_name = 'verdicts'",
+        "INSERT INTO ids SELECT segment_id, 'id' FROM segments",
+    ],
+)
+def test_a_changed_record_of_the_catalog_is_noticed(store: Store, statement: str) -> None:
+    with sqlite3.connect(store.catalog.path) as connection:
+        connection.execute(statement)
+    with pytest.raises(StoreError, match=r"record of segment .* in the catalog is damaged"):
+        store.segments(EVENTS)
+
+
+def test_a_page_of_the_catalog_that_is_overwritten_is_noticed(store: Store) -> None:
+    content = bytearray(store.catalog.path.read_bytes())
+    page = int.from_bytes(content[16:18], "big")
+    for number in range(1, len(content) // page):
+        damaged = bytearray(content)
+        damaged[number * page : number * page + 12] = b"\xff" * 12
+        store.catalog.path.write_bytes(damaged)
+        with pytest.raises(StoreError, match="catalog"):
+            problems = Store(store.root.root, "net", DATASETS).catalog.problems()
+            raise StoreError(f"the catalog has problems: {problems}" if problems else "unnoticed")
+    store.catalog.path.write_bytes(content)
+    assert store.catalog.problems() == []
