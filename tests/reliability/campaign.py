@@ -8,11 +8,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 MINUTES, COUNTS = "SOAK_MINUTES", "SOAK_COUNTS"
 # Seconds per minute of the soak that an attack without an end of its own lasts: in all three quarters of two cores.
@@ -39,13 +37,13 @@ class Effort:
         """How long something lasts that has no end."""
         return self.minutes * SHARES[attack] if self.is_soak else quick
 
-    def cut(self, cases: Iterable[T], attack: str, quick: int) -> Iterator[T]:
-        """The first cases of the default tests, or as many as fit into the time of a soak."""
-        until = time.monotonic() + self.seconds(attack, 0)
-        for number, case in enumerate(cases):
-            if number >= quick and time.monotonic() >= until:
-                return
-            yield case
+    def rounds(self, attack: str, quick: int, parts: int = 1) -> Iterator[int]:
+        """The numbers of the rounds of the default tests, or of as many as fit into a part of the time of a soak."""
+        until = time.monotonic() + self.seconds(attack, 0) / parts
+        number = 0
+        while number < quick or time.monotonic() < until:
+            yield number
+            number += 1
 
 
 def tell(attack: str, **counts: Any) -> None:

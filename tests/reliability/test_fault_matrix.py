@@ -105,12 +105,15 @@ def outcome(attack: Attack, expected: Frames) -> tuple[str, str]:
     return told, "" if same(again, expected, ignore=ignore) else "silent difference afterwards"
 
 
+@pytest.mark.parametrize("loader", LOADS)
 def test_undisturbed_frames_or_a_named_error_and_afterwards_an_exact_load(
-    tmp_path: Path, effort: Effort, undisturbed: dict[str, Frames]
+    loader: str, tmp_path: Path, effort: Effort, undisturbed: dict[str, Frames]
 ) -> None:
     every = cells()
     wrong = []
     for number, cell in enumerate(every if effort.is_soak else spread(every, QUICK)):
+        if cell[2] != loader:
+            continue
         attack = Attack(cell, tmp_path / str(number))
         told, problem = outcome(attack, undisturbed[attack.loader])
         tell(
