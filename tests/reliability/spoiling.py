@@ -150,7 +150,9 @@ def emptied(document: Any) -> Any:
     """A page without items whose token leads to itself."""
     if not isinstance(document, dict) or not any(name in document for name in TOKENS):
         return document
-    return {name: [] if isinstance(part, list) else "again" if name in TOKENS else part for name, part in document.items()}
+    bounds = {"highestPageOffsetInclusive": document.get("lowestPageOffsetExclusive")}
+    page = {name: [] if isinstance(part, list) else "again" if name in TOKENS else part for name, part in document.items()}
+    return {**page, **{name: bound for name, bound in bounds.items() if name in page}}
 
 
 NESTED = b"[" * 1100 + b"]" * 1100

@@ -95,7 +95,10 @@ def cut(content: bytearray, chance: random.Random) -> None:
 def exchange(content: bytearray, chance: random.Random) -> None:
     size = min(chance.choice([8, 64, 4096]), len(content) // 2)
     first, second = (chance.randrange(len(content) - size) for _ in range(2))
-    content[first : first + size], content[second : second + size] = content[second : second + size], content[first : first + size]
+    content[first : first + size], content[second : second + size] = (
+        content[second : second + size],
+        content[first : first + size],
+    )
 
 
 DAMAGES = (flip, flip, flip, overwrite, cut, exchange)
