@@ -22,6 +22,7 @@ from ledgerframes.errors import LedgerframesError, NotFoundError, StoreError, Tr
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
+from ledgerframes.wallet import Journal
 
 __all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "check_software", "check_store", "settings_in_use"]
 
@@ -145,17 +146,36 @@ def check_software() -> list[Check]:
 
 
 def check_store(net: Network) -> list[Check]:
-    """Check that the store can be read and written, and its free space."""
+    """Check catalog and journal, and that the store can be written."""
     directory = net.store.location.local_path
-    return [_catalog(net), _object_store(net.store.location) if directory is None else _writable(directory)]
+    writable = _object_store(net.store.location) if directory is None else _writable(directory)
+    return [_catalog(net), _journal(Journal(net.local_dir)), writable]
 
 
 def _catalog(net: Network) -> Check:
+    """Check the file, and the record of each segment."""
     try:
-        content = net.store.migrations() or net.store.participant()
+        problems = net.store.catalog.problems()
+        segments = [] if problems else net.store.all_segments()
     except StoreError as error:
         return _failure("store", "catalog", error)
-    return Check("store", "catalog", "ok", "Readable." if content else "The store is empty.")
+    if problems:
+        step = "Run `ledgerframes store verify`, which names the damage."
+        return Check("store", "catalog", "failed", f"The catalog is damaged: {'; '.join(problems)}.", step)
+    message = f"Intact. Segments: {len(segments):,}." if segments else "The store is empty."
+    return Check("store", "catalog", "ok", message)
+
+
+def _journal(journal: Journal) -> Check:
+    """Check the journal of offers, which makes sure that no offer is made twice."""
+    try:
+        problems, offers = journal.problems(), len(journal.offers())
+    except StoreError as error:
+        return _failure("store", "journal", error)
+    if problems:
+        step = f"Restore {journal.path} from a backup. Without it, an offer could be made twice."
+        return Check("store", "journal", "failed", f"The journal of offers is damaged: {'; '.join(problems)}.", step)
+    return Check("store", "journal", "ok", f"Intact. Offers: {offers:,}." if journal.path.exists() else "No offers were made.")
 
 
 def _object_store(location: Location) -> Check:

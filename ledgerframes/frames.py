@@ -20,7 +20,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames_repr import describe_as_html, describe_as_text
 from ledgerframes.population import Population, narrow_population
 from ledgerframes.row_filters import RowFilter, SecondVerdicts
-from ledgerframes.store.scan import damage_as_store_error, iter_batches
+from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
 from ledgerframes.windows import Time, Window, instant
 
@@ -209,7 +209,8 @@ class Frames:
         selection = spec.select(columns)
         if columns is None and table in self._read:
             return self._read[table].copy(deep=False)
-        return spec.to_pandas(self._rows(spec, selection))
+        with damage_as_store_error(table, self._source.location):
+            return spec.to_pandas(self._rows(spec, selection))
 
     def iter_batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read one table as Arrow record batches of bounded size.
@@ -254,7 +255,7 @@ class Frames:
         """
         spec = self._required(table)
         with damage_as_store_error(table, self._source.location):
-            return sum(int(rows.count_rows(filter=expression)) for rows, expression in self._parts(spec))
+            return sum(count_rows(rows, expression) for rows, expression in self._parts(spec))
 
     def _required(self, table: str) -> Table:
         if table not in self._tables:
@@ -262,14 +263,13 @@ class Frames:
         return table_spec(table)
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
-        with damage_as_store_error(spec.name, self._source.location):
-            if self._source.is_sorted and spec.is_presorted:
-                return self._unsorted(spec, columns or list(spec.sort)).select(columns)  # rows of no columns have no number
-            rows = self._unsorted(spec, list(dict.fromkeys([*columns, *spec.sort])))
-            return spec.sorted(rows).select(columns)
+        if self._source.is_sorted and spec.is_presorted:
+            return self._unsorted(spec, columns or list(spec.sort)).select(columns)  # rows of no columns have no number
+        rows = self._unsorted(spec, list(dict.fromkeys([*columns, *spec.sort])))
+        return spec.sorted(rows).select(columns)
 
     def _unsorted(self, spec: Table, columns: list[str]) -> pa.Table:
-        read = [rows.to_table(columns=columns, filter=expression) for rows, expression in self._parts(spec)]
+        read = [read_rows(rows, columns, expression) for rows, expression in self._parts(spec)]
         return pa.concat_tables(read or [spec.empty_arrow().select(columns)])
 
     def _parts(self, spec: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:

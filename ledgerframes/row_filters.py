@@ -22,7 +22,7 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets._arrays import encode_categories, repeat
 from ledgerframes.datasets.bookkeeping import DROPPED_ROWS, PROBLEMS, SECOND_VERDICT
 from ledgerframes.datasets.events.schema import HEADER, UPDATES, VERDICTS
-from ledgerframes.store.scan import damage_as_store_error
+from ledgerframes.store.scan import count_rows, damage_as_store_error, with_witness
 from ledgerframes.store.sources import FrameSource
 from ledgerframes.windows import Window
 
@@ -164,7 +164,9 @@ class SecondVerdicts:
         for batch in self._batches(VERDICTS, ["update_id", "update_visible"]):
             hashes.append(_hashes(batch["update_id"]))
             visible += batch["update_visible"].true_count
-        if visible == sum(rows.count_rows(filter=expression) for rows, expression in self._parts(UPDATES)):
+        with damage_as_store_error(UPDATES.name, self.source.location):
+            updates = sum(count_rows(rows, expression) for rows, expression in self._parts(UPDATES))
+        if visible == updates:
             return [VERDICTS], hashes
         visible_hashes = [_hashes(batch["update_id"]) for batch in self._batches(UPDATES, ["update_id"])]
         return [VERDICTS, UPDATES], [*hashes, *visible_hashes]
@@ -172,7 +174,7 @@ class SecondVerdicts:
     def _batches(self, table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
         with damage_as_store_error(table.name, self.source.location):
             for rows, expression in self._parts(table):
-                yield from rows.to_batches(columns=columns, filter=expression)
+                yield from rows.to_batches(columns=with_witness(rows.schema, columns), filter=expression)
 
     def _parts(self, table: Table) -> Iterator[tuple[ds.Dataset, pc.Expression | None]]:
         window = self.limits.window

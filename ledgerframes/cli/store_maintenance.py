@@ -15,6 +15,7 @@ from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.loaders.repair import Repair
+    from ledgerframes.network import Network
     from ledgerframes.store.location import FileInfo
     from ledgerframes.store.prune import PruneResult
     from ledgerframes.store.verify import DamagedFile
@@ -90,7 +91,7 @@ def verify(
         bool, typer.Option("--drop-unrecoverable", help="With --repair, also drop segments that cannot be fetched again.")
     ] = False,
 ) -> None:
-    """Compare every stored file with the catalog.
+    """Compare every stored file with the catalog, and check catalog and journal.
 
     Size, SHA-256 digest and row count must match. The exit code is 1 while any file is damaged. A segment that cannot be fetched
     again, such as an old observation of price votes, stays in the catalog and is reported until you drop it.
@@ -103,6 +104,7 @@ def verify(
     net = context.connect()
     if repair and net.offline:
         raise CoverageError(f"{net.name} is offline, so nothing was repaired. Run `ledgerframes store verify` without --offline.")
+    _require_intact_databases(net)
     damage = verify_store(net.store, quick=quick)
     if damage and not repair:
         _refuse(context, damage)
@@ -131,6 +133,26 @@ def verify(
             f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is "
             f"{first}. Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
             failures=reasons if context.as_json or context.quiet else {},  # the table above has them, too
+        )
+
+
+def _require_intact_databases(net: Network) -> None:
+    """Check the catalog and the journal of offers.
+
+    Raises
+    ------
+    IntegrityError
+        If an integrity check reports something.
+    """
+    from ledgerframes.wallet import Journal
+
+    journal = Journal(net.local_dir)
+    if problems := net.store.catalog.problems():
+        raise net.store.catalog.database.damage_error("; ".join(problems))
+    if problems := journal.problems():
+        raise IntegrityError(
+            f"The journal of offers {journal.path} is damaged: {'; '.join(problems)}. Restore the file from a backup.",
+            path=str(journal.path),
         )
 
 

@@ -131,6 +131,9 @@ class Segment:
         return sum(file.bytes for file in self.files.values())
 
 
+_CHECKED: set[Path] = set()  # catalogs whose integrity this process has checked
+
+
 class Catalog:
     """One catalog file, which threads and processes can share.
 
@@ -148,8 +151,20 @@ class Catalog:
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a connection that only reads, or None if there is no catalog."""
+        """Open a connection that only reads, or None if there is no catalog.
+
+        The first use in a process checks the integrity of the file.
+
+        Raises
+        ------
+        StoreError
+            If the catalog is damaged.
+        """
         with self.database.read_transaction() as connection:
+            if self.path not in _CHECKED:
+                if problems := integrity_problems(connection):
+                    raise self.database.damage_error("; ".join(problems))
+                _CHECKED.add(self.path)
             yield connection
 
     @contextmanager
@@ -167,6 +182,7 @@ class Catalog:
             If it cannot be read.
         """
         with self.read_transaction() as connection:
+            _CHECKED.discard(self.path)  # the next use checks it again
             return integrity_problems(connection)
 
     def copy(self, target: Path) -> None:

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from ledgerframes.errors import StoreError
 from ledgerframes.store.location import Location
 
-# Errors of a damaged file. A wrong size in a page looks like a lack of memory, a wrong encoding like a lack of support.
+# Errors of a damaged file. A wrong size in it needs too much memory, and a wrong encoding is not implemented.
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 BATCH_ROWS = 8_192  # rows with payloads are large
 LOST_FILE_STEP = "Load again, or run `ledgerframes store verify --repair`."
@@ -25,7 +25,29 @@ def iter_batches(rows: ds.Dataset, columns: Sequence[str], expression: pc.Expres
     """
     for fragment in rows.get_fragments(expression):
         for part in _row_groups(fragment, expression):
-            yield from part.to_batches(schema=rows.schema, columns=list(columns), filter=expression, batch_size=BATCH_ROWS)
+            selected = with_witness(rows.schema, columns)
+            for batch in part.to_batches(schema=rows.schema, columns=selected, filter=expression, batch_size=BATCH_ROWS):
+                yield batch.select(list(columns))
+
+
+def read_rows(rows: ds.Dataset, columns: Sequence[str], expression: pc.Expression | None) -> pa.Table:
+    """Read columns of the rows that match an expression, in order."""
+    return rows.to_table(columns=with_witness(rows.schema, columns), filter=expression).select(list(columns))
+
+
+def count_rows(rows: ds.Dataset, expression: pc.Expression | None) -> int:
+    """Count the rows that match an expression, without reading any if there is none."""
+    if expression is None:
+        return int(rows.count_rows())
+    return sum(batch.num_rows for batch in rows.to_batches(columns=rows.schema.names[:2], filter=expression))
+
+
+def with_witness(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
+    """Return the columns to read, with a second one next to a single column.
+
+    A damaged page header can change the number of values of its column. Arrow notices this by comparing columns.
+    """
+    return [*columns, next(name for name in schema.names if name not in columns)] if len(columns) == 1 else list(columns)
 
 
 def _row_groups(fragment: ds.Fragment, expression: pc.Expression | None) -> Sequence[ds.Fragment]:

@@ -139,9 +139,10 @@ def _dictionary_columns(schema: pa.Schema) -> list[str]:
 
 
 def footer_digest(tail: bytes) -> str:
-    """Return the digest of the footer at the end of a Parquet file, with its length and the magic bytes.
+    """Return the digest of the footer at the end of a Parquet file.
 
-    An empty text, which matches no digest, if the bytes do not end in a footer.
+    The length of the footer and the magic bytes belong to it. Bytes that do not end in a footer give an empty text, which matches
+    no digest.
     """
     size = int.from_bytes(tail[-8:-4], "little") + 8
     return hashlib.sha256(tail[-size:]).hexdigest() if tail[-4:] == MAGIC and 8 < size <= len(tail) else ""

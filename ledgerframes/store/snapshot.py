@@ -72,7 +72,7 @@ class StoreSnapshot:
     def _dataset(self, table: str, segments: Iterable[Segment], *, with_expressions: bool) -> ds.Dataset:
         files = [(segment, segment.files[table]) for segment in segments if table in segment.files]
         filesystem, spec = self.location.filesystem, table_spec(table)
-        if self.location.local_path:  # an object store would need a request for each file, and has checksums of its own
+        if self.location.local_path:  # an object store would need a request for each file
             require_intact(self.location, [file for _, file in files])
         file_format = DISK_FORMAT if self.location.local_path else OBJECT_STORE_FORMAT
         fragments = [

@@ -1,4 +1,4 @@
-"""SQLite files that threads and processes share, opened in one way for catalog and journal.
+"""One way to open the SQLite files of catalog and journal.
 
 A killed writer leaves a hot rollback journal next to its file. The next connection has to roll it back, which a read-only
 connection cannot. So every connection may write, and readers are limited by ``PRAGMA query_only``.
@@ -73,7 +73,7 @@ class Database:
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a connection that only reads inside one transaction, or None if there are no tables.
+        """Open a connection that only reads, or None if there are no tables.
 
         A file of an older version is upgraded first.
 
@@ -96,7 +96,9 @@ class Database:
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection inside one transaction, which is on the disk at the end or rolled back on an error.
+        """Open a connection inside one transaction.
+
+        It is on the disk at the end, or rolled back on an error.
 
         Raises
         ------

@@ -187,3 +187,17 @@ def served_apis() -> Iterator[tuple[Sandbox, int]]:
     threading.Thread(target=server.run, daemon=True).start()
     yield box, server.effective_port
     server.close()
+
+
+def test_catalog_and_journal_are_checked(run: Run, tmp_path: Path) -> None:
+    assert run("sync", "price-votes", "--store", tmp_path).code == 0
+    (folder,) = [path for path in tmp_path.iterdir() if (path / "catalog.sqlite").exists()]
+    intact = checks(run("doctor", "--store", tmp_path, "--json"))
+    assert (intact["catalog"]["status"], intact["catalog"]["message"]) == ("ok", "Intact. Segments: 1.")
+    assert (intact["journal"]["status"], intact["journal"]["message"]) == ("ok", "No offers were made.")
+    (folder / "offers.sqlite").write_bytes(b"no journal" * 999)
+    result = run("doctor", "--store", tmp_path, "--json")
+    assert (result.code, checks(result)["journal"]["status"]) == (1, "failed")
+    assert "Restore the file from a backup" in str(checks(result)["journal"])
+    verified = run("store", "verify", "--store", tmp_path, "--json")
+    assert (verified.code, "journal of offers" in verified.document["message"]) == (1, True)
