@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes.api import pace
+from ledgerframes.api import host_rates
 from ledgerframes.api.history import History
+from ledgerframes.api.host_rates import HostRates, Waits
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
-from ledgerframes.api.pace import Paces, Waits
 from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.wallet import wallet_error
@@ -64,7 +64,7 @@ class Network:
         self.store = Store(settings.store, settings.network, DATASETS, catalog)
         self.waits = Waits()
         self._transport = transport
-        self._paces = Paces() if transport else pace.SHARED_PACES
+        self._rates = HostRates() if transport else host_rates.SHARED_RATES
         self._clock = clock
         self._origin = origin
 
@@ -138,10 +138,10 @@ class Network:
         return OffersWallet(transport, Journal(self.local_dir), self.now, token)
 
     def _open(self, urls: tuple[str, ...], **options: Any) -> Transport:
-        """Return a transport, which shares the paces of its hosts with the other APIs."""
+        """Return a transport, which shares the rates of its hosts with the other APIs."""
         if "token" in options and not self.in_process:
             warn_of_exposure(self.settings, urls)
-        return Transport(urls, self.settings.limits, self._transport, paces=self._paces, waits=self.waits, **options)
+        return Transport(urls, self.settings.limits, self._transport, rates=self._rates, waits=self.waits, **options)
 
     def _urls(self, name: str) -> tuple[str, ...]:
         """Return the URLs of an API, or raise an error if there are none."""

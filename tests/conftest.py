@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ledgerframes.api import pace
+from ledgerframes.api import host_rates
 
 DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
@@ -40,7 +40,7 @@ def no_sockets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
-class SkippingClock(pace.Clock):
+class SkippingClock(host_rates.Clock):
     """A clock that is put forward instead of waiting."""
 
     def __init__(self) -> None:
@@ -50,17 +50,17 @@ class SkippingClock(pace.Clock):
     def now(self) -> float:
         return super().now() + self.skipped
 
-    def sleep_until(self, moment: float) -> None:
+    def sleep_until(self, until: float) -> None:
         with self._lock:
-            self.skipped += max(0.0, moment - self.now())
+            self.skipped += max(0.0, until - self.now())
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> SkippingClock:
     """Retries happen, without waiting."""
     clock = SkippingClock()
-    monkeypatch.setattr(pace, "clock", clock)
-    monkeypatch.setattr(pace, "SHARED_PACES", pace.Paces())
+    monkeypatch.setattr(host_rates, "clock", clock)
+    monkeypatch.setattr(host_rates, "SHARED_RATES", host_rates.HostRates())
     return clock
 
 

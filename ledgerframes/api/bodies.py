@@ -22,7 +22,7 @@ GZIP_OR_ZLIB = 47  # what zlib calls both formats, by their headers
 
 
 class BodyLimits:
-    """What one response may have: bytes as sent and expanded, their ratio, and seconds.
+    """Limits of one response, of its bytes as sent and expanded, their ratio, and its seconds.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def read_body(response: httpx.Response, limits: BodyLimits) -> bytes:
         body = response.content
         limits.check(len(body), len(body))
     elif encoding == "gzip":
-        body = b"".join(_expanded(response, limits))
+        body = b"".join(_iter_gzip(response, limits))
     elif encoding == "identity":
-        body = b"".join(_counted(response, limits))
+        body = b"".join(_iter_identity(response, limits))
     else:
         raise limits.incomplete(f"sent the encoding {encoding[:20]!r}, which was not requested")
     length = response.headers.get("Content-Length", "")
@@ -100,7 +100,7 @@ def read_body(response: httpx.Response, limits: BodyLimits) -> bytes:
     return body
 
 
-def _counted(response: httpx.Response, limits: BodyLimits) -> Iterator[bytes]:
+def _iter_identity(response: httpx.Response, limits: BodyLimits) -> Iterator[bytes]:
     count = 0
     for chunk in response.iter_raw():
         count += len(chunk)
@@ -108,7 +108,7 @@ def _counted(response: httpx.Response, limits: BodyLimits) -> Iterator[bytes]:
         yield chunk
 
 
-def _expanded(response: httpx.Response, limits: BodyLimits) -> Iterator[bytes]:
+def _iter_gzip(response: httpx.Response, limits: BodyLimits) -> Iterator[bytes]:
     """Yield the expanded body, of which no piece is larger than `PIECE_BYTES`."""
     expander, sent, expanded = zlib.decompressobj(GZIP_OR_ZLIB), 0, 0
     for chunk in response.iter_raw():

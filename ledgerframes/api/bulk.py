@@ -201,7 +201,7 @@ class _ObjectDownload:
         return self._bytes - start
 
     def _check_limits(self, more: int) -> None:
-        """Refuse an object that is too large before more of it is written, or one that takes too long."""
+        """Refuse an object that is too large, before more of it is written, or too slow."""
         limits, host = self._transport.limits, host_of(self._url)
         if self._bytes + more > limits.max_download_bytes:
             reason, setting = f"more than {limits.max_download_bytes:,} bytes", "max_download_bytes"

@@ -12,7 +12,9 @@ MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after it was cut r
 
 
 class PageChain:
-    """The tokens and contents of the pages of one listing (docs/facts.md#pages-without-progress).
+    """The tokens and contents of the pages of one listing.
+
+    See docs/facts.md#pages-without-progress.
 
     A token that returns, a page that returns, and more than `MAX_EMPTY_PAGES` empty pages in a row are errors: such a chain
     never ends, or has rows twice.

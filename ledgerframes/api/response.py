@@ -46,7 +46,9 @@ class Response:
         return decode(self.body, kind, self.endpoint)
 
     def require_api(self) -> None:
-        """Refuse a web page, and a body that is nothing but an error (docs/facts.md#errors-with-status-200).
+        """Refuse a web page, and a body that is nothing but an error.
+
+        See docs/facts.md#errors-with-status-200.
 
         Raises
         ------
@@ -56,9 +58,9 @@ class Response:
         start = self.body[:200].lstrip()
         if not start or (start[0] in JSON_STARTS and not self._is_error()):
             return
-        shown = start[:60].decode("utf-8", "replace")
+        text = start[:60].decode("utf-8", "replace")
         raise DecodeError(
-            f"The response of {self.host} to {self.endpoint} is not JSON of the API, and starts with {shown!r}. "
+            f"The response of {self.host} to {self.endpoint} is not JSON of the API, and starts with {text!r}. "
             "Check that the URL is the API's own.",
             endpoint=self.endpoint,
             json_path="$",

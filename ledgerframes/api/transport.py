@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from ledgerframes.api import pace as pace_clock
+from ledgerframes.api import host_rates
 from ledgerframes.api.bodies import BodyLimits, read_body
-from ledgerframes.api.pace import Pace, Paces, Waits, backoff, is_pushback, pause, retry_delay
+from ledgerframes.api.host_rates import HostRate, HostRates, Waits, backoff, is_pushback, pause, retry_delay
 from ledgerframes.api.response import HostStatus, Response
 from ledgerframes.api.status_errors import service_error
 from ledgerframes.errors import (
@@ -75,8 +75,8 @@ class Transport:
         Returns the current bearer token, or None; called before each request.
     error_factory : callable
         Makes the error for a bad status: (status, body, headers, endpoint, host) → ServiceError.
-    paces : Paces, optional
-        Paces of the hosts, which other transports share.
+    rates : HostRates, optional
+        HostRates of the hosts, which other transports share.
     waits : Waits, optional
         Shows the waits of requests.
 
@@ -94,14 +94,14 @@ class Transport:
         *,
         token: Callable[[], str | None] | None = None,
         error_factory: ErrorFactory = service_error,
-        paces: Paces | None = None,
+        rates: HostRates | None = None,
         waits: Waits | None = None,
     ) -> None:
         self.urls = urls
         self._limits = limits
         self._token = token
         self._error_factory = error_factory
-        self._paces = paces or Paces()
+        self._rates = rates or HostRates()
         self.waits = waits or Waits()
         self._slots = threading.BoundedSemaphore(limits.max_concurrency)
         self._client = _client(limits, transport)
@@ -200,7 +200,7 @@ class Transport:
         return HostStatus(raw.status, raw.body, raw.headers.get("Date", ""))
 
     def with_failover(self, call: Callable[[str, bool], T]) -> T:
-        """Call a function with the URL of each host in turn, and whether it is the last, until one returns."""
+        """Call a function with each URL in turn, and whether it is the last, until one returns."""
         urls = self._urls_by_wait()
         for url, next_url in zip(urls, (*urls[1:], ""), strict=True):
             try:
@@ -241,7 +241,7 @@ class Transport:
             except (TransportError, ServiceError) as error:
                 if is_pushback(error) and self._is_waited_for(url, refusals, is_last):
                     refusals += 1
-                    pause(max(0.0, self._pace(url).open_at - pace_clock.clock.now()), error, self.waits)
+                    pause(max(0.0, self._rate(url).open_at - host_rates.clock.now()), error, self.waits)
                     continue
                 failures += 1
                 if is_pushback(error) or failures > self._limits.retries or not (retry_delay(error) or also(error)):
@@ -250,33 +250,33 @@ class Transport:
                 pause(delay if not isinstance(delay, bool) else backoff(failures), error, self.waits)
 
     def _is_waited_for(self, url: str, refusals: int, is_last: bool) -> bool:
-        """Return whether to wait for a host that pushes back, rather than give up or use the next one."""
-        pace, now = self._pace(url), pace_clock.clock.now()
+        """Return whether to wait for a host that pushes back."""
+        rate, now = self._rate(url), host_rates.clock.now()
         if not self._limits.retries or self.waits.is_stopped:
             return False
         if not is_last:
-            return refusals < self._limits.retries and pace.open_at - now <= MAX_DETOUR
-        return pace.open_at - pace.refused_since <= self._limits.max_wait_minutes * 60
+            return refusals < self._limits.retries and rate.open_at - now <= MAX_DETOUR
+        return rate.open_at - rate.refused_since <= self._limits.max_wait_minutes * 60
 
     def _noting_refusals(self, url: str, call: Callable[[], T]) -> T:
         """Call a function that sends a request, and tell its outcome to the pace of the host."""
-        pace, sent_at = self._pace(url), pace_clock.clock.now()
+        rate, sent_at = self._rate(url), host_rates.clock.now()
         try:
             result = call()
         except ServiceError as error:
             if is_pushback(error):
-                pace.refuse(sent_at, error.retry_after, f"{host_of(url)} returned {error.status}")
+                rate.refuse(sent_at, error.retry_after, f"{host_of(url)} returned {error.status}")
             raise
-        pace.accept()
+        rate.accept()
         return result
 
-    def _pace(self, url: str) -> Pace:
-        return self._paces.of(host_of(url), self._limits.requests_per_second)
+    def _rate(self, url: str) -> HostRate:
+        return self._rates.of(host_of(url), self._limits.requests_per_second)
 
     def _urls_by_wait(self) -> tuple[str, ...]:
         """Return the URLs in their order, those of hosts that are waited for last."""
-        soon = pace_clock.clock.now() + MAX_DETOUR
-        return tuple(sorted(self.urls, key=lambda url: self._pace(url).open_at > soon))
+        soon = host_rates.clock.now() + MAX_DETOUR
+        return tuple(sorted(self.urls, key=lambda url: self._rate(url).open_at > soon))
 
     def _send_once(self, url: str, method: str, path: str, content: dict[str, Any]) -> _RawResponse:
         with self._open(url, method, path, **content) as response:
@@ -289,7 +289,7 @@ class Transport:
     ) -> Iterator[httpx.Response]:
         """Send one request, whose response body the caller reads."""
         with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
-            self._pace(url).acquire(self.waits)
+            self._rate(url).acquire(self.waits)
             self.request_count += 1
             token = self._token() if self._token else None
             authorization = {"Authorization": f"Bearer {token}"} if token else {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ledgerframes.api.host_rates import retried, retry_delay
 from ledgerframes.api.operation import Client, Request, operation
-from ledgerframes.api.pace import retried, retry_delay
 from ledgerframes.api.status_errors import service_error
 from ledgerframes.api.tokens import hide_tokens
 from ledgerframes.datasets.offers.wire import (

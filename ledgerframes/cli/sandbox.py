@@ -45,7 +45,7 @@ def sandbox(
     html_instead_of_json, not_an_event, unknown_members, string_integers, old_service, not_ready, overload_409,
     dropped_after_write, wallet_429, wallet_429_succeeds, wallet_500_before, wallet_500_after, late_status, token_mismatch,
     pruning_overtakes, digest_of_nothing, no_ranges, dropped_download, truncated_object, corrupt_object, foreign_object,
-    bomb_object. Faults with a number: latency_seconds, seed.
+    bomb_object. Faults with a number: latency_seconds, limit_requests, limit_seconds, seed.
     """
     from ledgerframes.sandbox import serve
 

@@ -28,7 +28,9 @@ from ledgerframes.errors import CoverageError, UsageError
 if TYPE_CHECKING:
     from ledgerframes.network import Network
 
-Quarantine = Annotated[bool, typer.Option("--quarantine", help="Save items that cannot be decoded below the store, and go on.")]
+Quarantine = Annotated[
+    bool, typer.Option("--quarantine", help="Save items that cannot be decoded below the store, and continue.")
+]
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -1,4 +1,4 @@
-"""The boundary of decoding: whatever a body does, it is rows or a `DecodeError`."""
+"""The boundary of decoding, behind which every body is rows or a `DecodeError`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECK_VERSION = "Run `ledgerframes doctor` to check the service's version."
 
 @contextmanager
 def decode_boundary(endpoint: str = "", *, update_id: str = "", json_path: str = "$") -> Iterator[None]:
-    """Raise whatever a body causes as a `DecodeError`, and add the facts that an error lacks.
+    """Raise every error of a body as a `DecodeError`, and add missing facts to it.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""One-ofs: objects with exactly one of several kinds (docs/facts.md#unknown-kinds)."""
+"""One-ofs, objects with exactly one of several kinds.
+
+See docs/facts.md#unknown-kinds.
+"""
 
 from __future__ import annotations
 
@@ -52,5 +55,5 @@ def _kinds(struct: type[OneOf]) -> tuple[str, ...]:
 
 
 def _unknown_kinds(one_of: OneOf) -> list[str]:
-    """Return the unknown members that are named like kinds, in capitals, as no other member is."""
+    """Return the unknown members that are named like kinds, with a capital letter."""
     return [name for name in msgspec.json.decode(one_of.extra, type=dict[str, msgspec.Raw]) if name[:1].isupper()]

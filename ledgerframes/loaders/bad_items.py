@@ -24,6 +24,7 @@ from ledgerframes.windows import instant
 
 __all__ = ["BadItem", "OnBadItem", "bad_item", "decode_items", "quarantine"]
 
+MAX_MIGRATIONS = 1_000_000
 OnBadItem = Literal["raise", "quarantine"]
 
 logger = logging.getLogger("ledgerframes")
@@ -105,15 +106,17 @@ def bad_item(
         JSON path of the list of items.
     position : tuple, optional
     """
-    reason = str(error).partition(": ")[2] or str(error)
-    named = DecodeError(
+    whole_path = f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]')}"
+    reason = str(error).removeprefix(f"Unexpected response from {endpoint}: ")
+    reason = reason.replace(f" at {error.json_path}.", f" at {whole_path}.")
+    failure = DecodeError(
         f"Item {number} of a page from {endpoint} (update {update_id or 'unknown'}) cannot be decoded: {reason}",
         endpoint=endpoint,
-        json_path=f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]')}",
+        json_path=whole_path,
         column=error.column,
         update_id=update_id,
     )
-    return BadItem(content, named, position)
+    return BadItem(content, failure, position)
 
 
 def _identity(content: bytes) -> tuple[str, tuple[int, int] | None]:
@@ -125,10 +128,12 @@ def _identity(content: bytes) -> tuple[str, tuple[int, int] | None]:
     except (*DATA_ERRORS, AttributeError):
         return "", None
     try:
-        migration_id = (part.get("event") or part)["migration_id"]
-        return update_id, (int(migration_id), microseconds(instant(part["record_time"])))
+        migration_id = int((part.get("event") or part)["migration_id"])
+        position = (migration_id, microseconds(instant(part["record_time"])))
     except (*DATA_ERRORS, AttributeError, UsageError):
         return update_id, None
+    # A position that no event can have would end the listing of the window.
+    return update_id, position if 0 <= migration_id < MAX_MIGRATIONS else None
 
 
 def quarantine(net: Network, item: BadItem) -> Path:

@@ -81,7 +81,7 @@ def _by_item(raw: _RawUpdates, check: Callable[[UpdatesPage], object]) -> tuple[
 
 
 def _bounds(offsets: list[int | None], number: int, start: int, stop: int) -> tuple[int, int]:
-    """Return the offsets that an item can have: its own, or those between its neighbors in either direction."""
+    """Return the offsets that an item can have, its own or those between its neighbors."""
     if (own := offsets[number]) is not None:
         return own - 1, own
     known = [offset for offset in offsets if offset is not None]

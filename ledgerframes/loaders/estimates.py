@@ -1,4 +1,4 @@
-"""What a load costs in requests, rows, bytes and minutes, from the density of what is in the store."""
+"""Estimates of requests, rows, bytes and minutes, from the density of stored data."""
 
 from __future__ import annotations
 

@@ -17,12 +17,11 @@ from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
-from ledgerframes.loaders.bad_items import BadItem, decode_items
+from ledgerframes.loaders.bad_items import MAX_MIGRATIONS, BadItem, decode_items
 from ledgerframes.windows import instant
 
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 START_OF_TIME = microseconds(datetime(1, 1, 1, tzinfo=UTC))
-MAX_MIGRATIONS = 1_000_000
 
 Position = tuple[int, int]  # migration id, record time in microseconds
 
@@ -58,7 +57,7 @@ class Page:
 
 
 class PositionedEvent(NamedTuple):
-    """An event or a bad item, its position in the history, and the last record time that it can have."""
+    """An event or a bad item, its position, and the last record time that it can have."""
 
     position: Position
     event: Event | BadItem
@@ -168,7 +167,7 @@ def _positioned(response: Response) -> list[PositionedEvent]:
 
 
 def _positioned_items(response: Response, window: MigrationWindow, earliest: int) -> list[PositionedEvent]:
-    """Return the items of a page, a bad one at its own position or from the item before it to the one after it.
+    """Return the items of a page, a bad one at its position or between its neighbors.
 
     Raises
     ------

@@ -173,10 +173,10 @@ def _read_pages(
 ) -> Iterator[ChunkResult]:
     """Yield the events of the window of a buffer, with ``on_bad_item`` item by item."""
     chunk = buffer.chunk
-    found = pages(net.history, chunk, net.settings.limits.page_size, by_item=on_bad_item is not None)
+    window_pages = pages(net.history, chunk, net.settings.limits.page_size, by_item=on_bad_item is not None)
     failures = (ServiceError, TransportError) if on_bad_item is None else (ServiceError, TransportError, DecodeError)
     try:
-        for page in context.pipeline.prefetch_when_waiting(found):
+        for page in context.pipeline.prefetch_when_waiting(window_pages):
             context.advance((page.complete_until - buffer.complete_until) / HOUR)
             if page.source != buffer.source:  # a segment has the rows of one host
                 yield from buffer.flush()
@@ -234,7 +234,7 @@ class _EventBuffer:
             yield Batch(part, rows, self.source, final=final)
 
     def _parts(self, window: MigrationWindow) -> list[tuple[MigrationWindow, bool]]:
-        """Return the parts of a window, and whether they are final: neither recent nor with a bad item."""
+        """Return the parts of a window, final ones being neither recent nor near a bad item."""
         cutoff = min(max(self._cutoff, window.start), window.stop)
         old, recent = replace(window, stop=cutoff), replace(window, start=cutoff)
         certain = old.difference(self._uncertain)

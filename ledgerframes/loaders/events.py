@@ -74,7 +74,7 @@ def load_events(
     on_bad_item : {"raise", "quarantine"}
         What to do with an item of a window that cannot be decoded, after the other items of its page are committed. Its
         record time stays provisional, so the next load fetches it again. ``quarantine`` keeps its bytes in a file below the
-        store and goes on (docs/facts.md#unknown-kinds).
+        store and continues (docs/facts.md#unknown-kinds).
 
     Returns
     -------

@@ -226,7 +226,7 @@ class OffsetReader:
     def _batches(
         self, known: OffsetRange, tables: dict[str, pa.Table], source: str, bad_updates: Sequence[BadUpdate]
     ) -> Iterator[Batch]:
-        """Yield the known offsets in the order of the pages, provisional where a bad update may be."""
+        """Yield the known offsets in reading order, provisional near a bad update."""
         certain = known.difference([replace(known, start=bad.after, stop=bad.through) for bad in bad_updates])
         parts = [(part, True) for part in certain] + [(part, False) for part in known.difference(certain)]
         for part, final in sorted(parts, key=lambda each: each[0].start, reverse=self.descending):
@@ -234,7 +234,7 @@ class OffsetReader:
             yield Batch(part, rows, source, final=final)
 
     def _iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[tuple[Response, UpdatesPage, list[BadUpdate]]]:
-        """Yield the pages of a range, whose HTTP requests differ in the token only, and their bad updates."""
+        """Yield the pages of a range, and the bad updates of each."""
         request: dict[str, Any] = {
             "updateFormat": self.ledger_filter.update_format.as_json(),
             "beginOffsetExclusive": offsets.start,
@@ -271,7 +271,7 @@ def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, desce
 
 
 def _page_bounds(page: UpdatesPage) -> bytes:
-    """Return what tells a page of updates from all others, its offsets, or nothing if it has none."""
+    """Return the offsets of a page, which tell it from all others, or nothing if it has none."""
     start, stop = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
     return b"%d < %d" % (start, stop) if start < stop else b""
 

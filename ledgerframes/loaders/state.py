@@ -194,7 +194,7 @@ def _iter_completions(net: Network, parties: Sequence[str], after: int, limit: i
 
 
 def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: int) -> None:
-    """Refuse a list whose completions are not after an offset and each other, because they would be there twice."""
+    """Refuse a list whose completions are not after an offset and in order."""
     reached = after
     for content in contents:
         # A checkpoint may have the offset of the completion before it.

@@ -219,7 +219,7 @@ class FaultMiddleware:
             not_ready = path.endswith("/readyz") and self._faults.strikes("not_ready", request_number)
             return Response(b"", 503, content_type=PLAIN_TEXT) if not_ready else self._app
         self._drop("dropped_connections", request_number)
-        if (rest := self._seconds_refused()) > 0:
+        if (rest := self._refusal_seconds()) > 0:
             response = Response(LIMITED, 429, content_type=PLAIN_TEXT)
             if self._faults.strikes("retry_after", request_number):
                 response.headers["Retry-After"] = str(math.ceil(rest))
@@ -232,7 +232,7 @@ class FaultMiddleware:
                 return response
         return self._spoiled(environ, request_number)
 
-    def _seconds_refused(self) -> float:
+    def _refusal_seconds(self) -> float:
         """Count a request, and return the rest of the window if it has too many."""
         if not self._faults.limit_requests:
             return 0

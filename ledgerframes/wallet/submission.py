@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from ledgerframes.api.pace import retried, retry_delay
+from ledgerframes.api.host_rates import retried, retry_delay
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import (
@@ -144,9 +144,9 @@ class Submission:
         ) from error
 
     def _find_despite(self, tracking_id: str, refusal: ServiceError) -> TransferOffer | None:
-        """Return the offer if it exists although its request was refused, or None if the wallet does not have it.
+        """Return the offer if it exists although its request was refused.
 
-        If the wallet does not say, the outcome is unknown, and the refusal is raised.
+        None if the wallet does not have it. If the wallet does not respond, the outcome is unknown, and the refusal is raised.
         """
         try:
             return self._fetch_offer(tracking_id)

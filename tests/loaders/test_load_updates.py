@@ -245,7 +245,8 @@ def test_a_page_that_cannot_be_decoded_is_not_taken_for_known(tmp_path: Path) ->
             return answer
         content = json.loads(answer.body)
         next(iter(content["updates"][0]["update"].values()))["value"]["recordTime"] = "soon"
-        return replace(answer, body=json.dumps(content).encode())
+        # As the service writes it, because the other updates of the page are committed.
+        return replace(answer, body=json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode())
 
     net.ledger.get_updates_page = spoiled  # type: ignore[method-assign]
     with pytest.raises(DecodeError, match="not a time"):

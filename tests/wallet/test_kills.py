@@ -23,12 +23,12 @@ CHILD = """
 import sys
 from datetime import UTC, datetime
 from decimal import Decimal
-from ledgerframes.api import pace
+from ledgerframes.api import host_rates
 import ledgerframes as lf
 from ledgerframes.errors import OfferUnresolvedError
 
 url, count = sys.argv[1], int(sys.argv[2])
-pace.Waits.sleep_until = lambda *_: None  # no pauses
+host_rates.Waits.sleep_until = lambda *_: None  # no pauses
 net = lf.connect("sandbox", history_url="http://history.invalid", wallet_url=url, requests_per_second=0, timeout=30)
 print("begun", flush=True)
 for number in range(count):

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.api import pace
-from ledgerframes.api.pace import Pace, Paces, Waits, backoff
+from ledgerframes.api import host_rates
+from ledgerframes.api.host_rates import HostRate, HostRates, Waits, backoff
 from ledgerframes.api.status_errors import retry_after
 from ledgerframes.api.transport import Transport
 from ledgerframes.errors import BusyError, ServiceUnavailableError
@@ -28,7 +28,7 @@ Handler = Callable[[httpx.Request], httpx.Response]
 ONE, TWO = "http://one.invalid/api", "http://two.invalid/api"
 
 
-class VirtualClock(pace.Clock):
+class VirtualClock(host_rates.Clock):
     """A clock that stands still but for waits."""
 
     def __init__(self) -> None:
@@ -38,15 +38,15 @@ class VirtualClock(pace.Clock):
     def now(self) -> float:
         return self.time
 
-    def sleep_until(self, moment: float) -> None:
+    def sleep_until(self, until: float) -> None:
         with self._lock:
-            self.time = max(self.time, moment)
+            self.time = max(self.time, until)
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
     virtual = VirtualClock()
-    monkeypatch.setattr(pace, "clock", virtual)
+    monkeypatch.setattr(host_rates, "clock", virtual)
     monkeypatch.setattr(faults, "monotonic", virtual.now)
     return virtual
 
@@ -68,7 +68,7 @@ def busy(count: int, status: int = 429, **headers: str) -> Handler:
 
 
 def test_requests_are_spaced_evenly(clock: VirtualClock) -> None:
-    one = Pace(4)
+    one = HostRate(4)
     for _ in range(9):
         one.acquire(Waits())
     assert clock.time == 1002.0
@@ -143,7 +143,7 @@ def test_hosts_that_all_refuse_for_a_while_are_waited_for(clock: VirtualClock) -
 
 
 def test_the_pace_slows_once_for_requests_under_way_and_recovers_slowly(clock: VirtualClock) -> None:
-    one = Pace(5)
+    one = HostRate(5)
     for _ in range(4):  # four requests that were sent together
         one.refuse(clock.time, None, "429")
     assert one.open_at - clock.time <= backoff(1) + 0.4
@@ -160,8 +160,8 @@ def test_the_pace_slows_once_for_requests_under_way_and_recovers_slowly(clock: V
 
 
 def test_apis_of_one_host_share_its_pace(clock: VirtualClock) -> None:
-    paces, limits = Paces(), Limits(requests_per_second=2)
-    senders = [Transport((url,), limits, httpx.MockTransport(busy(0)), paces=paces) for url in (ONE, "http://one.invalid/other")]
+    rates, limits = HostRates(), Limits(requests_per_second=2)
+    senders = [Transport((url,), limits, httpx.MockTransport(busy(0)), rates=rates) for url in (ONE, "http://one.invalid/other")]
     for number in range(8):
         senders[number % 2].request("GET", "/thing")
     assert clock.time == 1003.5

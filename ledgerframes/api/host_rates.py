@@ -1,4 +1,4 @@
-"""The pace of requests: one for each host, which slows when the host pushes back and recovers slowly."""
+"""Request rates of hosts, which fall when a host pushes back and recover slowly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ledgerframes.errors import BusyError, ServiceError, TransportError
 
-__all__ = ["SHARED_PACES", "Clock", "Pace", "Paces", "Waits", "is_pushback", "retried", "retry_delay"]
+__all__ = ["SHARED_RATES", "Clock", "HostRate", "HostRates", "Waits", "is_pushback", "retried", "retry_delay"]
 
 T = TypeVar("T")
 
@@ -33,9 +33,9 @@ class Clock:
         """Return the seconds of a monotonic clock."""
         return time.monotonic()
 
-    def sleep_until(self, moment: float) -> None:
-        """Return at a moment."""
-        time.sleep(max(0.0, moment - self.now()))
+    def sleep_until(self, until: float) -> None:
+        """Return at a time of this clock."""
+        time.sleep(max(0.0, until - self.now()))
 
 
 clock = Clock()
@@ -61,14 +61,14 @@ class Waits:
         """Whether requests should not wait any more."""
         return any(stop.is_set() for stop in list(self._sessions))
 
-    def sleep_until(self, moment: float, reason: str) -> None:
-        """Wait until a moment, and show for how long and why."""
-        told = moment - clock.now() > MIN_TOLD_WAIT
-        while (now := clock.now()) < moment and not self.is_stopped:
-            if told:
-                self._show(f"waits {moment - now:,.0f} s: {reason}")
-            clock.sleep_until(min(moment, now + SLICE))
-        if told:
+    def sleep_until(self, until: float, reason: str) -> None:
+        """Wait until a time of the clock, and show for how long and why."""
+        is_told = until - clock.now() > MIN_TOLD_WAIT
+        while (now := clock.now()) < until and not self.is_stopped:
+            if is_told:
+                self._show(f"waits {until - now:,.0f} s: {reason}")
+            clock.sleep_until(min(until, now + SLICE))
+        if is_told:
             self._show("")
 
     def _show(self, text: str) -> None:
@@ -76,7 +76,7 @@ class Waits:
             show(text)
 
 
-class Pace:
+class HostRate:
     """The request rate of one host, shared by all threads and APIs of a process.
 
     Parameters
@@ -94,19 +94,19 @@ class Pace:
         self.limit(per_second)
 
     def limit(self, per_second: float) -> None:
-        """Set the maximum requests per second; 0 for no limit."""
+        """Set the maximum requests per second, or 0 for no limit."""
         with self._lock:
             self._base = 1 / per_second if per_second else 0.0
             self._interval = max(self._interval, self._base) if self._refusals else self._base
 
     @property
     def open_at(self) -> float:
-        """Moment of the next request that the host may accept."""
+        """Time of the next request that the host may accept."""
         return self._open_at
 
     @property
     def refused_since(self) -> float:
-        """Moment since which the host has refused every request."""
+        """Time since which the host has refused every request."""
         return self._refused_since
 
     def acquire(self, waits: Waits) -> None:
@@ -115,8 +115,8 @@ class Pace:
             with self._lock:
                 start = max(clock.now(), self._next, self._open_at)
                 self._next = start + self._interval
-            waits.sleep_until(start, self._reason or "the pace of the host")
-            if start >= self._open_at:  # otherwise the host has refused another request meanwhile
+            waits.sleep_until(start, self._reason or "the request rate of the host")
+            if start >= self._open_at:  # otherwise the host has refused another request
                 return
 
     def refuse(self, sent_at: float, delay: float | None, reason: str) -> None:
@@ -153,24 +153,24 @@ class Pace:
                 self._interval = self._base
 
 
-class Paces:
-    """The paces of all hosts."""
+class HostRates:
+    """The request rates of all hosts."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._paces: dict[str, Pace] = {}
+        self._rates: dict[str, HostRate] = {}
 
-    def of(self, host: str, per_second: float) -> Pace:
-        """Return the pace of a host, with the maximum that was set last."""
+    def of(self, host: str, per_second: float) -> HostRate:
+        """Return the rate of a host, with the maximum that was set last."""
         with self._lock:
-            pace = self._paces.get(host)
-            if pace is None:
-                pace = self._paces[host] = Pace(per_second)
-        pace.limit(per_second)
-        return pace
+            rate = self._rates.get(host)
+            if rate is None:
+                rate = self._rates[host] = HostRate(per_second)
+        rate.limit(per_second)
+        return rate
 
 
-SHARED_PACES = Paces()  # of this process
+SHARED_RATES = HostRates()  # of this process
 
 
 def backoff(count: int) -> float:
@@ -179,7 +179,10 @@ def backoff(count: int) -> float:
 
 
 def is_pushback(error: Exception) -> bool:
-    """Return whether a host accepts fewer requests now, rather than failing at one (docs/facts.md#rate-limits)."""
+    """Return whether a host accepts fewer requests now, instead of failing at one.
+
+    See docs/facts.md#rate-limits.
+    """
     return isinstance(error, BusyError) or (isinstance(error, ServiceError) and error.retryable and error.status == 503)
 
 
