@@ -11,14 +11,14 @@ import pytest
 from campaign import tell
 
 import ledgerframes as lf
-from ledgerframes.api import pace
+from ledgerframes.api import host_rates
 from ledgerframes.sandbox import Faults, faults
 
 WEEK = {"since": "2026-11-02", "until": "2026-11-09"}
 SHAPE = {"events": 2000, "days": 8, "page_size": 4}
 
 
-class VirtualClock(pace.Clock):
+class VirtualClock(host_rates.Clock):
     """A clock that stands still but for waits."""
 
     def __init__(self) -> None:
@@ -28,17 +28,17 @@ class VirtualClock(pace.Clock):
     def now(self) -> float:
         return self.time
 
-    def sleep_until(self, moment: float) -> None:
+    def sleep_until(self, time: float) -> None:
         with self._lock:
-            self.time = max(self.time, moment)
+            self.time = max(self.time, time)
 
 
 def test_a_week_through_a_limiter_costs_time_and_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = VirtualClock()
-    monkeypatch.setattr(pace, "clock", clock)
-    monkeypatch.setattr(pace, "SHARED_PACES", pace.Paces())
+    monkeypatch.setattr(host_rates, "clock", clock)
+    monkeypatch.setattr(host_rates, "SHARED_RATES", host_rates.HostRates())
     monkeypatch.setattr(faults, "monotonic", clock.now)
     quiet = lf.load_events(lf.connect("sandbox", store=tmp_path / "quiet", **SHAPE), **WEEK)
     limiter = Faults(limit_requests=120, limit_seconds=60, retry_after=0.5)

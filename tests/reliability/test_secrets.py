@@ -119,7 +119,11 @@ def test_the_token_is_in_nothing_that_a_run_leaves_or_says(
                 said += [repr(thing), str(thing), repr(getattr(thing, "__dict__", ""))]
                 said.append(getattr(thing, "_repr_html_", str)())
             said += [repr(pickle.dumps(each)) for each in (net.settings, net)]
-        for wrong in ({"token": box.expired_token}, {"ledger_url": f"http://127.0.0.1:{port}/nothing"}, {"ledger_url": "http://127.0.0.1:1/"}):
+        for wrong in (
+            {"token": box.expired_token},
+            {"ledger_url": f"http://127.0.0.1:{port}/nothing"},
+            {"ledger_url": "http://127.0.0.1:1/"},
+        ):
             with lf.connect("local", **wrong) as net:
                 said.append(said_by(net))
         assert "AuthenticationError" in said[-3]

@@ -11,7 +11,7 @@ import msgspec
 
 from ledgerframes.datasets._boundary import DATA_ERRORS
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import ABSENT, Wire
+from ledgerframes.datasets._structs import ABSENT, Offset, Wire
 from ledgerframes.datasets.ledger.wire import LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
 from ledgerframes.errors import DecodeError
 
