@@ -57,7 +57,7 @@ def run_tests(minutes: float, workers: int, counts: Path) -> int:
         "faulthandler_timeout=3600",
     ]
     environment = {**os.environ, "SOAK_MINUTES": str(minutes), "SOAK_COUNTS": str(counts)}
-    return subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, check=False).returncode
+    return subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, check=False).returncode  # noqa: S603 - its own tests
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -74,8 +74,8 @@ def page(rows: Counts, wanted: float, minutes: float, code: int) -> str:
     verdict = "All tests passed." if code == 0 else "Some tests failed, so the zeros below do not hold everywhere."
     return f"""# Reliability
 
-Run the attacks yourself: `make soak` takes at most an hour on two cores, and writes this page. `make test` runs a quick cut of the
-same attacks. [Security](../SECURITY.md) says what is promised, and [the facts](facts.md#untold-changes) what no client can tell.
+Run the attacks yourself: `make soak` takes at most an hour on two cores, and writes this page. `make test` runs a quick cut of
+the same attacks. [Security](../SECURITY.md) says what is promised, and [the facts](facts.md#untold-changes) what no client can tell.
 
 This run: `python tools/soak.py --minutes {wanted:g}`, {minutes:.0f} minutes on {os.cpu_count()} cores, Python
 {platform.python_version()}, {platform.system()}. {verdict}
@@ -185,9 +185,10 @@ def long_run(of: dict[str, Counts]) -> str:
 def _long_run(row: dict[str, Any]) -> str:
     growth, memory = row["growth"], row["growth"]["memory"] / 1e6
     return (
-        f"A growing ledger was followed for {row['seconds']:,} s while its services failed at random, with {row['errors']:,} restarts\n"
-        f"and {row['loads']:,} loads of events next to it. {row['rows']:,} rows were exact. After the first quarter memory changed\n"
-        f"by {memory:.1f} MB, open files by {growth['files']}, and threads by {growth['threads']}."
+        f"A growing ledger was followed for {row['seconds']:,} s while its services failed at random, with\n"
+        f"{row['errors']:,} restarts and {row['loads']:,} loads of events next to it. {row['rows']:,} rows were exact.\n"
+        f"After the first quarter memory changed by {memory:.1f} MB, open files by {growth['files']},\n"
+        f"and threads by {growth['threads']}."
     )
 
 
@@ -199,8 +200,9 @@ def limiter(of: dict[str, Counts]) -> str:
 def _limiter(row: dict[str, Any]) -> str:
     log = "\n".join(row["log"])
     return (
-        f"A week in small pages through a limiter of 120 requests in 60 s took {row['requests']:,} requests, {row['waits']} refusals and\n"
-        f"{row['minutes']:g} minutes of a simulated clock, for {row['rows']:,} exact rows. Its log begins:\n\n```text\n{log}\n```"
+        f"A week in small pages through a limiter of 120 requests in 60 s took {row['requests']:,} requests,\n"
+        f"{row['waits']} refusals and {row['minutes']:g} minutes of a simulated clock, for {row['rows']:,} exact rows.\n"
+        f"Its log begins:\n\n```text\n{log}\n```"
     )
 
 

@@ -137,19 +137,21 @@ def decoders() -> dict[str, Decoder]:
         "updates": Decoder(ledger, (of_file("made/get_updates_page_all_variants.json"),), LEDGER_CELLS),
         "active contracts": Decoder(active_contracts, (of_file("active_contracts.json"),), CONTRACT_CELLS),
         "price votes": Decoder(price_votes, (votes["amulet_price_votes"],), {("votes", "contract_id"): "[].contract_id"}),
-        "name rules": Decoder(
-            name_rules, (rules["fresh"],), {("rules", "contract_id"): "ans_rules_update.contract.contract_id"}
+        "name rules": Decoder(name_rules, (rules["fresh"],), {("rules", "contract_id"): "ans_rules_update.contract.contract_id"}),
+        "parties": Decoder(
+            parties, ({"partyDetails": [party, party | {"party": "bob::1220"}]},), {("parties", "party"): "partyDetails[].party"}
         ),
-        "parties": Decoder(parties, ({"partyDetails": [party, party | {"party": "bob::1220"}]},), {("parties", "party"): "partyDetails[].party"}),
         "packages": Decoder(packages, (of_file("packages.json"),), {("packages", "package_id"): "packageIds[]"}),
         "synchronizers": Decoder(
-            synchronizers, ({"connectedSynchronizers": [synchronizer]},), {("synchronizers", "synchronizer_id"): "connectedSynchronizers[].synchronizerId"}
+            synchronizers,
+            ({"connectedSynchronizers": [synchronizer]},),
+            {("synchronizers", "synchronizer_id"): "connectedSynchronizers[].synchronizerId"},
         ),
         "offers": Decoder(structs(OffersList), (of_file("made/wallet_transfer_offers.json")["list_200"],), {}),
         "bulk listing": Decoder(structs(UpdatesListing), (listing,), {}),
         "bulk checksums": Decoder(structs(Checksums), (checksums,), {}),
         "bulk lines": Decoder(bulk_lines, tuple(lines), {}),
-    }  # fmt: skip
+    }
 
 
 def cells(value: Any, path: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -156,7 +157,7 @@ def test_every_file_in_the_place_of_every_other_of_its_table(store: Path) -> Non
     swapped = 0
     for folder in {path.parent for path in store.rglob("*.parquet")}:
         files = sorted(folder.glob("*.parquet"))
-        for one, other in zip(files, files[1:], strict=False):
+        for one, other in pairwise(files):
             content = one.read_bytes()
             shutil.copy(other, one)
             with pytest.raises(LedgerframesError):

@@ -63,7 +63,8 @@ else:
     run("mount", "-o", "remount,bind,ro", mount)
     attempt(lambda: load(mount))
     assert refused == 1
-    half = lf.load_events(lf.connect("sandbox", store=mount, offline=True, **{WORLD!r}), since="2026-11-08", until="2026-11-08T12:00:00Z")
+    offline = lf.connect("sandbox", store=mount, offline=True, **{WORLD!r})
+    half = lf.load_events(offline, since="2026-11-08", until="2026-11-08T12:00:00Z")
     noon = pd.Timestamp("2026-11-08T12:00Z")
     verdicts = expected["verdicts"]
     pd.testing.assert_frame_equal(half.verdicts, verdicts[verdicts["record_time"] < noon])

@@ -21,8 +21,10 @@ DECODERS = decoders()
 QUICK = 60  # bodies of each decoder in the default tests
 PER_ROUND = 400  # in a soak, which has as many rounds as it has time
 SCALARS = [
-    None, True, 0, -1, 7, 2**31, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 10**400, 1.5, "", "0", "-0", "1e3", "12", "\x00", "é" * 300,
-    "\u202e", "\ud800", "2026-11-01T00:00:00Z", "9999-12-31T23:59:60Z", "0001-01-01", [], {}, [[]], [None], {"": None}, {"value": {}},
+    None, True, 0, -1, 7, 2**31, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 10**400, 1.5, "", "0", "-0", "1e3", "12", "\x00",
+    "é" * 300,
+    "\u202e", "\ud800", "2026-11-01T00:00:00Z", "9999-12-31T23:59:60Z", "0001-01-01", [], {}, [[]], [None], {"": None},
+    {"value": {}},
 ]  # fmt: skip
 
 
@@ -120,9 +122,12 @@ def test_rows_or_a_decode_error_and_nothing_else(name: str, effort: Effort) -> N
 
     for number in effort.rounds("fuzz", 1, len(DECODERS)):
         bounded = settings(
-            max_examples=PER_ROUND if effort.is_soak else QUICK, database=None, deadline=None, suppress_health_check=list(HealthCheck),
+            max_examples=PER_ROUND if effort.is_soak else QUICK,
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
             phases=[Phase.generate, Phase.shrink],
-        )  # fmt: skip
+        )
         seed(number)(bounded(given(st.randoms(use_true_random=False))(attack)))()
     assert counts["rows"] and counts["errors"]
     tell("fuzz", decoder=name, **counts)

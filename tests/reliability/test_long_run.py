@@ -16,8 +16,8 @@ from campaign import Effort, tell
 from equality import assert_equal, every_table
 
 import ledgerframes as lf
-from ledgerframes.api.update_format import update_format
 from ledgerframes.api.transport import in_process
+from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import LedgerframesError
 from ledgerframes.loaders.ledger_pages import follow, open_ledger

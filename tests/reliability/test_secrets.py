@@ -167,9 +167,13 @@ def certificates(folder: Path) -> None:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         builder = x509.CertificateBuilder(
-            issuer_name=issuer[0].subject if issuer else subject, subject_name=subject, public_key=key.public_key(),  # type: ignore[attr-defined]
-            serial_number=x509.random_serial_number(), not_valid_before=now - timedelta(days=1), not_valid_after=now + timedelta(days=1),
-        )  # fmt: skip
+            issuer_name=issuer[0].subject if issuer else subject,
+            subject_name=subject,
+            public_key=key.public_key(),
+            serial_number=x509.random_serial_number(),
+            not_valid_before=now - timedelta(days=1),
+            not_valid_after=now + timedelta(days=1),
+        )
         builder = builder.add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
         builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         signer = issuer[1] if issuer else key
