@@ -75,7 +75,8 @@ def page(rows: Counts, wanted: float, minutes: float, code: int) -> str:
     return f"""# Reliability
 
 Run the attacks yourself: `make soak` takes at most an hour on two cores, and writes this page. `make test` runs a quick cut of
-the same attacks. [Security](../SECURITY.md) says what is promised, and [the facts](facts.md#untold-changes) what no client can tell.
+the same attacks.
+[Security](../SECURITY.md) says what is promised, and [the facts](facts.md#untold-changes) what no client can tell.
 
 This run: `python tools/soak.py --minutes {wanted:g}`, {minutes:.0f} minutes on {os.cpu_count()} cores, Python
 {platform.python_version()}, {platform.system()}. {verdict}

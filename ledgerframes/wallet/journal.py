@@ -180,7 +180,7 @@ class Journal:
         return problems if is_sealed else [BROKEN_SEAL]
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+    def _read_transaction(self) -> Iterator[sqlite3.Connection | None]:
         """Open a transaction that only reads rows whose seal is intact."""
         with self._database.read_transaction() as connection:
             if connection is not None and not is_intact(connection):
@@ -188,7 +188,7 @@ class Journal:
             yield connection
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _write_transaction(self) -> Iterator[sqlite3.Connection]:
         """Open a write transaction on rows whose seal and indexes are intact, and seal them again."""
         with self._database.write_transaction() as connection:
             problems = integrity_problems(connection) or ([] if is_intact(connection) else [BROKEN_SEAL])
@@ -201,7 +201,7 @@ class Journal:
 
     def offers(self) -> list[TransferOffer]:
         """Return all offers, the oldest first."""
-        with self._reading() as connection:
+        with self._read_transaction() as connection:
             rows = [] if connection is None else connection.execute("SELECT * FROM offers ORDER BY rowid").fetchall()
         return [_offer(row) for row in rows]
 
@@ -213,7 +213,7 @@ class Journal:
         UsageError
             If the journal does not have the offer.
         """
-        with self._reading() as connection:
+        with self._read_transaction() as connection:
             row = _row(connection, tracking_id)
         if row is None:
             raise UsageError(f"Unknown offer {tracking_id!r}. Choose from the tracking ids in {self.path}.")
@@ -221,13 +221,13 @@ class Journal:
 
     def terms(self, tracking_id: str) -> OfferTerms | None:
         """Return the terms of an offer, or None if the journal does not have it."""
-        with self._reading() as connection:
+        with self._read_transaction() as connection:
             row = _row(connection, tracking_id)
         return None if row is None else OfferTerms(*(row[name] for name in TERMS))
 
     def history(self, tracking_id: str) -> list[Change]:
         """Return the changes of one offer in order."""
-        with self._reading() as connection:
+        with self._read_transaction() as connection:
             query = "SELECT at, status, description FROM changes NOT INDEXED WHERE tracking_id = ? ORDER BY number"
             rows = [] if connection is None else connection.execute(query, [tracking_id]).fetchall()
         return [Change(from_microseconds(row["at"]), row["status"], row["description"]) for row in rows]
@@ -236,7 +236,7 @@ class Journal:
 
     def add(self, tracking_id: str, terms: OfferTerms, wallet: str, wallet_user: str | None, now: datetime) -> OfferTerms:
         """Add an offer unless another process did, and return its terms in the journal."""
-        with self._writing() as connection:
+        with self._write_transaction() as connection:
             if _row(connection, tracking_id) is None:
                 values = [tracking_id, wallet, wallet_user, *(getattr(terms, name) for name in TERMS), microseconds(now)]
                 connection.execute(
@@ -251,7 +251,7 @@ class Journal:
 
     def record_attempt(self, tracking_id: str, now: datetime) -> None:
         """Record that a request is about to be sent, after which the offer may exist."""
-        with self._writing() as connection:
+        with self._write_transaction() as connection:
             connection.execute(
                 "UPDATE offers SET attempt_count = attempt_count + 1, open_attempts = open_attempts + 1, "
                 "first_sent_at = coalesce(first_sent_at, ?1), status = CASE WHEN status IN ('refused', 'lapsed') "
@@ -265,7 +265,7 @@ class Journal:
 
         With ``is_final``, the status becomes refused unless another request may have made the offer.
         """
-        with self._writing() as connection:
+        with self._write_transaction() as connection:
             connection.execute(
                 "UPDATE offers SET open_attempts = max(open_attempts - 1, 0), last_failure = ? WHERE tracking_id = ?",
                 [failure, tracking_id],
@@ -280,13 +280,13 @@ class Journal:
 
     def record_unknown_outcome(self, tracking_id: str, failure: str, now: datetime) -> None:
         """Record a failure that leaves open whether the offer was made."""
-        with self._writing() as connection:
+        with self._write_transaction() as connection:
             connection.execute("UPDATE offers SET last_failure = ? WHERE tracking_id = ?", [failure, tracking_id])
             _add_change(connection, tracking_id, now, f"outcome unknown: {failure}")
 
     def update_status(self, tracking_id: str, status: OfferStatus, now: datetime) -> TransferOffer:
         """Record the wallet's status of an offer, unless the journal has a later one."""
-        with self._writing() as connection:
+        with self._write_transaction() as connection:
             row = _row(connection, tracking_id)
             assert row is not None
             if rank(status.status) > rank(row["status"]):
@@ -308,7 +308,7 @@ class Journal:
 
     def record_absence(self, tracking_id: str, now: datetime, *, has_lapsed: bool = False) -> TransferOffer:
         """Record that the wallet does not know an offer, or that the offer lapsed."""
-        with self._writing() as connection:
+        with self._write_transaction() as connection:
             connection.execute("UPDATE offers SET last_checked_at = ? WHERE tracking_id = ?", [microseconds(now), tracking_id])
             if has_lapsed:
                 connection.execute(

@@ -1,4 +1,4 @@
-"""The seal of the journal of offers, a digest over all of its rows, by which damage is noticed before a row is believed."""
+"""The seal of the journal of offers, a digest over its rows that tells damage."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ from ledgerframes.sandbox import Faults
 # Faults of the sandbox; those of offers are in tests/wallet, where each offer is counted.
 OF_SANDBOX = (
     "retry_after", "truncated_bodies", "html_instead_of_json", "not_an_event", "unknown_members", "string_integers",
-    "old_service", "not_ready", "overload_409", "late_status", "token_mismatch", "digest_of_nothing", "no_ranges", "dropped_download",
+    "old_service",
+    "not_ready", "overload_409", "late_status", "token_mismatch", "digest_of_nothing", "no_ranges", "dropped_download",
     "truncated_object", "corrupt_object", "foreign_object",
 )  # fmt: skip
 # Columns in which a frame itself says what was wrong, so that it may differ there and only there.
