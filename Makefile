@@ -4,7 +4,7 @@ BIN := .venv/bin
 STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
 
-.PHONY: help venv report test test-lowest mutants spark lint lab docs data bench lock clean
+.PHONY: help venv report test test-lowest mutants soak spark lint lab docs data bench lock clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -32,6 +32,9 @@ test-lowest:  ## Run the tests with the lowest versions that pyproject.toml decl
 
 mutants: .venv/ready  ## Plant errors one by one, and check that a test breaks (about 15 minutes)
 	$(BIN)/python tools/mutants.py
+
+soak: .venv/ready  ## Attack everything for at most an hour, and write docs/reliability.md
+	$(BIN)/python tools/soak.py --minutes 60
 
 spark: .venv/ready  ## Run the lines for Spark in docs/engines.md (fetches Spark, needs Java 17+)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target "$(SPARK)" pyspark==4.3.0

@@ -19,6 +19,7 @@ from ledgerframes.errors import (
     ServiceUnavailableError,
 )
 
+WEB_PAGE = "a web page instead of JSON"  # from a proxy, not from the API
 MAX_DIGITS = 10  # of seconds to wait; more are no such number
 
 BY_STATUS: dict[int, type[ServiceError]] = {
@@ -63,7 +64,7 @@ def _detail(body: bytes) -> str:
     except (ValueError, RecursionError):
         content = body.decode("utf-8", "replace").strip()
         if content[:1] == "<":
-            return "a web page instead of JSON"
+            return WEB_PAGE
     if isinstance(content, dict):
         content = content.get("error") or content.get("cause") or content
     return " ".join(str(content).split())[:200].rstrip(".")

@@ -185,7 +185,8 @@ class Table:
             if name not in columns:
                 raise UsageError(f"Table {self.name} needs the column {name}. Pass its values.")
             if columns[name].null_count:
-                raise DecodeError(f"Table {self.name}: column {name} has a missing value where the API promises one.")
+                message = f"Table {self.name}: column {name} has a missing value where the API promises one."
+                raise DecodeError(message, json_path="$", column=name)
         arrays = [columns[name] if name in columns else pa.nulls(count, column.type) for name, column in self._by_name.items()]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 

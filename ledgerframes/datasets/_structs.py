@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
 ABSENT = msgspec.Raw(b"")
+Offset = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # position in a ledger, which the API limits to 64 bits
 
 
 class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True):

@@ -24,6 +24,7 @@ from ledgerframes.windows import instant
 
 __all__ = ["BadItem", "OnBadItem", "bad_item", "decode_items", "quarantine"]
 
+MAX_MIGRATIONS = 1_000_000
 OnBadItem = Literal["raise", "quarantine"]
 
 logger = logging.getLogger("ledgerframes")
@@ -127,10 +128,12 @@ def _identity(content: bytes) -> tuple[str, tuple[int, int] | None]:
     except (*DATA_ERRORS, AttributeError):
         return "", None
     try:
-        migration_id = (part.get("event") or part)["migration_id"]
-        return update_id, (int(migration_id), microseconds(instant(part["record_time"])))
+        migration_id = int((part.get("event") or part)["migration_id"])
+        position = (migration_id, microseconds(instant(part["record_time"])))
     except (*DATA_ERRORS, AttributeError, UsageError):
         return update_id, None
+    # A position that no event can have would end the listing of the window.
+    return update_id, position if 0 <= migration_id < MAX_MIGRATIONS else None
 
 
 def quarantine(net: Network, item: BadItem) -> Path:

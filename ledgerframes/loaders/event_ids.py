@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import pyarrow as pa
 
+from ledgerframes.api.status_errors import WEB_PAGE
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
@@ -151,7 +152,7 @@ def _fetch_event(net: Network, update_id: str) -> LookupResult | None:
     try:
         response = net.history.event_response(update_id)
     except NotFoundError as error:
-        if ROUTE_NOT_FOUND_TEXT in error.detail:
+        if ROUTE_NOT_FOUND_TEXT in error.detail or error.detail == WEB_PAGE:
             raise
         return None
     event = net.history.decode_event(response)

@@ -17,12 +17,11 @@ from ledgerframes.datasets._schema import INTEGER
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
-from ledgerframes.loaders.bad_items import BadItem, decode_items
+from ledgerframes.loaders.bad_items import MAX_MIGRATIONS, BadItem, decode_items
 from ledgerframes.windows import instant
 
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 START_OF_TIME = microseconds(datetime(1, 1, 1, tzinfo=UTC))
-MAX_MIGRATIONS = 1_000_000
 
 Position = tuple[int, int]  # migration id, record time in microseconds
 

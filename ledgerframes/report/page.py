@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.statistics import printing
 
@@ -61,9 +62,10 @@ def render(book: NotebookNode, run: dict[str, Any]) -> str:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"percent": printing.share, "time": _format_time}
-    return environment.get_template("report.html.j2").render(
+    page = environment.get_template("report.html.j2").render(
         title=title or run["report"], blocks=blocks, run=run, style=(TEMPLATES / "report.css").read_text(encoding="utf-8")
     )
+    return escape_control(page)  # those of Markdown and of tables, too
 
 
 def _format_time(time: str) -> str:

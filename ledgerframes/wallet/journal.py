@@ -6,6 +6,8 @@ It is one SQLite file with one row per tracking id, and every change of it. It n
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -15,15 +17,18 @@ from typing import Any
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import from_microseconds, microseconds
-from ledgerframes.store.sqlite import Database, Schema
+from ledgerframes.store.sqlite import Database, Schema, integrity_problems
+from ledgerframes.wallet.seal import NO_SEAL_YET, SEAL_TABLE, is_intact, write_seal
 from ledgerframes.wallet.terms import OfferTerms
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 
 JOURNAL = "offers.sqlite"
-SCHEMA_VERSION = 2
+BROKEN_SEAL = "its rows differ from those that were written"
+SCHEMA_VERSION = 3
 
-SCHEMA = """
+SCHEMA = f"""
+{SEAL_TABLE};
 CREATE TABLE offers (
     tracking_id TEXT PRIMARY KEY,
     wallet TEXT NOT NULL,
@@ -63,6 +68,7 @@ ALTER TABLE offers RENAME COLUMN attempts TO attempt_count;
 ALTER TABLE changes RENAME COLUMN what TO description;
 UPDATE offers SET last_failure = replace(last_failure, 'Conflict ', 'ConflictError ') WHERE last_failure LIKE 'Conflict %';
 """,
+    2: f"{SEAL_TABLE}; {NO_SEAL_YET}",
 }
 
 # An offer's rank never falls, so that a late response or another process cannot undo a status.
@@ -168,13 +174,34 @@ class Journal:
         StoreError
             If it cannot be read.
         """
-        return self._database.problems()
+        problems = self._database.problems()
+        with self._database.read_transaction() as connection:
+            is_sealed = connection is None or problems or is_intact(connection)
+        return problems if is_sealed else [BROKEN_SEAL]
+
+    @contextmanager
+    def _read_transaction(self) -> Iterator[sqlite3.Connection | None]:
+        """Open a transaction that only reads rows whose seal is intact."""
+        with self._database.read_transaction() as connection:
+            if connection is not None and not is_intact(connection):
+                raise self._database.damage_error(BROKEN_SEAL)
+            yield connection
+
+    @contextmanager
+    def _write_transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open a write transaction on rows whose seal and indexes are intact, and seal them again."""
+        with self._database.write_transaction() as connection:
+            problems = integrity_problems(connection) or ([] if is_intact(connection) else [BROKEN_SEAL])
+            if problems:
+                raise self._database.damage_error(problems[0])
+            yield connection
+            write_seal(connection)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def offers(self) -> list[TransferOffer]:
         """Return all offers, the oldest first."""
-        with self._database.read_transaction() as connection:
+        with self._read_transaction() as connection:
             rows = [] if connection is None else connection.execute("SELECT * FROM offers ORDER BY rowid").fetchall()
         return [_offer(row) for row in rows]
 
@@ -186,7 +213,7 @@ class Journal:
         UsageError
             If the journal does not have the offer.
         """
-        with self._database.read_transaction() as connection:
+        with self._read_transaction() as connection:
             row = _row(connection, tracking_id)
         if row is None:
             raise UsageError(f"Unknown offer {tracking_id!r}. Choose from the tracking ids in {self.path}.")
@@ -194,14 +221,14 @@ class Journal:
 
     def terms(self, tracking_id: str) -> OfferTerms | None:
         """Return the terms of an offer, or None if the journal does not have it."""
-        with self._database.read_transaction() as connection:
+        with self._read_transaction() as connection:
             row = _row(connection, tracking_id)
         return None if row is None else OfferTerms(*(row[name] for name in TERMS))
 
     def history(self, tracking_id: str) -> list[Change]:
         """Return the changes of one offer in order."""
-        with self._database.read_transaction() as connection:
-            query = "SELECT at, status, description FROM changes WHERE tracking_id = ? ORDER BY number"
+        with self._read_transaction() as connection:
+            query = "SELECT at, status, description FROM changes NOT INDEXED WHERE tracking_id = ? ORDER BY number"
             rows = [] if connection is None else connection.execute(query, [tracking_id]).fetchall()
         return [Change(from_microseconds(row["at"]), row["status"], row["description"]) for row in rows]
 
@@ -209,7 +236,7 @@ class Journal:
 
     def add(self, tracking_id: str, terms: OfferTerms, wallet: str, wallet_user: str | None, now: datetime) -> OfferTerms:
         """Add an offer unless another process did, and return its terms in the journal."""
-        with self._database.write_transaction() as connection:
+        with self._write_transaction() as connection:
             if _row(connection, tracking_id) is None:
                 values = [tracking_id, wallet, wallet_user, *(getattr(terms, name) for name in TERMS), microseconds(now)]
                 connection.execute(
@@ -224,7 +251,7 @@ class Journal:
 
     def record_attempt(self, tracking_id: str, now: datetime) -> None:
         """Record that a request is about to be sent, after which the offer may exist."""
-        with self._database.write_transaction() as connection:
+        with self._write_transaction() as connection:
             connection.execute(
                 "UPDATE offers SET attempt_count = attempt_count + 1, open_attempts = open_attempts + 1, "
                 "first_sent_at = coalesce(first_sent_at, ?1), status = CASE WHEN status IN ('refused', 'lapsed') "
@@ -238,7 +265,7 @@ class Journal:
 
         With ``is_final``, the status becomes refused unless another request may have made the offer.
         """
-        with self._database.write_transaction() as connection:
+        with self._write_transaction() as connection:
             connection.execute(
                 "UPDATE offers SET open_attempts = max(open_attempts - 1, 0), last_failure = ? WHERE tracking_id = ?",
                 [failure, tracking_id],
@@ -253,13 +280,13 @@ class Journal:
 
     def record_unknown_outcome(self, tracking_id: str, failure: str, now: datetime) -> None:
         """Record a failure that leaves open whether the offer was made."""
-        with self._database.write_transaction() as connection:
+        with self._write_transaction() as connection:
             connection.execute("UPDATE offers SET last_failure = ? WHERE tracking_id = ?", [failure, tracking_id])
             _add_change(connection, tracking_id, now, f"outcome unknown: {failure}")
 
     def update_status(self, tracking_id: str, status: OfferStatus, now: datetime) -> TransferOffer:
         """Record the wallet's status of an offer, unless the journal has a later one."""
-        with self._database.write_transaction() as connection:
+        with self._write_transaction() as connection:
             row = _row(connection, tracking_id)
             assert row is not None
             if rank(status.status) > rank(row["status"]):
@@ -281,7 +308,7 @@ class Journal:
 
     def record_absence(self, tracking_id: str, now: datetime, *, has_lapsed: bool = False) -> TransferOffer:
         """Record that the wallet does not know an offer, or that the offer lapsed."""
-        with self._database.write_transaction() as connection:
+        with self._write_transaction() as connection:
             connection.execute("UPDATE offers SET last_checked_at = ? WHERE tracking_id = ?", [microseconds(now), tracking_id])
             if has_lapsed:
                 connection.execute(
@@ -300,7 +327,7 @@ def rank(status: str) -> int:
 def _row(connection: sqlite3.Connection | None, tracking_id: str) -> Any:
     if connection is None:
         return None
-    return connection.execute("SELECT * FROM offers WHERE tracking_id = ?", [tracking_id]).fetchone()
+    return connection.execute("SELECT * FROM offers NOT INDEXED WHERE tracking_id = ?", [tracking_id]).fetchone()
 
 
 def _add_change(connection: sqlite3.Connection, tracking_id: str, now: datetime, description: str) -> None:

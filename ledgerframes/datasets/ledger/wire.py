@@ -13,7 +13,7 @@ import msgspec
 from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets._one_of import OneOf
-from ledgerframes.datasets._structs import ABSENT, Wire
+from ledgerframes.datasets._structs import ABSENT, Offset, Wire
 from ledgerframes.errors import DecodeError
 
 
@@ -231,8 +231,8 @@ class UpdateItem(Wire):
 class UpdatesPage(LedgerStruct):
     """A page of updates, whose bounds meet those of the pages before and after it."""
 
-    lowest_page_offset_exclusive: int
-    highest_page_offset_inclusive: int
+    lowest_page_offset_exclusive: Offset
+    highest_page_offset_inclusive: Offset
     updates: list[UpdateItem]
     next_page_token: str | None = None
 

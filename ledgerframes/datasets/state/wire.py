@@ -11,7 +11,7 @@ import msgspec
 
 from ledgerframes.datasets._boundary import DATA_ERRORS
 from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import ABSENT, Wire
+from ledgerframes.datasets._structs import ABSENT, Offset, Wire
 from ledgerframes.datasets.ledger.wire import LedgerStruct, OffsetCheckpoint, SynchronizerTime, TraceContext
 from ledgerframes.errors import DecodeError
 
@@ -57,14 +57,14 @@ class LedgerVersion(LedgerStruct):
 class LedgerEnd(LedgerStruct):
     """Offset of the last update, 0 on an empty ledger."""
 
-    offset: int
+    offset: Offset
 
 
 class PrunedOffsets(LedgerStruct):
     """Last offsets that were pruned, 0 if none was."""
 
-    participant_pruned_up_to_inclusive: int = 0
-    all_divulged_contracts_pruned_up_to_inclusive: int = 0
+    participant_pruned_up_to_inclusive: Offset = 0
+    all_divulged_contracts_pruned_up_to_inclusive: Offset = 0
 
 
 class ParticipantId(LedgerStruct):

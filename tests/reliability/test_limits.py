@@ -1,0 +1,63 @@
+"""A week of a network that lets 120 requests in 60 seconds pass, with the log of its waits."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from campaign import tell
+
+import ledgerframes as lf
+from ledgerframes.api import host_rates
+from ledgerframes.sandbox import Faults, faults
+
+WEEK = {"since": "2026-11-02", "until": "2026-11-09"}
+SHAPE = {"events": 2000, "days": 8, "page_size": 4}
+
+
+class VirtualClock(host_rates.Clock):
+    """A clock that stands still but for waits."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+        self._lock = threading.Lock()
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep_until(self, time: float) -> None:
+        with self._lock:
+            self.time = max(self.time, time)
+
+
+def test_a_week_through_a_limiter_costs_time_and_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = VirtualClock()
+    monkeypatch.setattr(host_rates, "clock", clock)
+    monkeypatch.setattr(host_rates, "SHARED_RATES", host_rates.HostRates())
+    monkeypatch.setattr(faults, "monotonic", clock.now)
+    quiet = lf.load_events(lf.connect("sandbox", store=tmp_path / "quiet", **SHAPE), **WEEK)
+    limiter = Faults(limit_requests=120, limit_seconds=60, retry_after=0.5)
+    net = lf.connect("sandbox", store=tmp_path / "limited", faults=limiter, **SHAPE)
+    begin = clock.time
+    with caplog.at_level(logging.INFO, "ledgerframes"):
+        limited = lf.load_events(net, **WEEK)
+    for name in quiet.tables:
+        pd.testing.assert_frame_equal(limited.read(name), quiet.read(name))
+    minutes = (clock.time - begin) / 60
+    waits = [record.getMessage() for record in caplog.records if record.name.startswith("ledgerframes.retries")]
+    assert net.request_count > 360 and waits and all("429" in wait or "Busy" in wait for wait in waits)
+    # Not faster than the limiter lets pass, and not idle for most of the time.
+    assert net.request_count / 120 - 1 <= minutes <= 4 * net.request_count / 120 + 2
+    tell(
+        "limiter",
+        requests=net.request_count,
+        minutes=round(minutes, 1),
+        waits=len(waits),
+        rows=sum(len(quiet.read(n)) for n in quiet.tables),
+        log=waits[:3],
+    )

@@ -1,0 +1,139 @@
+"""What is killed: functions that a process of its own runs, forked from one that has imported everything."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from equality import every_table
+
+import ledgerframes as lf
+from ledgerframes.loaders import buffering
+from ledgerframes.report import run_report
+from ledgerframes.store.compact import compact
+
+WORLD: dict[str, Any] = {"events": 300, "days": 1}
+WINDOW: dict[str, Any] = {"since": "2026-11-08", "until": "2026-11-09"}
+REPORT_WINDOW: dict[str, Any] = {"since": "2026-11-08T06:00:00Z", "until": "2026-11-08T12:00:00Z"}
+OFFERS = 6
+Frames = dict[str, pd.DataFrame]
+
+
+def network(store: Path, **settings: Any) -> lf.Network:
+    # Small segments and pages, so that there are many moments to be killed at.
+    buffering.SEGMENT_BYTES = 20_000
+    return lf.connect("sandbox", store=store, page_size=20, max_concurrency=2, **WORLD, **settings)
+
+
+def sync_events(store: Path) -> Frames:
+    return every_table(lf.load_events(network(store), **WINDOW))
+
+
+def sync_updates(store: Path) -> Frames:
+    return every_table(lf.load_updates(network(store), page_size=10))
+
+
+def sync_bulk(store: Path) -> Frames:
+    with ThreadPoolExecutor(1) as pool:
+        frames = every_table(lf.load_bulk(network(store), during="2026-11-08", executor=pool))
+    frames["bulk_objects"] = frames["bulk_objects"].drop(columns="fetched_at")
+    return frames
+
+
+def compact_and_read(store: Path) -> Frames:
+    """Merge what is there in two steps; a store without segments is filled first."""
+    frames = sync_events(store)
+    for target in (60_000, 128_000_000):
+        compact(network(store).store, target_bytes=target)
+    return frames
+
+
+def report(store: Path) -> Frames:
+    result = run_report("verdicts", net=network(store), out=store / "reports", **REPORT_WINDOW)
+    assert result.page_path.read_text(encoding="utf-8").rstrip().endswith("</html>")
+    return {"run": pd.DataFrame({"key": [result.key], "tables": [result.run["tables"]]})}
+
+
+def make_offers(store: Path, url: str, token: str) -> None:
+    """Make the same offers however often this runs."""
+    settings: dict[str, Any] = {
+        "history_url": url,
+        "wallet_url": f"{url}/api/validator",
+        "token": token,
+        "requests_per_second": 0,
+    }
+    with lf.connect("sandbox", store=store, **settings) as net:
+        for number in range(OFFERS):
+            net.wallet.offer_transfer(
+                receiver="bob::1220bb", amount=Decimal("1.5"), description=f"offer {number}",
+                expires_at=datetime(2100, 1, 1, tzinfo=UTC), tracking_id=f"t-{number:03}",
+            )  # fmt: skip
+        net.wallet.resume_all()
+
+
+VICTIMS: dict[str, Callable[[Path], Frames]] = {
+    "sync events": sync_events,
+    "sync updates": sync_updates,
+    "sync bulk": sync_bulk,
+    "compact": compact_and_read,
+}
+
+
+def again_and_again(work: Callable[[Path], object], store: Path) -> None:
+    """Go on until killed."""
+    while True:
+        work(store)
+
+
+def begin(work: Callable[..., object], *arguments: object) -> ForkServerProcess:
+    """Start a function in a process of its own, which has everything imported."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["victims"])
+    process = context.Process(target=work, args=arguments, daemon=False)
+    process.start()
+    return process
+
+
+def end(process: ForkServerProcess) -> int:
+    """Wait for a process, and return its exit code."""
+    process.join(300)
+    code = process.exitcode
+    process.close()
+    assert code is not None
+    return code
+
+
+def killed_at_random(chance: random.Random, seconds: float, work: Callable[..., object], *arguments: object) -> bool:
+    """Start a function, kill it at a moment within its time, and return whether it was still at work."""
+    process = begin(work, *arguments)
+    process.join(chance.uniform(0.0, seconds))
+    process.kill()
+    return end(process) != 0
+
+
+@contextmanager
+def at_work(work: Callable[..., object], *arguments: object) -> Iterator[ForkServerProcess]:
+    """A process that is killed at the end."""
+    process = begin(work, *arguments)
+    try:
+        yield process
+    finally:
+        process.kill()
+        end(process)
+
+
+def seconds_of(work: Callable[..., object], *arguments: object) -> float:
+    """Return how long a function takes in a process of its own."""
+    began = time.monotonic()
+    assert end(begin(work, *arguments)) == 0
+    return time.monotonic() - began

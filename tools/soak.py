@@ -1,0 +1,226 @@
+"""Run the attacks of tests/reliability at length, and write docs/reliability.md from their own counts.
+
+``python tools/soak.py --minutes 60`` is what ``make soak`` runs. Fewer minutes shorten what has no end (mutated bodies, damaged
+files, following); every fault meets every loader, and the kills are as many, whatever the minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reliability.md"
+Counts = list[dict[str, Any]]
+
+
+def main() -> int:
+    """Run the attacks, write the page, and return the exit code of the tests."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60.0, help="what a whole run may take on two cores (default: 60)")
+    parser.add_argument("--workers", type=int, default=2, help="processes that run tests (default: 2)")
+    parser.add_argument("--page", type=Path, default=PAGE, help="page to write (default: docs/reliability.md)")
+    arguments = parser.parse_args()
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as directory:
+        counts = Path(directory) / "counts.jsonl"
+        counts.touch()
+        code = run_tests(arguments.minutes, arguments.workers, counts)
+        rows = [json.loads(line) for line in counts.read_text(encoding="utf-8").splitlines()]
+    minutes = (time.monotonic() - begin) / 60
+    arguments.page.write_text(page(rows, arguments.minutes, minutes, code), encoding="utf-8")
+    return code
+
+
+def run_tests(minutes: float, workers: int, counts: Path) -> int:
+    """Run the tests of reliability with the effort of a soak."""
+    words = [
+        "-m",
+        "pytest",
+        "tests/reliability",
+        "-q",
+        "-n",
+        str(workers),
+        "--dist",
+        "worksteal",
+        "-o",
+        "faulthandler_timeout=3600",
+    ]
+    environment = {**os.environ, "SOAK_MINUTES": str(minutes), "SOAK_COUNTS": str(counts)}
+    return subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, check=False).returncode  # noqa: S603 - its own tests
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+def page(rows: Counts, wanted: float, minutes: float, code: int) -> str:
+    """Return the page of a run."""
+    of = defaultdict(list)
+    for row in rows:
+        of[row["attack"]].append(row)
+    faults = of["faults"]
+    damages = of["damage"]
+    rows_text = "\n".join(f"| {name} | {value:,} |" for name, value in totals(of).items())
+    verdict = "All tests passed." if code == 0 else "Some tests failed, so the zeros below do not hold everywhere."
+    return f"""# Reliability
+
+Run the attacks yourself: `make soak` takes at most an hour on two cores, and writes this page. `make test` runs a quick cut of
+the same attacks.
+[Security](../SECURITY.md) says what is promised, and [the facts](facts.md#untold-changes) what no client can tell.
+
+This run: `python tools/soak.py --minutes {wanted:g}`, {minutes:.0f} minutes on {os.cpu_count()} cores, Python
+{platform.python_version()}, {platform.system()}. {verdict}
+
+| attack | count |
+|---|---:|
+{rows_text}
+
+| result | count |
+|---|---:|
+| rows lost, rows doubled or other values without an error | {silent(faults, damages)} |
+| exceptions that are no `LedgerframesError` | {foreign(faults, damages)} |
+
+A row that is lost or doubled makes a frame differ from the undisturbed one, so both are counted in one line.
+
+## Kills
+
+Each process was killed by SIGKILL at a random moment. After at most four kills the work was done to its end, and its tables were
+compared with those of a run that nobody disturbed.
+
+| work | kills |
+|---|---:|
+{table_rows(sorted((row["victim"], row["kills"]) for row in of["kills"]))}
+
+{disks(of)}
+
+## Mutated bodies
+
+Bodies of the recorded shapes with up to three changes. A body gave rows, whose cells were compared with another reading of the
+same JSON, or a `DecodeError`.
+
+| decoder | bodies | rows | DecodeError |
+|---|---:|---:|---:|
+{table_rows(sorted((row["decoder"], row["inputs"], row["rows"], row["errors"]) for row in of["fuzz"]))}
+
+## Damaged files
+
+Flipped bits, overwritten, cut and exchanged parts at random places. A file was refused, or gave the same rows.
+
+| file | damages | bytes | refused | same rows |
+|---|---:|---:|---:|---:|
+{table_rows(sorted((row["file"], row["damages"], row["bytes"], row["refused"], row["unchanged"]) for row in damages))}
+
+## Following
+
+{long_run(of)}
+
+## A limiter
+
+{limiter(of)}
+
+## Faults and loaders
+
+Each fault met each loader on every request, on one, and on every third. `=` is the undisturbed frame, `E` a named error, and both
+if it depends on the request. Afterwards the same store without the fault gave the undisturbed frame. `·` means that the loader
+makes no request that the fault changes.
+
+{matrix(faults)}
+"""
+
+
+def totals(of: dict[str, Counts]) -> dict[str, int]:
+    """Return the counts of each kind of attack."""
+    return {
+        "faults injected into responses": sum(row["struck"] for row in of["faults"]),
+        "loads with a fault": len(of["faults"]),
+        "kills survived": sum(row["kills"] for row in of["kills"]),
+        "bodies tried": sum(row["inputs"] for row in of["fuzz"]),
+        "files damaged": sum(row["damages"] for row in of["damage"]),
+        "bytes damaged": sum(row["bytes"] for row in of["damage"]),
+    }
+
+
+def silent(faults: Counts, damages: Counts) -> int:
+    """Return how often rows differed without an error."""
+    return sum(bool(row["problem"]) and row["outcome"] != "foreign" for row in faults) + sum(row["silent"] for row in damages)
+
+
+def foreign(faults: Counts, damages: Counts) -> int:
+    """Return how often an exception was none of this library."""
+    return sum(row["outcome"] == "foreign" for row in faults) + sum(row["foreign"] for row in damages)
+
+
+def table_rows(rows: Iterable[tuple[Any, ...]]) -> str:
+    """Return rows of a table, numbers with separators."""
+    return "\n".join(
+        "| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row) + " |" for row in rows
+    )
+
+
+def disks(of: dict[str, Counts]) -> str:
+    """Return what happened on full and read-only disks, and with several processes."""
+    refusals = ", ".join(f"{row['mode']} {row['refused']}" for row in sorted(of["disks"], key=lambda row: row["mode"]))
+    writers = " and ".join(str(row["writers"]) for row in sorted(of["writers"], key=lambda row: row["writers"]))
+    reads = sum(row["reads"] for row in of["readers"])
+    return (
+        f"Writes that were refused with a `StoreError`, after which the same load was exact: {refusals}.\n"
+        f"{writers} writers at the same time, and {reads:,} reads during compactions, gave the same tables."
+    )
+
+
+def long_run(of: dict[str, Counts]) -> str:
+    """Return how long a ledger was followed, and what grew."""
+    return "\n".join(map(_long_run, of["long run"]))
+
+
+def _long_run(row: dict[str, Any]) -> str:
+    growth, memory = row["growth"], row["growth"]["memory"] / 1e6
+    return (
+        f"A growing ledger was followed for {row['seconds']:,} s while its services failed at random, with\n"
+        f"{row['errors']:,} restarts and {row['loads']:,} loads of events next to it. {row['rows']:,} rows were exact.\n"
+        f"After the first quarter memory changed by {memory:.1f} MB, open files by {growth['files']},\n"
+        f"and threads by {growth['threads']}."
+    )
+
+
+def limiter(of: dict[str, Counts]) -> str:
+    """Return what a week through a limiter cost."""
+    return "\n".join(map(_limiter, of["limiter"]))
+
+
+def _limiter(row: dict[str, Any]) -> str:
+    log = "\n".join(row["log"])
+    return (
+        f"A week in small pages through a limiter of 120 requests in 60 s took {row['requests']:,} requests,\n"
+        f"{row['waits']} refusals and {row['minutes']:g} minutes of a simulated clock, for {row['rows']:,} exact rows.\n"
+        f"Its log begins:\n\n```text\n{log}\n```"
+    )
+
+
+def matrix(faults: Counts) -> str:
+    """Return the table of faults and loaders."""
+    loaders = list(dict.fromkeys(row["loader"] for row in sorted(faults, key=lambda row: row["loader"])))
+    cells: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in faults:
+        mark = {"frame": "=", "untouched": "", "foreign": "!"}.get(row["outcome"], "E")
+        cells[row["fault"], row["loader"]].add("!" if row["problem"] else mark)
+    names = [loader.removeprefix("load_") for loader in loaders]
+    lines = ["| fault | " + " | ".join(names) + " |", "|---|" + ":-:|" * len(names)]
+    for fault in sorted({row["fault"] for row in faults}):
+        marks = ["".join(sorted(cells[fault, loader])) or "·" for loader in loaders]
+        lines.append(f"| {fault} | " + " | ".join(marks) + " |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
