@@ -137,7 +137,7 @@ def statement(
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> price, rate = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
     >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, rate=rate, min_coverage=0.9)
-    >>> bool(bill["bytes"].sum() == day.traffic["total_traffic_cost"].sum())
+    >>> bool(bill["bytes"].sum() == lf.cost.spend(day)["total_traffic_cost"].sum())
     True
     """
     keys = STATEMENT.check(frames, by).key_names

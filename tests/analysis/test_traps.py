@@ -82,3 +82,8 @@ def test_a_party_shares_an_envelope_once() -> None:
     world = World().rules().right("A").right("B").round(1, 0, 1)
     frames = world.request("r", 5, total=1000, envelopes=[(1000, [0, 1])], views=[[["A"]], [["A", "B"]]]).frames()
     assert lf.activity.recompute(frames)[["party", "weight"]].to_numpy().tolist() == [["A", 500], ["B", 500]]
+
+
+def test_percentiles_of_costs_are_by_nearest_rank() -> None:
+    found = lf.cost.spend(frames_of([Event(f"{cost:03}", 1, cost) for cost in range(1, 101)]))
+    assert found[["median", "p95", "max"]].to_numpy().tolist() == [[50, 95, 100]]
