@@ -162,6 +162,8 @@ class Database:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in ACCESS_CODES:
                 raise not_writable_error(self.path.parent, error) from error
             raise self.damage_error(error) from error
+        except UnicodeDecodeError as error:  # of damaged text, or of a message that quotes it
+            raise self.damage_error("its text is not UTF-8") from error
 
 
 def integrity_problems(connection: sqlite3.Connection | None) -> list[str]:
