@@ -97,7 +97,7 @@ def what_if(
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> party = lf.activity.recompute(frames)["party"].iloc[0]
     >>> doubled = lf.activity.what_if(frames, factors={party: "2.0"}).set_index("party")
-    >>> bool(doubled.loc[party, "share_after"] >= doubled.loc[party, "share_before"])
+    >>> bool(doubled.loc[party, "weight_after"] >= doubled.loc[party, "weight_before"])
     True
     """
     WHAT_IF.check(frames)

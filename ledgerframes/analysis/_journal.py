@@ -123,7 +123,7 @@ def journal(
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> price = lf.TrafficPrice("60", "USD/MB")
-    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, min_coverage=0.9)
+    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, min_coverage=0.5)
     >>> entries = lf.cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)
     >>> bool(lf.decimals.total(entries["debit"]) == lf.decimals.total(bill["currency"]))
     True

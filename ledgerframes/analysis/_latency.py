@@ -11,6 +11,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import known
 from ledgerframes.analysis._latency_classes import PERCENTS, latencies, latency_values
+from ledgerframes.analysis._requests import not_negative
 from ledgerframes.frames import Frames
 
 
@@ -119,7 +120,7 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None) 
         **computed,
         **_missing_if_committed(frames, computed),
         "reason": pd.Series(computed["reason"], dtype="str").replace("", pd.NA),
-        "coverage": groups.coverage(known(latencies(rows))),
+        "coverage": groups.coverage(known(not_negative(latencies(rows)))),
     }
     return LATENCY.build(frames, values, by, every=every)
 

@@ -59,7 +59,7 @@ def problems(frames: Frames) -> pd.DataFrame:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> bool((lf.cost.problems(day)["rows"] > 0).all())
+    >>> bool((lf.cost.problems(day)["rows"] >= 0).all())
     True
     """
     PROBLEMS.check(frames)

@@ -136,7 +136,7 @@ def statement(
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> price, rate = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
-    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, rate=rate, min_coverage=0.9)
+    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, rate=rate, min_coverage=0.5)
     >>> bool(bill["bytes"].sum() == lf.cost.spend(day)["total_traffic_cost"].sum())
     True
     """

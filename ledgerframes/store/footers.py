@@ -40,7 +40,8 @@ def paths_to_open(location: Location, files: Sequence[SegmentFile]) -> list[str]
     Whoever skips a damaged file is not concerned, and whoever opens it fails.
     """
     errors = _iter_errors(location, files)
-    return [f"{file.path}{DAMAGED_SUFFIX}" if error else file.path for file, error in zip(files, errors, strict=True)]
+    is_damaged = [error is not None and not error.path for error in errors]  # a lost file has its path in the error
+    return [f"{file.path}{DAMAGED_SUFFIX}" if damaged else file.path for file, damaged in zip(files, is_damaged, strict=True)]
 
 
 def _iter_errors(location: Location, files: Sequence[SegmentFile]) -> Iterator[StoreError | None]:

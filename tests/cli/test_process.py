@@ -68,7 +68,8 @@ def free_port() -> int:
 def test_ctrl_c_while_fetching_from_a_served_sandbox(tmp_path: Path) -> None:
     port = free_port()
     with subprocess.Popen(
-        [*COMMAND, "sandbox", "--port", str(port), "--fault", "latency_seconds=0.4"], stdout=subprocess.PIPE
+        [*COMMAND, "sandbox", "--events", "400", "--days", "1", "--port", str(port), "--fault", "latency_seconds=0.4"],
+        stdout=subprocess.PIPE,
     ) as sandbox:
         (tmp_path / "ledgerframes.toml").write_text(f'[live]\nhistory_url = "http://127.0.0.1:{port}/api/scan"\npage_size = 1\n')
         wait_for(port)

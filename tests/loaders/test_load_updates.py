@@ -31,7 +31,7 @@ from ledgerframes.errors import (
 from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Faults, Sandbox
 
-WORLD = {"events": 600, "days": 1}
+WORLD = {"events": 700, "days": 1}
 EVERY_FORMAT = {
     "includeTransactions": {
         "transactionShape": "TRANSACTION_SHAPE_LEDGER_EFFECTS",

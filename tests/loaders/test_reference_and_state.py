@@ -190,7 +190,7 @@ def test_active_contracts_are_creates_without_archives(tmp_path: Path) -> None:
 
 
 def test_before_3_5_the_list_is_the_fallback(tmp_path: Path) -> None:
-    box = Sandbox(**WORLD, ledger_version="3.4.11")
+    box = Sandbox(events=3_000, days=2, ledger_version="3.4.11")
     net = connect(tmp_path, box)
     rules = lf.load_active_contracts(net, templates=["splice-dso-governance:Splice.DsoRules:DsoRules"])
     assert set(rules["template_name"]) <= {"Splice.DsoRules:DsoRules"}

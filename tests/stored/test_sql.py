@@ -400,7 +400,7 @@ def test_a_damaged_file_is_the_store_s_fault(tmp_path: Path, cut: str) -> None:
         file.write_bytes(content if cut == "middle" else content[:-10])
 
     net = damaged(tmp_path, change)
-    with pytest.raises(StoreError, match=r"table traffic of .* is damaged"):
+    with pytest.raises(StoreError, match="table traffic is damaged"):
         lf.sql(net, "select sum(total_traffic_cost) as x, max(update_id) as y from traffic")
     assert len(lf.sql(net, "select * from verdicts")) > 0, "another table is none of its business"
 
