@@ -96,7 +96,7 @@ def what_if(
     >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> party = lf.activity.recompute(frames)["party"].iloc[0]
-    >>> doubled = lf.activity.what_if(frames, factors={party: "2.0"}).set_index("party")
+    >>> doubled = lf.activity.what_if(frames, factors={party: "100.0"}).set_index("party")
     >>> bool(doubled.loc[party, "weight_after"] >= doubled.loc[party, "weight_before"])
     True
     """

@@ -38,10 +38,17 @@ def paths_to_open(location: Location, files: Sequence[SegmentFile]) -> list[str]
     """Return the path of each file, which does not exist for a damaged one.
 
     Whoever skips a damaged file is not concerned, and whoever opens it fails.
+
+    Raises
+    ------
+    StoreError
+        If a file is missing.
     """
-    errors = _iter_errors(location, files)
-    is_damaged = [error is not None and not error.path for error in errors]  # a lost file has its path in the error
-    return [f"{file.path}{DAMAGED_SUFFIX}" if damaged else file.path for file, damaged in zip(files, is_damaged, strict=True)]
+    errors = list(_iter_errors(location, files))
+    for error in errors:
+        if error and error.path:  # a lost file
+            raise error
+    return [f"{file.path}{DAMAGED_SUFFIX}" if error else file.path for file, error in zip(files, errors, strict=True)]
 
 
 def _iter_errors(location: Location, files: Sequence[SegmentFile]) -> Iterator[StoreError | None]:
