@@ -105,7 +105,7 @@ compared with those of a run that nobody disturbed.
 
 ## Mutated bodies
 
-Bodies of the recorded shapes with up to three changes. A body gave rows, whose cells were compared with another reading of the
+Bodies of the recorded shapes with up to three changes. A body became rows, whose cells were compared with another reading of the
 same JSON, or a `DecodeError`.
 
 | decoder | bodies | rows | DecodeError |
@@ -114,7 +114,7 @@ same JSON, or a `DecodeError`.
 
 ## Damaged files
 
-Flipped bits, overwritten, cut and exchanged parts at random places. A file was refused, or gave the same rows.
+Flipped bits, overwritten, cut and exchanged parts at random places. A file was refused, or had the same rows.
 
 | file | damages | bytes | refused | same rows |
 |---|---:|---:|---:|---:|
@@ -131,7 +131,7 @@ Flipped bits, overwritten, cut and exchanged parts at random places. A file was 
 ## Faults and loaders
 
 Each fault met each loader on every request, on one, and on every third. `=` is the undisturbed frame, `E` a named error, and both
-if it depends on the request. Afterwards the same store without the fault gave the undisturbed frame. `·` means that the loader
+if it depends on the request. Afterwards the same store without the fault had the undisturbed frame. `·` means that the loader
 makes no request that the fault changes.
 
 {matrix(faults)}
@@ -174,7 +174,7 @@ def disks(of: dict[str, Counts]) -> str:
     reads = sum(row["reads"] for row in of["readers"])
     return (
         f"Writes that were refused with a `StoreError`, after which the same load was exact: {refusals}.\n"
-        f"{writers} writers at the same time, and {reads:,} reads during compactions, gave the same tables."
+        f"{writers} writers at the same time, and {reads:,} reads during compactions, left the same tables."
     )
 
 
