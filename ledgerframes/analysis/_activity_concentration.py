@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,9 @@ from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
 from ledgerframes.analysis._figures import require_frames
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.statistics import concentration as concentration_of
+from ledgerframes.statistics import lorenz as lorenz_points
+from ledgerframes.statistics import top as top_members
 
 OF = ("weight", "burn_bytes", "amount")
 TOP = (1, 3, 10)
@@ -172,14 +174,13 @@ def lorenz(
     known = float(rows["value"].notna().mean()) if len(rows) else None
     rows = rows[np.array([value is not None and value > 0 for value in rows["value"]], dtype=bool)]
     rows = rows.sort_values(["value", "party"], ignore_index=True)
-    total, sums = sum(rows["value"]), np.cumsum(rows["value"].to_numpy(dtype=object))
-    ranks = range(1, len(rows) + 1)
+    points = lorenz_points(rows["value"]).iloc[1:].reset_index(drop=True)  # the curve starts at (0, 0)
     values = {
         "party": rows["party"],
-        "rank": list(ranks),
+        "rank": list(range(1, len(rows) + 1)),
         "value": from_scaled(rows["value"]),
-        "cumulative_parties": [rank / len(rows) for rank in ranks],
-        "cumulative_share": [float(Fraction(part, total)) for part in sums],
+        "cumulative_parties": points["cumulative_members"],
+        "cumulative_share": points["cumulative_share"],
         "coverage": pd.Series(known, rows.index, "float64"),
     }
     return LORENZ.build(frames, values)
@@ -220,16 +221,17 @@ def _values(
 
 def _summary(numbers: list[int], sizes: Sequence[int]) -> dict[str, Any]:
     """Return the figures of one period, exact until the last step."""
-    ordered = sorted((number for number in numbers if number > 0), reverse=True)
-    count, total = len(ordered), sum(ordered)
-    summary: dict[str, Any] = {"parties": count, "parties_zero": len(numbers) - count, "total": total if count else None}
-    summary |= {"gini": None, "hhi": None}
-    if count:
-        ranks = sum(rank * number for rank, number in enumerate(reversed(ordered), 1))
-        summary["gini"] = float(Fraction(2 * ranks, count * total) - Fraction(count + 1, count))
-        summary["hhi"] = float(Fraction(sum(number * number for number in ordered), total * total))
+    positive = [number for number in numbers if number > 0]
+    measured = concentration_of(positive)
+    summary: dict[str, Any] = {
+        "parties": len(positive),
+        "parties_zero": len(numbers) - len(positive),
+        "total": measured.total if positive else None,
+        "gini": measured.gini,
+        "hhi": measured.hhi,
+    }
     for size in sizes:
-        leading = [number for number in ordered if number >= ordered[min(size, count) - 1]]
-        summary[f"top_{size}"] = float(Fraction(sum(leading), total)) if count else None
-        summary[f"top_{size}_parties"] = len(leading)
+        leading = top_members(positive, size)
+        summary[f"top_{size}"] = leading.share if leading else None
+        summary[f"top_{size}_parties"] = leading.count if leading else 0
     return summary

@@ -23,14 +23,13 @@ from ledgerframes.analysis._groups import (
     period_length,
     ratio,
 )
+from ledgerframes.analysis._latency_classes import LIMIT, with_latency
 from ledgerframes.analysis._requests import ACCEPTED, encode_texts, has_result, is_rejected, list_items, positions, requests
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 
 __all__ = ["head_of_line", "head_of_line_victims"]
 
-# The mediator gives up after 30 s. Clocks and rounding can make a timeout look a little shorter.
-TIMEOUT_FROM = 29_900_000
 MIN_BASELINE = 30
 SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
 HEAD = (
@@ -270,13 +269,10 @@ def _search(frames: Frames, min_delay: str) -> Search:
         )
     least = period_length(min_delay, "min_delay") * 1_000_000
     rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid"])
-    is_decided = known(rows["finalization_time"])
-    coverage = float(is_decided.mean()) if len(rows) else float("nan")
-    rows = rows[is_decided]
-    rows = rows.assign(latency=microseconds(rows["finalization_time"]) - microseconds(rows["record_time"]))
-    rows = rows[rows["latency"] >= 0].sort_values(["record_time", "update_id"], ignore_index=True)
+    coverage = float(known(rows["finalization_time"]).mean()) if len(rows) else float("nan")
+    rows = with_latency(rows).sort_values(["record_time", "update_id"], ignore_index=True)
     starts, latencies = microseconds(rows["record_time"]), rows["latency"].to_numpy("int64")
-    is_culprit = is_rejected(rows) & (latencies >= TIMEOUT_FROM)
+    is_culprit = is_rejected(rows) & (latencies >= LIMIT)
     baselines = _baselines(frames, rows, starts, latencies, is_culprit)
     rows = rows.astype({"latency": "Int64"})
     since, until = _bounds(frames, starts)

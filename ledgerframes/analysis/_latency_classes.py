@@ -42,6 +42,13 @@ def latencies(rows: pd.DataFrame) -> pd.Series:
     return numbers
 
 
+def with_latency(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the requests with a possible verdict and its latency [microseconds]."""
+    numbers = latencies(rows)
+    is_possible = (numbers >= 0).to_numpy(dtype=bool, na_value=False)
+    return rows[is_possible].assign(latency=numbers[is_possible].astype("int64"))
+
+
 def outcome_classes(results: pd.Series, numbers: pd.Series) -> pd.Series:
     """Return the class of each request, missing without a verdict.
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._estimates import estimated_totals
+from ledgerframes.analysis._estimated_totals import estimated_totals
 from ledgerframes.analysis._groups import Rates, exact_sum, known, shares
 from ledgerframes.analysis._requests import is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by

@@ -9,8 +9,8 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, durations, known, microseconds, ratio, single_group
-from ledgerframes.analysis._head_of_line import TIMEOUT_FROM
+from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, durations, ratio, single_group
+from ledgerframes.analysis._latency_classes import LIMIT, with_latency
 from ledgerframes.analysis._requests import (
     UNSPECIFIED,
     encode_texts,
@@ -137,15 +137,13 @@ def waited_for(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
 
 def _decided(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the requests with a verdict and a latency."""
-    rows = rows[known(rows["finalization_time"]) & ~has_result(rows, UNSPECIFIED)]
-    latencies = microseconds(rows["finalization_time"]) - microseconds(rows["record_time"])
-    return rows.assign(latency=latencies)[latencies >= 0].reset_index(drop=True)
+    return with_latency(rows[~has_result(rows, UNSPECIFIED)]).reset_index(drop=True)
 
 
 def _is_slow(rows: pd.DataFrame) -> Flags:
     """Return which requests timed out, or took longer than 90% of the others."""
     latencies = rows["latency"].to_numpy("int64")
-    is_timeout = is_rejected(rows) & (latencies >= TIMEOUT_FROM)
+    is_timeout = is_rejected(rows) & (latencies >= LIMIT)
     decided = rows["latency"][~is_timeout].astype("Int64")
     (limit,) = single_group(len(decided)).percentiles(decided, [SLOW_PERCENT])
     is_slow: Flags = is_timeout | (latencies > (np.iinfo(np.int64).max if pd.isna(limit.iloc[0]) else int(limit.iloc[0])))

@@ -12,7 +12,7 @@ from ledgerframes.analysis._budget import assert_budget, budget
 from ledgerframes.analysis._compare import compare
 from ledgerframes.analysis._concentration import concentration
 from ledgerframes.analysis._control import control
-from ledgerframes.analysis._estimated import estimate
+from ledgerframes.analysis._estimate import estimate
 from ledgerframes.analysis._journal import journal
 from ledgerframes.analysis._overhead import overhead
 from ledgerframes.analysis._problems import problems

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis._latency_classes import LIMIT
+from ledgerframes.analysis._requests import REJECTED
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
@@ -18,8 +20,6 @@ __all__ = ["verdict_latency", "verdict_latency_distribution", "verdict_outcomes"
 
 MAX_CURVE_POINTS = 2_000
 TIMEOUT_SECONDS = 30.0
-LIMIT_SECONDS = 29.9  # clocks and rounding can make a timeout look a little shorter
-REJECTED = "VERDICT_RESULT_REJECTED"
 MIN_SECONDS = 0.001
 NO_TIME = pd.Timedelta(0)
 NO_VERDICT = "No verdict in this window."
@@ -179,7 +179,7 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         latencies = _seconds(durations)
         for result, (name, line, number) in list(r.RESULTS.items())[:2]:  # the others are no decisions
             values = latencies[(verdicts["verdict_result"] == result).to_numpy(dtype=bool)]
-            is_timeout = (values >= LIMIT_SECONDS) & (result == REJECTED)
+            is_timeout = (values >= LIMIT / 1e6) & (result == REJECTED)
             ordered = np.sort(values[~is_timeout])
             if len(ordered):
                 x, y = _curve(ordered, len(values))

@@ -80,5 +80,5 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
     snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
-    problems = [dict(zip(frames.problems.columns, row, strict=True)) for row in frames.problems.itertuples(index=False)]
+    problems = [{str(name): value for name, value in row.items()} for row in frames.problems.to_dict("records")]
     return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
+from ledgerframes.analysis._groups import exact_sum
 from ledgerframes.analysis._requests import ACCEPTED, has_result, is_rejected, requests
 from ledgerframes.frames import Frames
 
@@ -38,7 +37,7 @@ def measure_headline(frames: Frames) -> dict[str, int | float | None]:
     has_cost = costs.notna().to_numpy()
     is_accepted, is_wasted = has_result(rows, ACCEPTED), is_rejected(rows)
     accepted, rejected = int(is_accepted.sum()), int(is_wasted.sum())
-    useful, wasted = _total(costs[is_accepted]), _total(costs[is_wasted])
+    useful, wasted = (exact_sum(costs[mask]) or 0 for mask in (is_accepted, is_wasted))
     with_cost = int(has_cost.sum())
     return {
         "requests": len(rows),
@@ -47,14 +46,10 @@ def measure_headline(frames: Frames) -> dict[str, int | float | None]:
         "rejection_rate": _share(rejected, accepted + rejected),
         "requests_with_cost": with_cost,
         "cost_coverage": _share(with_cost, len(rows)),
-        "total_traffic_cost": _total(costs) if with_cost else None,
+        "total_traffic_cost": exact_sum(costs),
         "wasted_traffic_cost": wasted if with_cost else None,
         "wasted_share": _share(wasted, wasted + useful),
     }
-
-
-def _total(costs: pd.Series) -> int:
-    return sum(costs.dropna().tolist())
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ledgerframes.report.coverage import format_duration
+from ledgerframes.report.page import render_template
 from ledgerframes.report.publish import PAGE, STAGING_PREFIX
 from ledgerframes.report.runs import failure_notes, list_runs, report_names
 from ledgerframes.statistics import printing
-
-TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_overview(out: Path) -> Path:
@@ -32,8 +31,6 @@ def write_overview(out: Path) -> Path:
 
 def render_overview(out: Path, now: datetime) -> str:
     """Return the page of a directory of reports as HTML, with ages relative to `now`."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     runs, notes = list_runs(out), failure_notes(out)
     reports = [
         {
@@ -43,11 +40,7 @@ def render_overview(out: Path, now: datetime) -> str:
         }
         for name in report_names(out)
     ]
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
-    return environment.get_template("overview.html.j2").render(reports=reports, style=style, now=f"{now:%Y-%m-%d %H:%M}")
+    return render_template("overview.html.j2", reports=reports, now=f"{now:%Y-%m-%d %H:%M}")
 
 
 def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:

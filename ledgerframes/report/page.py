@@ -55,16 +55,20 @@ def render(book: NotebookNode, run: dict[str, Any]) -> str:
     -------
     str
     """
+    title, blocks = _blocks(book)
+    return render_template("report.html.j2", title=title or run["report"], blocks=blocks, run=run)
+
+
+def render_template(name: str, **values: Any) -> str:
+    """Return a template with its values, which are escaped, and the common style."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    title, blocks = _blocks(book)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"percent": printing.share, "time": _format_time}
-    page = environment.get_template("report.html.j2").render(
-        title=title or run["report"], blocks=blocks, run=run, style=(TEMPLATES / "report.css").read_text(encoding="utf-8")
-    )
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    page = environment.get_template(name).render(**values, style=style)
     return escape_control(page)  # those of Markdown and of tables, too
 
 

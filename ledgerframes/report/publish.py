@@ -111,10 +111,11 @@ class ReportDir:
         run: dict[str, Any] = json.loads((self.path / key / RUN).read_text(encoding="utf-8"))
         return run
 
-    def published_keys(self) -> list[str]:
-        """Return the keys of the published runs, the newest window last."""
-        complete = [path.name for path in self.path.iterdir() if self.is_complete(path.name)] if self.path.is_dir() else []
-        return sorted(complete, key=lambda key: (_window_end(self.read_run(key)), self.read_run(key)["created_at"], key))
+    def published_runs(self) -> dict[str, dict[str, Any]]:
+        """Return the ``run.json`` of each published run by key, the newest window last."""
+        names = [path.name for path in self.path.iterdir()] if self.path.is_dir() else []
+        runs = {name: self.read_run(name) for name in names if self.is_complete(name)}
+        return dict(sorted(runs.items(), key=lambda item: (_window_end(item[1]), item[1]["created_at"], item[0])))
 
     def latest_key(self) -> str | None:
         """Return the key of the run that ``latest`` shows, or None."""
@@ -126,7 +127,7 @@ class ReportDir:
 
         The run that ``latest`` shows stays.
         """
-        old = [key for key in self.published_keys()[:-keep] if key != self.latest_key()]
+        old = [key for key in list(self.published_runs())[:-keep] if key != self.latest_key()]
         for key in old:
             discarded = self.path / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
             (self.path / key).rename(discarded)  # a run is there or not, never in parts

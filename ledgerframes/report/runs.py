@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pandas as pd
 from ledgerframes.errors import UsageError
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.publish import FAILED, PAGE, RUN, ReportDir
+from ledgerframes.statistics import printing
 
 RUN_DTYPES = {
     "report": "str",
@@ -74,8 +74,7 @@ def report_names(out: Path) -> list[str]:
 def _run_rows(out: Path, report: str) -> Iterator[dict[str, Any]]:
     report_dir = ReportDir(out, report)
     latest = report_dir.latest_key()
-    for key in report_dir.published_keys():
-        run = report_dir.read_run(key)
+    for key, run in report_dir.published_runs().items():
         yield {
             **dict.fromkeys(HEADLINE),
             **run.get("headline", {}),
@@ -112,11 +111,12 @@ def compare_runs(out: Path, report: str, before: str | None = None, after: str |
         If there are no such runs.
     """
     report_dir = ReportDir(Path(out), report)
-    keys = report_dir.published_keys()
+    runs = report_dir.published_runs()
+    keys = list(runs)
     if before is None and after is None and len(keys) < 2:
         raise UsageError(f"Report {report} has {len(keys)} published runs in {out}, but a comparison needs two.")
-    older = _read(report_dir, _find_key(keys, before or keys[-2]))
-    newer = _read(report_dir, _find_key(keys, after or keys[-1]))
+    older_key, newer_key = _find_key(keys, before or keys[-2]), _find_key(keys, after or keys[-1])
+    older, newer = ({**runs[key], "table_rows": _table_rows(report_dir.path / key)} for key in (older_key, newer_key))
     rows = [*_changed_settings(older, newer), *_changed_figures(older, newer), *_changed_tables(older, newer)]
     return pd.DataFrame(rows, columns=list(CHANGE_DTYPES)).astype(CHANGE_DTYPES)
 
@@ -128,16 +128,11 @@ def _find_key(keys: list[str], text: str) -> str:
     return matches[0]
 
 
-def _read(report_dir: ReportDir, key: str) -> dict[str, Any]:
-    run: dict[str, Any] = json.loads((report_dir.path / key / RUN).read_text(encoding="utf-8"))
-    tables = report_dir.path / key / "tables"
-    return {**run, "table_rows": {path.stem: _row_count(path) for path in sorted(tables.glob("*.parquet"))}}
-
-
-def _row_count(path: Path) -> int:
+def _table_rows(directory: Path) -> dict[str, int]:
+    """Return the number of rows of each published table."""
     import pyarrow.parquet as pq
 
-    return int(pq.read_metadata(path).num_rows)
+    return {path.stem: int(pq.read_metadata(path).num_rows) for path in sorted((directory / "tables").glob("*.parquet"))}
 
 
 def _changed_settings(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
@@ -168,7 +163,7 @@ def _changed_tables(before: dict[str, Any], after: dict[str, Any]) -> Iterator[t
 def _text(value: int | float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.2%}"
+    return f"{value:,}" if isinstance(value, int) else printing.share(value, 2)
 
 
 def _change(before: int | float | None, after: int | float | None) -> str:
