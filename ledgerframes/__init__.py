@@ -15,7 +15,7 @@ from ledgerframes.loaders.events import load_activity, load_events, load_traffic
 from ledgerframes.loaders.ledger import load_updates
 from ledgerframes.loaders.offers import load_transfer_offers
 from ledgerframes.loaders.operations import operations
-from ledgerframes.loaders.reference import load_ledger_versions, load_name_rules, load_price_votes
+from ledgerframes.loaders.reference import load_name_rules, load_price_votes
 from ledgerframes.loaders.state import (
     load_active_contracts,
     load_completions,
@@ -51,7 +51,6 @@ __all__ = [
     "load_bulk",
     "load_completions",
     "load_events",
-    "load_ledger_versions",
     "load_name_rules",
     "load_packages",
     "load_parties",

@@ -216,16 +216,6 @@ def price_votes(context: CommandContext) -> None:
     context.print_summary(describe_observations(net, load_price_votes(net)), format_observations)
 
 
-@app.command("ledger-versions")
-@command
-def ledger_versions(context: CommandContext) -> None:
-    """Save the current version of the participant's ledger API."""
-    from ledgerframes.loaders.reference import load_ledger_versions
-
-    net = context.connect()
-    context.print_summary(describe_observations(net, load_ledger_versions(net)), format_observations)
-
-
 @app.command("name-rules")
 @command
 def name_rules(context: CommandContext) -> None:

@@ -8,7 +8,7 @@ from ledgerframes.datasets.bulk.schema import BULK_TABLES
 from ledgerframes.datasets.events.schema import EVENT_TABLES
 from ledgerframes.datasets.ledger.schema import LEDGER_TABLES
 from ledgerframes.datasets.offers.schema import TRANSFER_OFFERS
-from ledgerframes.datasets.reference.schema import LEDGER_VERSIONS, NAME_RULES, PRICE_VOTES
+from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
 from ledgerframes.datasets.state.schema import LEDGER_STATE_TABLES
 from ledgerframes.errors import UsageError
 
@@ -16,16 +16,7 @@ __all__ = ["EVENT_TABLES", "LEDGER_TABLES", "TABLES", "Column", "Table", "table"
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (
-        *EVENT_TABLES,
-        *BULK_TABLES,
-        *LEDGER_TABLES,
-        *LEDGER_STATE_TABLES,
-        PRICE_VOTES,
-        NAME_RULES,
-        LEDGER_VERSIONS,
-        TRANSFER_OFFERS,
-    )
+    for table in (*EVENT_TABLES, *BULK_TABLES, *LEDGER_TABLES, *LEDGER_STATE_TABLES, PRICE_VOTES, NAME_RULES, TRANSFER_OFFERS)
 }
 
 

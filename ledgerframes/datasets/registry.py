@@ -22,7 +22,6 @@ __all__ = [
     "EVENTS",
     "EVENTS_BY_ID",
     "LEDGER",
-    "LEDGER_VERSIONS",
     "NAME_RULES",
     "PRICE_VOTES",
     "STORED_TABLES",
@@ -33,7 +32,6 @@ EVENTS = Dataset("events", EVENT_TABLES, MigrationWindow, side_tables=(DROPPED_R
 EVENTS_BY_ID = Dataset("events_by_id", EVENT_TABLES, IdSet, side_tables=(DROPPED_ROWS,))
 LEDGER = Dataset("ledger", LEDGER_TABLES, OffsetRange, population="committed")
 PRICE_VOTES = Dataset("price_votes", (reference.PRICE_VOTES,), Observation)
-LEDGER_VERSIONS = Dataset("ledger_versions", (reference.LEDGER_VERSIONS,), Observation)
 NAME_RULES = Dataset("name_rules", (reference.NAME_RULES,), Observation)
 BULK = Dataset(
     "bulk",
@@ -59,7 +57,6 @@ DATASETS: dict[str, Dataset] = {
         LEDGER,
         PRICE_VOTES,
         NAME_RULES,
-        LEDGER_VERSIONS,
     )
 }
 STORED_TABLES = {table.name: table for dataset in DATASETS.values() for table in dataset.tables}

@@ -10,9 +10,9 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.datasets.reference.build import ledger_version_table, name_rules_table, price_vote_table
+from ledgerframes.datasets.reference.build import name_rules_table, price_vote_table
 from ledgerframes.datasets.reference.wire import Contract
-from ledgerframes.datasets.registry import LEDGER_VERSIONS, NAME_RULES, PRICE_VOTES, Dataset
+from ledgerframes.datasets.registry import NAME_RULES, PRICE_VOTES, Dataset
 from ledgerframes.errors import DecodeError
 from ledgerframes.extents import Observation
 from ledgerframes.frames import Frames
@@ -21,7 +21,7 @@ from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
 
-__all__ = ["load_ledger_versions", "load_name_rules", "load_price_votes"]
+__all__ = ["load_name_rules", "load_price_votes"]
 
 
 @loader()
@@ -93,38 +93,6 @@ def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, p
         return _observe_name_rules(net, now)
 
     return _load_observations(net, NAME_RULES, "name rules", observe, refresh, plan, progress)
-
-
-@loader()
-def load_ledger_versions(net: Network, *, refresh: bool = True, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
-    """Load the versions of the participant's ledger API, and store the current one.
-
-    Parameters
-    ----------
-    net : Network
-    refresh : bool
-        Store an observation of the current version, unless the network is offline.
-
-    Returns
-    -------
-    DataFrame
-        One row per observation, sorted by observed_at.
-
-    Notes
-    -----
-    Source: docs/facts.md#versions, GET /v2/version.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> lf.load_ledger_versions(lf.connect("sandbox", events=400, days=1))["version"].nunique()
-    1
-    """
-
-    def observe(now: datetime) -> pa.Table:
-        return ledger_version_table(net.ledger.version(), now)
-
-    return _load_observations(net, LEDGER_VERSIONS, "ledger versions", observe, refresh, plan, progress)
 
 
 def _load_observations(

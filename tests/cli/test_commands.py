@@ -72,7 +72,7 @@ def test_shell_completion(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pyt
         monkeypatch.setenv(f"_LEDGERFRAMES_{name}" if name == "COMPLETE" else name, value)
     with pytest.raises(SystemExit):
         run()
-    assert capsys.readouterr().out.split() == ["events", "updates", "bulk", "price-votes", "ledger-versions", "name-rules"]
+    assert capsys.readouterr().out.split() == ["events", "updates", "bulk", "price-votes", "name-rules"]
 
 
 def test_version(run: Run) -> None:

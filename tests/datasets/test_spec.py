@@ -18,7 +18,6 @@ HEADS = {
     "ledger_state": ("participant_id",),
     "price_votes": ("observed_at", "contract_id"),
     "name_rules": ("observed_at", "contract_id"),
-    "ledger_versions": ("observed_at",),
     "transfer_offers": ("tracking_id",),
 }
 EVERY_TYPE = Table(

@@ -14,9 +14,8 @@ from ledgerframes.datasets._arrays import parse_amounts, parse_timestamps, split
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._columns import Columns, StructColumns
 from ledgerframes.datasets._schema import FLAG, INTEGER, TEXT, TIME
-from ledgerframes.datasets.reference.schema import LEDGER_VERSIONS, NAME_RULES, PRICE_VOTES
+from ledgerframes.datasets.reference.schema import NAME_RULES, PRICE_VOTES
 from ledgerframes.datasets.reference.wire import Contract
-from ledgerframes.datasets.state.wire import LedgerVersion
 from ledgerframes.errors import DecodeError
 
 
@@ -93,13 +92,6 @@ def name_rules_table(contract: Contract, domain_id: str | None, observed_at: dat
             "entry_lifetime": pa.array([_microseconds(config, "entryLifetime")], INTEGER),
         },
     )
-
-
-@decode_boundary()
-def ledger_version_table(version: LedgerVersion, observed_at: datetime) -> pa.Table:
-    """Build the table of one observation of a ledger API's version."""
-    columns = StructColumns.from_structs(LedgerVersion, [version])
-    return columns.to_table(LEDGER_VERSIONS, {"observed_at": pa.repeat(pa.scalar(observed_at, TIME), 1)})
 
 
 def _contract_columns(columns: StructColumns[Contract], observed_at: datetime) -> Columns:

@@ -55,27 +55,6 @@ PRICE_VOTES = Table(
     ),
 )
 
-LEDGER_VERSIONS = Table(
-    name="ledger_versions",
-    row_description="observation of the version of a participant's ledger API",
-    family="ledger_versions",
-    key=("observed_at",),
-    sort=("observed_at",),
-    columns=(
-        OBSERVED_AT,
-        Column("version", TEXT, "Version of the ledger API.", "docs/facts.md#versions"),
-        Column(
-            "features",
-            JSON,
-            "Features of the API. Missing if they are not sent.",
-            "docs/facts.md#versions",
-            nullable=True,
-            unit="JSON",
-        ),
-        history.unknown_members("response"),
-    ),
-)
-
 NAME_RULES = Table(
     name="name_rules",
     row_description="name-service rules contract at an observation",
