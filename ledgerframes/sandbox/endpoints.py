@@ -81,7 +81,7 @@ class Api:
         """Iterate over (name of the endpoint, name of the handler, declaration)."""
         for handler in dir(cls):
             for number, declared in enumerate(getattr(getattr(cls, handler), "endpoints", ())):
-                yield f"{cls.__name__} {handler}{number or ''}", handler, declared
+                yield f"{cls.__name__} {handler.strip('_')}{number or ''}", handler, declared
 
     def views(self) -> dict[str, View]:
         """Return the view of each endpoint. Threads must not call this at once, because it compiles decoders."""
