@@ -263,16 +263,16 @@ def history_app(folder: Path) -> Flask:
     app = Flask(__name__, static_folder=None)
     app.register_error_handler(HttpError, HttpError.response)
     services = SimpleNamespace(bulk=history, vocabulary=vocabulary_of("neutral"), faults=Faults())
-    routes = BulkApi(services).blueprint()  # type: ignore[arg-type]
-    app.register_blueprint(routes, url_prefix="/api/scan", name="prefixed")
-    app.register_blueprint(routes, name="root")
+    views = BulkApi(services).views()  # type: ignore[arg-type]
+    for name, _, declared in BulkApi.endpoints():
+        for root in ("/api/scan", ""):
+            app.add_url_rule(root + declared.path, name, views[name], methods=[declared.method])
 
     def download(object_key: str) -> Response:
         path, digest = history.path(object_key), history.digest(object_key)
         return send_file(path, "application/octet-stream", conditional=True, etag=str(digest))
 
-    for name in ("prefixed", "root"):
-        app.view_functions[f"{name}.download"] = download  # what the routes do would hold an object in memory
+    app.view_functions["BulkApi download"] = download  # what the route does would hold an object in memory
     return app
 
 

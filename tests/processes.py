@@ -1,20 +1,72 @@
-"""Scripts in processes of their own, to be killed or to go on beside others."""
+"""Functions in processes of their own, to be killed or to go on beside others."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import multiprocessing
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+# Processes are forked from one that has imported what takes long: they are killed at work, and importing costs nothing again.
+# A module of the tests cannot be among them, because Python 3.11 does not tell that process their path.
+IMPORTED = ["ledgerframes.report", "ledgerframes.sandbox", "nbclient", "pyarrow.dataset", "pyarrow.parquet", "pytest"]
 
 
-def begun(script: str, *words: object) -> subprocess.Popen[str]:
-    """Start a script; it has imported everything, and said so, when this returns."""
-    process = subprocess.Popen([sys.executable, "-c", script, *map(str, words)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
+def begin(work: Callable[..., object], *arguments: object) -> ForkServerProcess:
+    """Start a function in a process of its own, which has the environment of this one."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED)
+    process = context.Process(target=_work, args=(dict(os.environ), work, *arguments), daemon=False)
+    process.start()
     return process
 
 
-def ended(process: subprocess.Popen[str]) -> int:
-    """Wait for a process and close its pipe."""
-    process.communicate()
-    return process.returncode
+def _work(environment: dict[str, str], work: Callable[..., object], *arguments: object) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    work(*arguments)
+
+
+def end(process: ForkServerProcess) -> int:
+    """Wait for a process, and return its exit code."""
+    process.join(300)
+    code = process.exitcode
+    process.close()
+    assert code is not None
+    return code
+
+
+def killed_at_random(chance: random.Random, seconds: float, work: Callable[..., object], *arguments: object) -> bool:
+    """Start a function, kill it at a moment within its time, and return whether it was still at work."""
+    process = begin(work, *arguments)
+    process.join(chance.uniform(0.0, seconds))
+    process.kill()
+    return end(process) != 0
+
+
+@contextmanager
+def at_work(work: Callable[..., object], *arguments: object) -> Iterator[ForkServerProcess]:
+    """A process that is killed at the end."""
+    process = begin(work, *arguments)
+    try:
+        yield process
+    finally:
+        process.kill()
+        end(process)
+
+
+def again_and_again(work: Callable[[Path], object], store: Path) -> None:
+    """Go on until killed."""
+    while True:
+        work(store)
+
+
+def seconds_of(work: Callable[..., object], *arguments: object) -> float:
+    """Return how long a function takes in a process of its own."""
+    began = time.monotonic()
+    assert end(begin(work, *arguments)) == 0
+    return time.monotonic() - began

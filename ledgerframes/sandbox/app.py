@@ -6,9 +6,11 @@ The history API is also at the root.
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 
 from flask import Flask, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
+from werkzeug.routing import Map
 
 from .bulk_api import BulkApi
 from .endpoints import Api
@@ -26,6 +28,7 @@ APIS: tuple[tuple[type[Api], str], ...] = (
     *((family, LEDGER_PREFIX) for family in LEDGER_APIS),
     (WalletApi, WALLET_PREFIX),
 )
+MAX_CACHED_ROUTES = 8  # vocabularies
 WRONG_METHOD = "HTTP method not allowed, supported methods: {}"
 
 _lock = threading.Lock()  # making an app compiles routes and decoders, which must not happen in two threads at once
@@ -41,16 +44,25 @@ def make_app(services: Services) -> Flask:
     """
     app = Flask(__name__, static_folder=None)
     with _lock:
-        for api, prefix in APIS:
-            routes = api(services).blueprint()
-            app.register_blueprint(routes, url_prefix=prefix)
-            if prefix == HISTORY_PREFIX:
-                app.register_blueprint(routes, name=f"{routes.name} at the root")
+        app.url_map = _routes(services.vocabulary.coin)
+        for api, _ in APIS:
+            app.view_functions.update(api(services).views())
     app.register_error_handler(HttpError, HttpError.response)
     app.register_error_handler(LedgerApiError, LedgerApiError.response)
     app.register_error_handler(NotFound, lambda error: text_response(UNKNOWN_ROUTE, 404))
     app.register_error_handler(MethodNotAllowed, _wrong_method)
     return app
+
+
+@lru_cache(MAX_CACHED_ROUTES)  # compiling them takes longer than all the rest of a sandbox
+def _routes(coin: str) -> Map:
+    """Return the routes of all APIs in the network's words."""
+    app = Flask(__name__, static_folder=None)
+    for api, prefix in APIS:
+        for name, _, declared in api.endpoints():
+            for root in (prefix, "") if prefix == HISTORY_PREFIX else (prefix,):
+                app.add_url_rule(root + declared.path.replace("{coin}", coin), name, methods=[declared.method])
+    return app.url_map
 
 
 def _wrong_method(error: MethodNotAllowed) -> Response:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import flask
 import msgspec
-from flask import Blueprint, Response
+from flask import Response
 
 from .responses import HttpError, describe, json_response, malformed
 from .services import Services, Write
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
+View = Callable[..., Response]
 
 
 class Endpoint(NamedTuple):
@@ -75,18 +76,18 @@ class Api:
         """Return the refusal of a body that does not fit its model."""
         return malformed(describe(error))
 
-    def blueprint(self) -> Blueprint:
-        """Return the routes. Threads must not call this at once, because it compiles decoders."""
-        routes = Blueprint(type(self).__name__, __name__)
-        for name in dir(type(self)):
-            for number, declared in enumerate(getattr(getattr(type(self), name), "endpoints", ())):
-                view = self._view(declared, getattr(self, name))
-                route_name = f"{name.strip('_')}{number or ''}"
-                path = declared.path.replace("{coin}", self.services.vocabulary.coin)
-                routes.add_url_rule(path, route_name, view, methods=[declared.method])
-        return routes
+    @classmethod
+    def endpoints(cls) -> Iterator[tuple[str, str, Endpoint]]:
+        """Iterate over (name of the endpoint, name of the handler, declaration)."""
+        for handler in dir(cls):
+            for number, declared in enumerate(getattr(getattr(cls, handler), "endpoints", ())):
+                yield f"{cls.__name__} {handler.strip('_')}{number or ''}", handler, declared
 
-    def _view(self, declared: Endpoint, handler: Callable[..., Any]) -> Callable[..., Response]:
+    def views(self) -> dict[str, View]:
+        """Return the view of each endpoint. Threads must not call this at once, because it compiles decoders."""
+        return {name: self._view(declared, getattr(self, handler)) for name, handler, declared in self.endpoints()}
+
+    def _view(self, declared: Endpoint, handler: Callable[..., Any]) -> View:
         decode = msgspec.json.Decoder(declared.request).decode if declared.request else None
 
         def view(**arguments: Any) -> Response:

@@ -11,12 +11,13 @@ import hashlib
 import math
 import random
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from statistics import NormalDist
 from typing import TypeVar
 
 T = TypeVar("T")
 STEPS = 1024
+MAX_CACHED_NUMBERS = 50_000
 
 
 def digest(*parts: object, size: int = 32) -> str:
@@ -25,6 +26,7 @@ def digest(*parts: object, size: int = 32) -> str:
     return hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 
+@lru_cache(MAX_CACHED_NUMBERS, typed=True)  # the times of scheduled events are looked up again and again
 def number(*parts: object) -> int:
     """Return a 64-bit number that depends only on the parts."""
     return int(digest(*parts, size=8), 16)

@@ -2,71 +2,66 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from object_stores import ObjectStore, served
+from processes import begin, end
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
-
-pytestmark = pytest.mark.loopback
-WORLD = {"events": 400, "days": 1}
-WHOLE = {"since": "2026-11-08", "until": "2026-11-09T06:00:00Z"}
-
-# Small segments, so that there are several commits; a dead writer is known by its silence after a moment.
-SYNC = f"""
-import os, signal, sys
-import ledgerframes as lf
 from ledgerframes.loaders import buffering
 from ledgerframes.store import location, remote, segments
-buffering.SEGMENT_BYTES = 100_000
-remote.LEASE_SECONDS, remote.ROUNDING = 1.0, 1.0
 
-def die(*_):
+pytestmark = pytest.mark.loopback
+WORLD: dict[str, Any] = {"events": 400, "days": 1}
+WHOLE = {"since": "2026-11-08", "until": "2026-11-09T06:00:00Z"}
+
+
+def die(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
-def dying(owner, name, turn, after=False):
+
+def dying(owner: Any, name: str, turn: int, after: bool = False) -> None:
+    """Replace a method by one that dies when it is called for the given time, before or after its work."""
     method, left = getattr(owner, name), [turn]
-    def counted(*given):
+
+    def counted(*arguments: object) -> object:
         left[0] -= 1
         if left[0] == 0 and not after:
             die()
-        result = method(*given)
+        result = method(*arguments)
         if left[0] == 0:
             die()
         return result
+
     setattr(owner, name, counted)
 
-MOMENTS = {{
-    "in the middle of a segment": lambda: dying(segments.SegmentWriter, "write", 4, after=True),
+
+MOMENTS: dict[str, Callable[[], None]] = {
     "between files and commit": lambda: dying(remote.LocalCopy, "publish", 6),
     "in the middle of the upload": lambda: setattr(remote.shutil, "copyfileobj", die),
+    "in the middle of a segment": lambda: dying(segments.SegmentWriter, "write", 4, after=True),
     "before the copy": lambda: dying(location.Location, "copy", 3),
     "after the copy": lambda: dying(location.Location, "copy", 1, after=True),
-    "never": lambda: None,
-}}
-MOMENTS[sys.argv[2]]()
-net = lf.connect("sandbox", store=sys.argv[1], page_size=40, max_concurrency=2, **{WORLD!r})
-lf.load_events(net, **{WHOLE!r})
-"""
-MOMENTS = [
-    "between files and commit",
-    "in the middle of the upload",
-    "in the middle of a segment",
-    "before the copy",
-    "after the copy",
-]
+}
 
 
-def sync(uri: str, moment: str = "never") -> subprocess.Popen[bytes]:
-    """Start a sync in a process of its own, that ends or dies."""
-    return subprocess.Popen([sys.executable, "-c", SYNC, uri, moment])
+def sync(uri: str, moment: str | None = None) -> None:
+    """Load with small segments, so that there are several commits, and die at a moment.
+
+    A dead writer is known by its silence after a moment.
+    """
+    buffering.SEGMENT_BYTES = 100_000
+    remote.LEASE_SECONDS, remote.ROUNDING = 1.0, 1.0
+    if moment:
+        MOMENTS[moment]()
+    lf.load_events(lf.connect("sandbox", store=uri, page_size=40, max_concurrency=2, **WORLD), **WHOLE)
 
 
 def every_table(store: str | Path) -> dict[str, pd.DataFrame]:
@@ -103,16 +98,16 @@ def test_killed_at_the_worst_moments_nothing_is_lost_or_doubled(
 ) -> None:
     uri, before = objects.uri("killed"), 0
     for moment in MOMENTS:
-        assert sync(uri, moment).wait() == -signal.SIGKILL, moment
+        assert end(begin(sync, uri, moment)) == -signal.SIGKILL, moment
         assert committed(uri) >= before, moment
         before = committed(uri)
     assert before > 0
-    assert sync(uri).wait() == 0
+    assert end(begin(sync, uri)) == 0
     assert_equal(every_table(uri), undisturbed)
 
 
 def test_two_processes_on_one_bucket_double_nothing(objects: ObjectStore, undisturbed: dict[str, pd.DataFrame]) -> None:
     uri = objects.uri("both")
-    both = [sync(uri), sync(uri)]
-    assert [process.wait() for process in both] == [0, 0]
+    both = [begin(sync, uri), begin(sync, uri)]
+    assert [end(process) for process in both] == [0, 0]
     assert_equal(every_table(uri), undisturbed)

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from equality import assert_equal, every_table
-from processes import begun, ended
+from processes import begin, end, killed_at_random, seconds_of
 
 import ledgerframes as lf
+from ledgerframes.loaders import buffering
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.serve import make_server
 
-WORLD = {"events": 2400, "days": 2}
+WORLD: dict[str, Any] = {"events": 1200, "days": 2}
 WHOLE = {"since": "2026-11-07", "until": "2026-11-09T06:00:00Z"}
 KILLS = 20
 
-# Small segments and pages, so that there are many moments to be killed at.
-SYNC = f"""
-import sys, threading
-import ledgerframes as lf
-from ledgerframes.loaders import buffering
-buffering.SEGMENT_BYTES = 150_000
-net = lf.connect("sandbox", store=sys.argv[1], page_size=40, max_concurrency=2, **{WORLD!r})
-print("begun", flush=True)
-lf.load_events(net, **{WHOLE!r})
-print("done", flush=True)
-"""
+
+def sync(store: Path) -> None:
+    """Load with small segments and pages, so that there are many moments to be killed at."""
+    buffering.SEGMENT_BYTES = 75_000
+    lf.load_events(lf.connect("sandbox", store=store, page_size=20, max_concurrency=2, **WORLD), **WHOLE)
 
 
 def stored(store: Path) -> dict[str, pd.DataFrame]:
@@ -42,9 +37,8 @@ def stored(store: Path) -> dict[str, pd.DataFrame]:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, pd.DataFrame], float]:
     """Every table after a run that nobody disturbed, and how long the run took."""
     store = tmp_path_factory.mktemp("undisturbed")
-    process, began = begun(SYNC, store), time.monotonic()
-    assert ended(process) == 0
-    return stored(store), time.monotonic() - began
+    seconds = seconds_of(sync, store)
+    return stored(store), seconds
 
 
 def test_killed_twenty_times_the_store_equals_an_undisturbed_one(
@@ -52,21 +46,15 @@ def test_killed_twenty_times_the_store_equals_an_undisturbed_one(
 ) -> None:
     expected, seconds = undisturbed
     chance = random.Random(7)
-    killed = 0
-    for _ in range(KILLS):
-        process = begun(SYNC, tmp_path)
-        time.sleep(chance.uniform(0, seconds / 4))
-        process.kill()
-        killed += ended(process) != 0
+    killed = sum(killed_at_random(chance, seconds / 4, sync, tmp_path) for _ in range(KILLS))
     assert killed >= KILLS // 2, "the runs were over before they could be killed"
-    process = begun(SYNC, tmp_path)
-    assert ended(process) == 0
+    assert end(begin(sync, tmp_path)) == 0
     assert_equal(stored(tmp_path), expected)
 
 
 def test_two_processes_on_one_store_double_nothing(tmp_path: Path, undisturbed: tuple[dict[str, pd.DataFrame], float]) -> None:
-    both = [begun(SYNC, tmp_path), begun(SYNC, tmp_path)]
-    assert [ended(process) for process in both] == [0, 0]
+    both = [begin(sync, tmp_path), begin(sync, tmp_path)]
+    assert [end(process) for process in both] == [0, 0]
     assert_equal(stored(tmp_path), undisturbed[0])
 
 

@@ -1,13 +1,15 @@
-"""What holds for any events."""
+"""What holds for any events: every combination of what an event can be in one frame, and some events by chance."""
 
 from __future__ import annotations
 
+import random
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ledgerframes.analysis import FIGURES, cost, verdict
@@ -30,6 +32,23 @@ FACTS = st.fixed_dictionaries(
     }
 )
 MANY = st.lists(FACTS, max_size=12)
+TWO_VIEWS = [(["alice"], [(1, ["alice"])]), (["bob", "carol"], [(1, ["bob"]), (1, ["bob", "carol"])])]
+COMBINATIONS = product(
+    (None, 0, 700, 2**40),
+    ("ACCEPTED", "REJECTED", "UNSPECIFIED"),
+    (False, True),
+    (None, [], ["alice"], ["bob", "carol"]),
+    (([], []), ([], [(300, [])]), (TWO_VIEWS[:1], [(5, []), (0, [0])]), (TWO_VIEWS, [(700, [0, 1])])),
+    ([], [(0, "A:A", None)], [(0, "B:B", "Go"), (0, "A:A", None)]),
+)
+EVERY = [
+    {
+        "at": number % 2399 / 100, "cost": cost, "result": result, "visible": visible, "participant": f"val-{number % 7}",
+        "parties": parties, "seconds": number % 61, "views": views, "envelopes": envelopes, "nodes": nodes,
+    }
+    for number, (cost, result, visible, parties, (views, envelopes), nodes) in enumerate(COMBINATIONS)
+]  # fmt: skip
+EXAMPLES = 10  # a frame of few events takes as long as one of all combinations
 SPEND = {by: partial(cost.spend, by=by) for by in (None, *FIGURES["cost.spend"].by)}
 OTHERS = (cost.overhead, cost.wasted, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)
 
@@ -54,8 +73,10 @@ def sum_of(values):
     return None if pd.isna(total) else int(total)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(facts=MANY)
+@example(facts=EVERY)
+@example(facts=[])
 def test_groups_add_up_to_the_whole(frames_from, facts):
     frames = frames_from(facts)
     hours = (cost.spend(frames, every="1h"), cost.spend(frames, by="result", every="6h"))
@@ -67,16 +88,20 @@ def test_groups_add_up_to_the_whole(frames_from, facts):
         assert shares.empty or shares.sum() == pytest.approx(1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(facts=MANY)
+@example(facts=EVERY)
+@example(facts=[])
 def test_views_and_overhead_hold_every_envelope(frames_from, facts):
     frames = frames_from(facts)
     counted = SPEND["view"](frames)["envelopes"].sum() + cost.overhead(frames)["envelopes"].iloc[1]
     assert counted == sum(len(with_envelopes(fact)["envelopes"]) for fact in facts)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(facts=MANY)
+@example(facts=EVERY)
+@example(facts=[])
 def test_control_totals_add_up(frames_from, facts):
     """Also where totals are not the sum of their envelopes, which is the only difference, with a reason."""
     totals = cost.control(frames_from(facts)).set_index("control")
@@ -86,16 +111,19 @@ def test_control_totals_add_up(frames_from, facts):
     assert totals["reason"].notna().sum() == totals["reason"].notna()["envelopes"]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(facts=MANY)
+@example(facts=EVERY)
+@example(facts=[])
 def test_single_party_cost_never_exceeds_all_cost(frames_from, facts):
     parties = SPEND["party"](frames_from(facts))
     assert (parties["single_party_requests"] <= parties["requests"]).all()
     assert (parties["single_party_traffic_cost"] <= parties["total_traffic_cost"]).fillna(value=True).all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=EXAMPLES)
 @given(facts=MANY, seed=st.randoms())
+@example(facts=EVERY, seed=random.Random(1))
 def test_the_order_of_the_input_does_not_matter(build, event, facts, seed):
     events = [event(f"u{number}", **fact) for number, fact in enumerate(facts)]
     frames, shuffled = build(events), build(seed.sample(events, len(events)))
@@ -103,21 +131,26 @@ def test_the_order_of_the_input_does_not_matter(build, event, facts, seed):
         pd.testing.assert_frame_equal(analysis(frames), analysis(shuffled))
 
 
-@settings(deadline=None, max_examples=60)
-@given(facts=MANY, by=st.sampled_from([None, *FIGURES["verdict.outcomes"].by]))
-def test_the_interval_holds_the_rate(frames_from, facts, by):
-    rates = verdict.outcomes(frames_from(facts), by=by).dropna(subset=["rejection_rate"])
-    assert ((rates["low"] <= rates["rejection_rate"]) & (rates["rejection_rate"] <= rates["high"])).all()
-    assert rates[["low", "high"]].stack().between(0, 1).all()
-
-
-@settings(deadline=None, max_examples=60)
-@given(facts=MANY, by=st.sampled_from([None, *FIGURES["verdict.latency"].by]))
-def test_percentiles_rise_and_are_latencies_that_occurred(frames_from, facts, by):
+@settings(deadline=None, max_examples=EXAMPLES)
+@given(facts=MANY)
+@example(facts=EVERY)
+def test_the_interval_holds_the_rate(frames_from, facts):
     frames = frames_from(facts)
-    rows = verdict.latency(frames, by=by).dropna(subset=["max"])
-    names = ["p50_low", "p50", "p50_high", "max"]
+    for by in (None, *FIGURES["verdict.outcomes"].by):
+        rates = verdict.outcomes(frames, by=by).dropna(subset=["rejection_rate"])
+        assert ((rates["low"] <= rates["rejection_rate"]) & (rates["rejection_rate"] <= rates["high"])).all()
+        assert rates[["low", "high"]].stack().between(0, 1).all()
+
+
+@settings(deadline=None, max_examples=EXAMPLES)
+@given(facts=MANY)
+@example(facts=EVERY)
+def test_percentiles_rise_and_are_latencies_that_occurred(frames_from, facts):
+    frames = frames_from(facts)
     occurred = (frames.verdicts["finalization_time"] - frames.verdicts["record_time"]).astype("int64")
-    for row in rows[names].itertuples(index=False):
-        values = [value // pd.Timedelta(1, "us") for value in row if value is not pd.NaT]
-        assert values == sorted(values) and np.isin(values, occurred).all()
+    names = ["p50_low", "p50", "p50_high", "max"]
+    for by in (None, *FIGURES["verdict.latency"].by):
+        rows = verdict.latency(frames, by=by).dropna(subset=["max"])
+        for row in rows[names].itertuples(index=False):
+            values = [value // pd.Timedelta(1, "us") for value in row if value is not pd.NaT]
+            assert values == sorted(values) and np.isin(values, occurred).all()

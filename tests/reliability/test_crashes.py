@@ -11,24 +11,8 @@ from pathlib import Path
 import pytest
 from campaign import Effort, tell
 from equality import assert_equal, every_table
-from victims import (
-    OFFERS,
-    VICTIMS,
-    WINDOW,
-    WORLD,
-    Frames,
-    again_and_again,
-    at_work,
-    begin,
-    compact_and_read,
-    end,
-    killed_at_random,
-    make_offers,
-    network,
-    report,
-    seconds_of,
-    sync_events,
-)
+from processes import again_and_again, at_work, begin, end, killed_at_random, seconds_of
+from victims import OFFERS, VICTIMS, WINDOW, WORLD, Frames, compact_and_read, make_offers, network, report, sync_events
 
 import ledgerframes as lf
 from ledgerframes.datasets import TABLES

@@ -1,16 +1,11 @@
-"""What is killed: functions that a process of its own runs, forked from one that has imported everything."""
+"""What is killed: functions that a process of its own runs."""
 
 from __future__ import annotations
 
-import multiprocessing
-import random
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -87,53 +82,3 @@ VICTIMS: dict[str, Callable[[Path], Frames]] = {
     "sync bulk": sync_bulk,
     "compact": compact_and_read,
 }
-
-
-def again_and_again(work: Callable[[Path], object], store: Path) -> None:
-    """Go on until killed."""
-    while True:
-        work(store)
-
-
-def begin(work: Callable[..., object], *arguments: object) -> ForkServerProcess:
-    """Start a function in a process of its own, which has everything imported."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["victims"])
-    process = context.Process(target=work, args=arguments, daemon=False)
-    process.start()
-    return process
-
-
-def end(process: ForkServerProcess) -> int:
-    """Wait for a process, and return its exit code."""
-    process.join(300)
-    code = process.exitcode
-    process.close()
-    assert code is not None
-    return code
-
-
-def killed_at_random(chance: random.Random, seconds: float, work: Callable[..., object], *arguments: object) -> bool:
-    """Start a function, kill it at a moment within its time, and return whether it was still at work."""
-    process = begin(work, *arguments)
-    process.join(chance.uniform(0.0, seconds))
-    process.kill()
-    return end(process) != 0
-
-
-@contextmanager
-def at_work(work: Callable[..., object], *arguments: object) -> Iterator[ForkServerProcess]:
-    """A process that is killed at the end."""
-    process = begin(work, *arguments)
-    try:
-        yield process
-    finally:
-        process.kill()
-        end(process)
-
-
-def seconds_of(work: Callable[..., object], *arguments: object) -> float:
-    """Return how long a function takes in a process of its own."""
-    began = time.monotonic()
-    assert end(begin(work, *arguments)) == 0
-    return time.monotonic() - began

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from ..issuance import FEATURED_CAP, app_rewards, per_faucet, per_sv_weight, units
 from ..ledger import Contract, Node
 from ..randomness import digest, number
-from ..rounds import FIRST_ROUND
+from ..rounds import FIRST_ROUND, Rounds
 from ..schedule import TICK
 from ..values import UNITS_PER_COIN
 from .draft import DraftTransaction
 from .payments import mint, move_coins, total_of, transfer_names
 
+MAX_CACHED_ROUNDS = 2000
 MAX_COUPONS = 14
 MAX_SPLIT = 3  # coupons that one request splits
 SPLIT_SHARES = ("0.3333333333", "0.3333333333", "0.3333333334")
@@ -29,22 +31,25 @@ SHARING_SV, SHARED_WEIGHT = 0, 33_333  # the first SV gives a part to a benefici
 
 def round_contract(draft: DraftTransaction, state: str, round_number: int) -> Contract:
     """Make the contract of a round in one of its states."""
-    rounds = draft.constants.rounds
+    return draft.make(state, (round_number,), **_round_names(draft.constants.rounds, round_number))
+
+
+@lru_cache(MAX_CACHED_ROUNDS)  # about ten transactions make a contract of the same round
+def _round_names(rounds: Rounds, round_number: int) -> dict[str, Any]:
+    """Return the sources of the payloads of a round's contracts."""
     terms = rounds.terms(round_number)
-    return draft.make(
-        state,
-        (round_number,),
-        round=round_number,
-        price=rounds.price(round_number),
-        opens=rounds.opens_at(round_number),
-        issuing_for=(round_number - FIRST_ROUND) * TICK,
-        traffic_price=str(terms.traffic_price),
-        minting_version=terms.minting_version,
-        per_year=f"{terms.per_year}.0",
-        per_featured=0 if terms.is_traffic_based else units(FEATURED_CAP),
-        per_sv_weight=per_sv_weight(terms, sv_weight(draft, round_number)),
-        per_faucet=per_faucet(terms),
-    )
+    return {
+        "round": round_number,
+        "price": rounds.price(round_number),
+        "opens": rounds.opens_at(round_number),
+        "issuing_for": (round_number - FIRST_ROUND) * TICK,
+        "traffic_price": str(terms.traffic_price),
+        "minting_version": terms.minting_version,
+        "per_year": f"{terms.per_year}.0",
+        "per_featured": 0 if terms.is_traffic_based else units(FEATURED_CAP),
+        "per_sv_weight": per_sv_weight(terms, sv_weight(rounds, round_number)),
+        "per_faucet": per_faucet(terms),
+    }
 
 
 def settle_rounds(draft: DraftTransaction) -> list[Node]:
@@ -68,7 +73,7 @@ def _start_issuing(draft: DraftTransaction, round_number: int) -> list[Node]:
         old=round_contract(draft, "summarizing_round", round_number),
         new=round_contract(draft, "issuing_round", round_number),
         featured_coupons=totals.coupons[round_number],
-        sv_weight=sv_weight(draft, round_number),
+        sv_weight=sv_weight(draft.constants.rounds, round_number),
         faucet_coupons=totals.faucets[round_number],
     )
     terms = draft.constants.rounds.terms(round_number)
@@ -205,14 +210,13 @@ def recurring_sv(draft: DraftTransaction) -> str:
     return draft.parties.svs[draft.event.member].identifier
 
 
-def sv_weight(draft: DraftTransaction, round_number: int) -> int:
+def sv_weight(rounds: Rounds, round_number: int) -> int:
     """Return the sum of the weights of the SVs' coupons of a round."""
-    return sum(SV_WEIGHTS[member] for member, _ in _sv_rewards(draft, round_number))
+    return sum(SV_WEIGHTS[member] for member, _ in _sv_rewards(rounds, round_number))
 
 
-def _sv_rewards(draft: DraftTransaction, round_number: int) -> Iterable[tuple[int, int]]:
+def _sv_rewards(rounds: Rounds, round_number: int) -> Iterable[tuple[int, int]]:
     """Return (SV, occurrence) of the coupons of a round."""
-    rounds = draft.constants.rounds
     begin, end = rounds.window(round_number)
     for member, event in enumerate(rounds.schedule.sv_rewards):
         for occurrence in range(event.count_before(begin), event.count_before(end + 1)):
@@ -227,7 +231,7 @@ def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[C
     shares = [(sv, SV_WEIGHTS[member])]
     if member == SHARING_SV:
         shares = [(sv, SV_WEIGHTS[member] - SHARED_WEIGHT), (draft.parties.users[0].identifier, SHARED_WEIGHT)]
-    per_weight = per_sv_weight(rounds.terms(round_number), sv_weight(draft, round_number))
+    per_weight = per_sv_weight(rounds.terms(round_number), sv_weight(rounds, round_number))
     return [
         draft.make(
             "sv_coupon",
@@ -244,8 +248,9 @@ def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[C
 
 def _expired_sv_coupons(draft: DraftTransaction, round_number: int) -> Iterable[Contract]:
     """Make the coupons of a round that no SV collects."""
-    collecting = len(draft.constants.rounds.schedule.sv_collections)
-    for member, occurrence in _sv_rewards(draft, round_number):
+    rounds = draft.constants.rounds
+    collecting = len(rounds.schedule.sv_collections)
+    for member, occurrence in _sv_rewards(rounds, round_number):
         yield from _sv_coupons(draft, member, occurrence)[member < collecting :]
 
 
