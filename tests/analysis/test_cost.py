@@ -171,10 +171,11 @@ def test_wasted_of_the_whole_window_by_group(sample):
     assert column(rows, "share") == [845 / 7000, None, None]
 
 
-def test_groups_have_no_usual_range(build, event):
+def test_groups_and_periods_without_a_usual_range(build, event):
     frames = build([event("a", participant="x"), event("b", participant="y")])
     rows = cost.wasted(frames, by="participant", every="1h")
-    assert rows["upper"].isna().all() and set(rows["reason"]) == {"only all requests together have a usual range"}
+    assert rows["upper"].isna().all() and set(rows["reason"]) == {"history is too short"}
+    assert set(cost.wasted(frames, by="hour")["reason"]) == {"only days and hours have a usual range"}
     assert set(cost.wasted(frames, every="7d")["reason"]) == {"only days and hours have a usual range"}
 
 

@@ -29,6 +29,7 @@ RUN: dict[str, Any] = {
     "versions": {"python": "3"},
     "created_at": "2026-11-20T00:00:00Z",
     "inputs": {"snapshot": "s", "notebook": "n"},
+    "problems": [],
     "tables": [],
 }  # fmt: skip
 
