@@ -213,6 +213,23 @@ def test_wasted(sample):
     assert np.isnan(day.upper) and day.is_above is pd.NA and day.reason == "fewer than 7 periods"
 
 
+@pytest.mark.parametrize(
+    ("rejections", "cause"),
+    [
+        ([(500, 0.5), (501, 30.1)], "timeout"),
+        ([(500, 0.5), (400, 30.1)], "contention"),
+        ([(500, 0.5), (500, 30.1)], "contention"),
+        ([(None, 30.1)], None),  # an unknown cost wastes nothing that is known
+        ([(500, 25.0), (400, 25.0), (9_000, 30.1)], None),  # the limit may not be 30 s
+        ([], None),
+    ],
+)
+def test_the_top_cause_of_waste_is_the_kind_of_rejections_that_cost_more(build, event, rejections, cause):
+    rejected = [event(f"r{n}", 1, cost, "REJECTED", seconds=seconds) for n, (cost, seconds) in enumerate(rejections)]
+    (day,) = cost.wasted(build([event("a", 0, 90_000, seconds=31), *rejected])).itertuples()
+    assert day.top_cause == cause or (cause is None and pd.isna(day.top_cause))
+
+
 def test_wasted_refuses_survivors(build, event):  # T1
     frames = build([event("a", 0, 10), event("b", 0, 10)], population="committed")
     with pytest.raises(CoverageError, match="Cannot compute the waste") as refused:
