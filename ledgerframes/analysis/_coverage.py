@@ -48,6 +48,9 @@ class CoveredTime:
         return result
 
 
+NO_TIME = CoveredTime(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
 def covered_time(frames: Frames) -> CoveredTime:
     """Return the time that is final in every migration that can have rows in it.
 
@@ -55,10 +58,9 @@ def covered_time(frames: Frames) -> CoveredTime:
     a listing is stored from that event on, and bulk objects start with :attr:`Frames.history_start`. Nothing happens between
     two migrations, so this time is covered.
     """
-    rows = frames.coverage
-    rows = rows[rows["since"].notna() & rows["until"].notna()]
+    rows = _timed_segments(frames)
     if frames.window is None or rows.empty:
-        return CoveredTime(*np.zeros((2, 0), dtype=np.int64))
+        return NO_TIME
     starts, ends = microseconds(rows["since"]), microseconds(rows["until"])
     history_start = frames.history_start
     if history_start is not None:
@@ -75,12 +77,25 @@ def covered_time(frames: Frames) -> CoveredTime:
     )
 
 
+def provisional_time(frames: Frames) -> CoveredTime:
+    """Return the time that is provisional, or a gap, in any migration."""
+    rows = _timed_segments(frames)
+    rows = rows[rows["status"] != "final"]
+    nothing = np.zeros(0, dtype=np.int64)
+    return _uncut(microseconds(rows["since"]), microseconds(rows["until"]), nothing, nothing) if len(rows) else NO_TIME
+
+
 def window_share(frames: Frames) -> float:
     """Return the share of the window that the frames cover, missing without a window."""
     if frames.window is None:
         return float("nan")
     start, end = (np.array([extents.microseconds(time)]) for time in (frames.window.since, frames.window.until))
     return float(covered_time(frames).share(start, end)[0])
+
+
+def _timed_segments(frames: Frames) -> pd.DataFrame:
+    rows = frames.coverage
+    return rows[rows["since"].notna() & rows["until"].notna()]
 
 
 def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:

@@ -11,24 +11,27 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
+from ledgerframes import extents
+from ledgerframes.analysis._coverage import covered_time, provisional_time
 from ledgerframes.analysis._groupings import requests_by
-from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, known, microseconds
+from ledgerframes.analysis._groups import Flags, Groups, Rates, known, microseconds
 from ledgerframes.analysis._requests import ACCEPTED, REJECTED, has_result
 from ledgerframes.decimals import totals
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import UsualRange, usual_range, usual_sum, within_window
-from ledgerframes.statistics.usual_ranges import MAX_WEEKS, PERIODS_PER_WEEK
+from ledgerframes.statistics.usual_ranges import MAX_WEEKS, PERIODS_PER_WEEK, SHORT_HISTORY, TOO_FEW_REQUESTS, without_limits
 
 INTEGERS = ["requests", "rejected", "requests_with_cost", "wasted_traffic_cost", "total_traffic_cost"]
 TIMES = ["period_start", "period_end"]
 SERIES = ("rejection_rate", "wasted_share", "spend")
 MIN_COVERAGE = 0.9
+MIN_GROUP_REQUESTS = 4  # in one period: fewer have no limit, whatever their rate
 WEEK = pd.Timedelta(7, "D")
 Times: TypeAlias = "pd.Series[pd.Timestamp]"
 
 
-def period_totals(frames: Frames, every: str) -> pd.DataFrame:
+def period_totals(frames: Frames, every: str, keys: Sequence[str] = ()) -> pd.DataFrame:
     """Return the integers of each period that a usual range needs.
 
     Parameters
@@ -37,17 +40,38 @@ def period_totals(frames: Frames, every: str) -> pd.DataFrame:
         With ``verdicts``, ``updates`` and ``traffic``, loaded by window.
     every : {"1d", "1h"}
         Length of a period.
+    keys : sequence of str, optional
+        Key columns of the groups (default: none, all requests together).
 
     Returns
     -------
     DataFrame
-        One row per period of the window, sorted by time: ``period_start``, ``period_end``, ``requests`` that were accepted or
-        rejected, ``rejected``, ``requests_with_cost``, ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost``
-        [bytes], and ``is_whole``: whether the period is in the window and in the history, and final.
+        See :func:`totals_of_groups`.
     """
     if every not in PERIODS_PER_WEEK:
         raise UsageError(f"every= must be '1d' or '1h', got {every!r}.")
-    rows, groups = requests_by(frames, [], every, ["verdict_result"])
+    return totals_of_groups(frames, *requests_by(frames, keys, every, ["verdict_result"]))
+
+
+def totals_of_groups(frames: Frames, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
+    """Return the integers of each period from requests that were read before.
+
+    Parameters
+    ----------
+    frames : Frames
+        Their window and coverage tell which periods are whole.
+    rows : DataFrame
+        Their requests, with ``verdict_result`` and ``total_traffic_cost``.
+    groups : Groups
+        Of the requests, per period.
+
+    Returns
+    -------
+    DataFrame
+        One row per period of the window and group, sorted by time: the keys, ``requests`` that were accepted or rejected,
+        ``rejected``, ``requests_with_cost``, ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost``
+        [bytes], and ``is_whole``: whether the period is in the window and in the history, and final.
+    """
     is_rejected = has_result(rows, REJECTED)
     is_decided = is_rejected | has_result(rows, ACCEPTED)
     costs = rows["total_traffic_cost"].astype("Int64")
@@ -56,7 +80,7 @@ def period_totals(frames: Frames, every: str) -> pd.DataFrame:
         totals(costs.where(mask), groups.codes, len(groups), name="total_traffic_cost").fillna(0).astype("int64")
         for mask in (has_cost & is_rejected, has_cost)
     )
-    result = groups.keys[TIMES].assign(
+    result = groups.keys.assign(
         requests=groups.count(is_decided),
         rejected=groups.count(is_rejected),
         requests_with_cost=groups.count(has_cost),
@@ -73,6 +97,7 @@ def usual_ranges(
     *,
     series: Sequence[str] = ("wasted_share",),
     omitted_weeks: Sequence[pd.Timestamp] = (),
+    group_count: int = 1,
 ) -> dict[str, UsualRange]:
     """Return the usual range of each series of a report, from the weeks before it.
 
@@ -87,6 +112,8 @@ def usual_ranges(
         All series that the report shows with a usual range. They share the chance of a false alarm. No spend per hour.
     omitted_weeks : sequence of Timestamp, optional
         Times in weeks that are no part of the history, such as a planned upgrade.
+    group_count : int, optional
+        Number of groups whose usual ranges the report shows (default: 1). They share the chance of a false alarm, too.
 
     Returns
     -------
@@ -100,7 +127,8 @@ def usual_ranges(
         if name not in SERIES or (name == "spend" and every == "1h"):
             raise UsageError(f"Unknown series {name!r} for every={every!r}. Choose from {', '.join(SERIES)}, spend by day only.")
     tested = report.sort_values("period_start", ignore_index=True)
-    return {name: _series_range(name, history, tested, every, omitted_weeks, len(series)) for name in series}
+    series_count = len(series) * group_count
+    return {name: _series_range(name, history, tested, every, omitted_weeks, series_count) for name in series}
 
 
 def has_coverage(name: str, periods: pd.DataFrame) -> Flags:
@@ -136,6 +164,34 @@ def range_within_window(name: str, report: pd.DataFrame) -> UsualRange:
     They are for a history that is too short.
     """
     return within_window(_tested_pairs(name, report.sort_values("period_start", ignore_index=True)))
+
+
+def waste_range(report: pd.DataFrame, history: pd.DataFrame | None, every: str) -> UsualRange:
+    """Return the usual range of the wasted share, from the weeks before or without them from the other days of the window."""
+    if history is None and every == "1d":
+        return range_within_window("wasted_share", report)
+    return usual_ranges(report.head(0) if history is None else history, report, every)["wasted_share"]
+
+
+def waste_limits(report: pd.DataFrame, history: pd.DataFrame | None, every: str, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the limits of the wasted share, one row per row of the report.
+
+    A group is compared with its own weeks before, and has no limits without them. All groups share the chance of a false alarm.
+    """
+    if not keys:
+        return waste_range(report, history, every).periods.to_frame()
+    (key,) = keys
+    if history is None or key not in history:
+        return without_limits(len(report), SHORT_HISTORY).to_frame()
+    largest = report["requests_with_cost"].groupby(report[key].fillna("")).transform("max")
+    tested = report[largest >= MIN_GROUP_REQUESTS]
+    count = tested[key].nunique(dropna=False)
+    past = dict(iter(history.groupby(history[key].fillna(""))))
+    parts = [without_limits(len(report), TOO_FEW_REQUESTS).to_frame().drop(index=tested.index)]
+    for name, rows in tested.groupby(tested[key].fillna("")):
+        found = usual_ranges(past.get(name, history.head(0)), rows, every, group_count=count)["wasted_share"]
+        parts.append(found.periods.to_frame().set_index(rows.index))
+    return pd.concat(parts).sort_index()
 
 
 # -- helpers --------------------------------------------------------------------------------------------------------------
@@ -190,9 +246,12 @@ def _is_after_start(groups: Groups) -> Flags:
 
     The first itself counts only if it opens the window. Before the history of a network begins, an empty period says nothing.
     """
-    occupied = np.flatnonzero(groups.count())
-    first = int(occupied[0]) if len(occupied) else len(groups)
-    return np.arange(len(groups)) > (first if first else -1)
+    starts = microseconds(groups.keys["period_start"])
+    occupied = starts[groups.count() > 0]
+    if not len(occupied):
+        return np.zeros(len(groups), dtype=bool)
+    result: Flags = (starts > occupied.min()) | (occupied.min() == starts.min())
+    return result
 
 
 def _is_final(frames: Frames, periods: pd.DataFrame) -> Flags:
@@ -203,28 +262,8 @@ def _is_final(frames: Frames, periods: pd.DataFrame) -> Flags:
     if frames.window is None:
         return np.zeros(len(periods), dtype=bool)
     starts, ends = (microseconds(periods[name]) for name in TIMES)
-    since, until = (pd.Timestamp(time).value // 1_000 for time in (frames.window.since, frames.window.until))
-    is_final = frames.coverage["status"] == "final"
-    final, other = (_covered(_ranges(frames.coverage[mask.to_numpy(dtype=bool)]), starts, ends) for mask in (is_final, ~is_final))
-    result: Flags = (starts >= since) & (ends <= until) & (final >= MIN_COVERAGE * (ends - starts)) & (other == 0)
+    since, until = (extents.microseconds(time) for time in (frames.window.since, frames.window.until))
+    is_final = covered_time(frames).share(starts, ends) >= MIN_COVERAGE
+    is_provisional = provisional_time(frames).length(starts, ends) > 0
+    result: Flags = (starts >= since) & (ends <= until) & is_final & ~is_provisional
     return result
-
-
-def _covered(ranges: list[tuple[int, int]], starts: Integers, ends: Integers) -> Integers:
-    """Return the microseconds of each period in the ranges."""
-    covered = np.zeros(len(starts), dtype=np.int64)
-    for since, until in ranges:
-        covered += np.maximum(0, np.minimum(ends, until) - np.maximum(starts, since))
-    return covered
-
-
-def _ranges(coverage: pd.DataFrame) -> list[tuple[int, int]]:
-    """Return the times of segments, of any migration, as ranges that do not overlap."""
-    timed = coverage[known(coverage["since"])]
-    merged: list[tuple[int, int]] = []
-    for since, until in sorted(zip(*(microseconds(timed[name]).tolist() for name in ("since", "until")), strict=True)):
-        if merged and since <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], until))
-        else:
-            merged.append((since, until))
-    return merged

@@ -38,14 +38,17 @@ def describe_usual_range(name: str, result: UsualRange, tested: pd.DataFrame, ev
         return f"No usual range: {result.reason}."
     if not np.isfinite(result.periods.upper).any():
         return f"No {noun} has a usual range: {', '.join(sorted(set(result.periods.reasons)))}."
+    basis = f"the {result.history_weeks} weeks before" if result.history_weeks else "the other days of this window"
     sentences = [
         f"{_period(tested['period_start'].iloc[position], every)}: {NOUNS[name]} {_value(name, value)}, above its usual range "
-        f"(up to {_value(name, upper)}, from the {result.history_weeks} weeks before)."
+        f"(up to {_value(name, upper)}, from {basis})."
         for position, (value, upper) in enumerate(zip(_values(name, tested), result.periods.upper, strict=True))
         if result.periods.is_above[position]
     ]
     if result.weeks.is_above.any():
         sentences.append(f"The {NOUNS[name]} of the whole week is above its usual range.")
+    if not sentences and not result.history_weeks:
+        return f"No {noun} stands out from the others of this window."
     return " ".join(sentences) or f"No {noun} is above its usual range{_found_rise(name, result, tested, every)}."
 
 

@@ -9,11 +9,13 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import known, ratio
-from ledgerframes.analysis._requests import is_rejected, require_rejections
-from ledgerframes.analysis._usual_range import period_totals, range_within_window, usual_ranges
+from ledgerframes.analysis._groups import Groups, known, ratio
+from ledgerframes.analysis._latency_classes import LIMIT, is_limit_doubtful, latencies, outcome_classes
+from ledgerframes.analysis._rejections import REJECT_KINDS
+from ledgerframes.analysis._requests import is_rejected, not_negative, require_rejections
+from ledgerframes.analysis._usual_range import period_totals, totals_of_groups, waste_limits
 from ledgerframes.frames import Frames
-from ledgerframes.statistics.usual_ranges import SHORT_HISTORY
+from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limits
 
 __all__ = ["wasted"]
 
@@ -25,6 +27,11 @@ WASTED = declare.Figure(
         declare.count("rejected", "Rejected requests."),
         declare.cost("wasted_traffic_cost", "Cost of the rejected requests. 0 with known costs but no rejected request."),
         declare.cost("useful_traffic_cost", "Cost of the other requests. 0 with known costs but no other request."),
+        declare.ResultColumn(
+            "top_cause",
+            declare.LABEL,
+            "Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing without waste.",
+        ),
         declare.share("Wasted part of wasted and useful cost.", title="Share of the cost that was wasted"),
         declare.share("Usual share of this weekday or hour in the weeks before. Missing without a usual range.", "center"),
         declare.share("Upper end of the usual range. Missing without one.", "upper"),
@@ -33,8 +40,8 @@ WASTED = declare.Figure(
     ),
     has_periods=True,
 )
-GROUPS = "only all requests together have a usual range"
 NO_PERIODS = "only days and hours have a usual range"
+LIMITS = ["center", "upper", "is_above", "reason"]
 
 
 @WASTED.document
@@ -43,7 +50,7 @@ def wasted(
     *,
     by: str | None = None,
     every: str | None = "1d",
-    history: Frames | None = None,
+    history: Frames | pd.DataFrame | None = None,
     accept_survivorship: bool = False,
 ) -> pd.DataFrame:
     """Return the cost of rejected requests, with its usual range.
@@ -56,13 +63,15 @@ def wasted(
     frames : Frames
         With ``verdicts``, ``updates`` and ``traffic``.
     by : {None, "participant", "party", "hour"}, optional
-        Submitting participant, submitting party, or hour of the day [UTC]. Groups have no usual range.
+        Submitting participant, submitting party, or hour of the day [UTC]. The usual range of a participant or a party is
+        that of its own weeks before. Hours of the day have none.
     every : str, optional
         Length of a period, such as ``"1h"``, ``"1d"`` or ``"7d"``; None for the whole window in one row. Only
         days and hours have a usual range.
-    history : Frames, optional
-        All requests of the weeks before, from :func:`ledgerframes.load_events` (default: none). Without it, a window of seven
-        days or more compares each day with the other days.
+    history : Frames or DataFrame, optional
+        All requests of the weeks before, from :func:`ledgerframes.load_events`, or the days that earlier reports kept, from
+        :func:`ledgerframes.report.load_history` (default: none). Without it, a window of seven days or more compares each day
+        with the other days. Kept days are of all requests together.
     accept_survivorship : bool, optional
         Continue with committed updates, which have no rejected requests (default: False).
 
@@ -93,10 +102,10 @@ def wasted(
     """
     keys = WASTED.check(frames, by).key_names
     require_rejections(frames, accept_survivorship, "the waste")
-    if history is not None:
+    if isinstance(history, Frames):
         declare.require_one_network("cost.wasted", frames, history)
         require_rejections(history, accept_survivorship, "the usual range")
-    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"])
+    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result", "finalization_time"])
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
     wasted_cost, useful_cost = groups.masked_total(costs, rejected), groups.masked_total(costs, ~rejected)
     wasted_share = ratio(wasted_cost, wasted_cost + useful_cost)
@@ -106,35 +115,40 @@ def wasted(
         "rejected": groups.count(rejected),
         "wasted_traffic_cost": wasted_cost,
         "useful_traffic_cost": useful_cost,
+        "top_cause": _top_causes(rows, groups),
         "share": wasted_share,
-        **_usual_range(frames, history, by, every, len(groups)),
+        **_usual_range(frames, rows, groups, keys, every, history),
         "coverage": groups.coverage(known(costs)),
         "coverage_bytes": groups.coverage_bytes(costs, known(costs)),
     }
     return WASTED.build(frames, values, by, every=every, accept_survivorship=accept_survivorship)
 
 
-def _usual_range(frames: Frames, history: Frames | None, by: str | None, every: str | None, count: int) -> dict[str, Any]:
+def _top_causes(rows: pd.DataFrame, groups: Groups) -> pd.Series:
+    """Return the kind of rejections of each group that wasted more bytes."""
+    numbers = not_negative(latencies(rows))
+    wasted_costs = rows["total_traffic_cost"].where(is_rejected(rows))
+    is_late = (numbers >= LIMIT).to_numpy(dtype=bool, na_value=False)
+    in_time, late = (groups.total(wasted_costs.where(mask)).fillna(0) for mask in (~is_late, is_late))
+    is_unknown = (in_time + late == 0) | is_limit_doubtful(outcome_classes(rows["verdict_result"], numbers), numbers)
+    codes = np.where(is_unknown, -1, late > in_time)
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(REJECT_KINDS)))
+
+
+def _usual_range(
+    frames: Frames,
+    rows: pd.DataFrame,
+    groups: Groups,
+    keys: list[str],
+    every: str | None,
+    history: Frames | pd.DataFrame | None,
+) -> dict[str, Any]:
     """Return the columns of the usual range, with a reason where there is none."""
-    if by is not None or every not in ("1d", "1h"):
-        return _without_range(count, GROUPS if by is not None else NO_PERIODS)
-    report = period_totals(frames, every)
-    if history is None:
-        result = range_within_window("wasted_share", report) if every == "1d" else None
+    if every not in PERIODS_PER_WEEK or keys == ["hour"]:
+        limits = without_limits(len(groups), NO_PERIODS).to_frame()
     else:
-        result = usual_ranges(period_totals(history, every), report, every)["wasted_share"]
-    if result is None or result.reason:
-        return _without_range(count, result.reason if result else SHORT_HISTORY)
-    limits = result.periods.to_frame()
+        report = totals_of_groups(frames, rows, groups)
+        past = period_totals(history, every, keys) if isinstance(history, Frames) else history
+        limits = waste_limits(report, past, every, keys)
     limits["reason"] = limits["reason"].replace("", pd.NA)
-    return {str(name): limits[name] for name in limits}
-
-
-def _without_range(count: int, reason: str) -> dict[str, Any]:
-    missing = np.full(count, np.nan)
-    return {
-        "center": missing,
-        "upper": missing,
-        "is_above": pd.array([pd.NA] * count, dtype="boolean"),
-        "reason": [reason] * count,
-    }
+    return {name: limits[name] for name in LIMITS}

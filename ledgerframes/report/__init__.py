@@ -9,7 +9,7 @@ published. :func:`show_table` and :func:`show_text` are for notebooks.
 from __future__ import annotations
 
 from ledgerframes.report.headline import HEADLINE
-from ledgerframes.report.history import load_history
+from ledgerframes.report.history import describe_waste, load_history
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
 from ledgerframes.report.run import ReportResult, run_report
@@ -22,6 +22,7 @@ __all__ = [
     "Report",
     "ReportResult",
     "compare_runs",
+    "describe_waste",
     "list_runs",
     "load_history",
     "notebooks_dir",

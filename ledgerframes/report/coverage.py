@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import pandas as pd
 import pyarrow.compute as pc
 
-from ledgerframes.analysis import cost
+from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._groups import known
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extents import MigrationWindow, from_microseconds, plan_missing
@@ -124,7 +126,7 @@ def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
     )
 
 
-def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
+def measure_coverage(net: Network, frames: Frames, window: Window, requests: pd.DataFrame) -> Coverage:
     """Measure the coverage of a window.
 
     Parameters
@@ -134,14 +136,15 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
     frames : Frames
         Loaded from it for the window.
     window : Window
+    requests : DataFrame
+        The requests of the frames, with ``total_traffic_cost``.
 
     Returns
     -------
     Coverage
     """
     segments = net.store.segments(EVENTS, window)
-    requests = cost.spend(frames)
-    final = float(requests["coverage_time"].iloc[0])
+    final = window_share(frames)
     provisional = max(_share_in_store(net, segments, window) - final, 0.0)
     return Coverage(
         final=final,
@@ -149,8 +152,8 @@ def measure_coverage(net: Network, frames: Frames, window: Window) -> Coverage:
         missing=1 - final - provisional,
         rows=sum(frames.count_rows(table) for table in frames.tables),
         provisional_rows=_count_provisional_rows(frames, segments),
-        requests=int(requests["requests"].sum()),
-        requests_with_cost=int(requests["requests_with_cost"].sum()),
+        requests=len(requests),
+        requests_with_cost=int(known(requests["total_traffic_cost"]).sum()),
         data_until=_data_until(frames, segments, min(window.until, net.now())),
         sources=tuple(sorted({segment.source for segment in segments})),
     )

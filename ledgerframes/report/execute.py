@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.network import Network
+from ledgerframes.report.history import HISTORY_VARIABLE
 from ledgerframes.report.tables import TABLES_VARIABLE
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ class NotebookEnvironment:
     working_dir: Path
 
 
-def notebook_environment(net: Network, catalog: Path, tables_dir: Path, working_dir: Path) -> NotebookEnvironment:
+def notebook_environment(
+    net: Network, catalog: Path, tables_dir: Path, working_dir: Path, history: Path | None = None
+) -> NotebookEnvironment:
     """Return an environment in which ``lf.connect()`` is exactly the frozen network.
 
     Parameters
@@ -59,6 +62,8 @@ def notebook_environment(net: Network, catalog: Path, tables_dir: Path, working_
         Directory for the files of tables.
     working_dir : Path
         Working directory of the notebook.
+    history : Path, optional
+        The days that earlier runs kept, if the store does not have the weeks before.
 
     Notes
     -----
@@ -75,6 +80,8 @@ def notebook_environment(net: Network, catalog: Path, tables_dir: Path, working_
         "SNAPSHOT": str(catalog.absolute()),
     }
     paths = {TABLES_VARIABLE: str(tables_dir.absolute()), "IPYTHONDIR": str((working_dir / "ipython").absolute())}
+    if history is not None:
+        paths[HISTORY_VARIABLE] = str(history.absolute())
     return NotebookEnvironment({**inherited, **{PREFIX + name: value for name, value in settings.items()}, **paths}, working_dir)
 
 

@@ -5,15 +5,21 @@ Segments never change, so the copy fixes all rows.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
+from ledgerframes.analysis import cost
+from ledgerframes.analysis._requests import requests
 from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
-from ledgerframes.report.history import daily_integers
+from ledgerframes.report.history import daily_integers, history_window, write_days
 from ledgerframes.store import StoreSnapshot
 from ledgerframes.windows import Window, iso
 
@@ -34,7 +40,11 @@ class FrozenInputs:
     days : list of dict
         The integers of each day that the usual ranges of later reports need.
     problems : list of dict
-        Counts of the rows that the frames of the window exclude.
+        Counts of the rows that the frames of the window exclude, and of the values that its figures leave out.
+    history : Path or None
+        The days that earlier runs kept, if they stand for the weeks before.
+    history_digest : str
+        Digest of the weeks before, empty for a report without usual ranges.
     """
 
     catalog: Path
@@ -43,6 +53,8 @@ class FrozenInputs:
     headline: dict[str, int | float | None]
     days: list[dict[str, object]]
     problems: list[dict[str, object]]
+    history: Path | None
+    history_digest: str
 
     def segments(self) -> list[dict[str, object]]:
         """Return every segment with the digests of its files.
@@ -61,7 +73,9 @@ class FrozenInputs:
         ]
 
 
-def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
+def freeze_inputs(
+    net: Network, window: Window, catalog: Path, *, kept_days: pd.DataFrame | None, needs_history: bool
+) -> FrozenInputs:
     """Copy the catalog, and measure the coverage of the window through the copy.
 
     Parameters
@@ -70,6 +84,10 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     window : Window
     catalog : Path
         Path of the copy.
+    kept_days : DataFrame or None
+        Days of earlier runs that stand for the weeks before, None if the store has these weeks.
+    needs_history : bool
+        Whether the report shows usual ranges.
 
     Raises
     ------
@@ -79,6 +97,34 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     net.store.freeze(catalog)
     offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
-    snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
-    problems = [{str(name): value for name, value in row.items()} for row in frames.problems.to_dict("records")]
-    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems)
+    rows = requests(frames, ["verdict_result"])
+    history = None
+    if kept_days is not None:
+        history = catalog.with_name("history.parquet")
+        write_days(kept_days, history)
+    return FrozenInputs(
+        catalog,
+        offline.store.snapshot(EVENTS, window),
+        measure_coverage(offline, frames, window, rows),
+        measure_headline(rows),
+        daily_integers(frames, rows),
+        _problems(frames),
+        history,
+        _history_digest(offline, window, history) if needs_history else "",
+    )
+
+
+def _problems(frames: Frames) -> list[dict[str, object]]:
+    """Return the rows and values that the figures of frames leave out, as JSON values."""
+    values = cost.problems(frames).rename(columns={"first_update_id": "update_id"})
+    values = values[values["rows"] > 0]
+    unusable = values.assign(problem=values["column"] + " " + values["problem"].astype("str"))
+    columns = ["problem", "table", "rows", "update_id"]
+    rows = [*frames.problems[columns].to_dict("records"), *unusable[columns].to_dict("records")]
+    return [{str(name): value for name, value in row.items()} for row in rows]
+
+
+def _history_digest(net: Network, window: Window, history: Path | None) -> str:
+    if history is not None:
+        return hashlib.sha256(history.read_bytes()).hexdigest()
+    return net.store.snapshot(EVENTS, history_window(window)).digest

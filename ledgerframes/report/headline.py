@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from ledgerframes.analysis._groups import exact_sum
-from ledgerframes.analysis._requests import ACCEPTED, has_result, is_rejected, requests
-from ledgerframes.frames import Frames
+from ledgerframes.analysis._requests import ACCEPTED, has_result, is_rejected
 
 HEADLINE = {
     "requests": "confirmation requests",
@@ -19,33 +20,32 @@ HEADLINE = {
 }
 
 
-def measure_headline(frames: Frames) -> dict[str, int | float | None]:
+def measure_headline(requests: pd.DataFrame) -> dict[str, int | float | None]:
     """Return the headline figures of a window.
 
     Parameters
     ----------
-    frames : Frames
-        All requests of the window.
+    requests : DataFrame
+        All requests of the window, with ``verdict_result`` and ``total_traffic_cost``.
 
     Returns
     -------
     dict
         A value for each name in :data:`HEADLINE`, None where it is unknown.
     """
-    rows = requests(frames, ["verdict_result"])
-    costs = rows["total_traffic_cost"]
+    costs = requests["total_traffic_cost"]
     has_cost = costs.notna().to_numpy()
-    is_accepted, is_wasted = has_result(rows, ACCEPTED), is_rejected(rows)
+    is_accepted, is_wasted = has_result(requests, ACCEPTED), is_rejected(requests)
     accepted, rejected = int(is_accepted.sum()), int(is_wasted.sum())
     useful, wasted = (exact_sum(costs[mask]) or 0 for mask in (is_accepted, is_wasted))
     with_cost = int(has_cost.sum())
     return {
-        "requests": len(rows),
+        "requests": len(requests),
         "accepted": accepted,
         "rejected": rejected,
         "rejection_rate": _share(rejected, accepted + rejected),
         "requests_with_cost": with_cost,
-        "cost_coverage": _share(with_cost, len(rows)),
+        "cost_coverage": _share(with_cost, len(requests)),
         "total_traffic_cost": exact_sum(costs),
         "wasted_traffic_cost": wasted if with_cost else None,
         "wasted_share": _share(wasted, wasted + useful),

@@ -14,19 +14,23 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.extras import extra_for
+from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Requirements, format_duration, require_past, require_requests
 from ledgerframes.report.execute import execute, notebook_environment
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
-from ledgerframes.report.history import load_history
+from ledgerframes.report.history import HISTORY_WEEKS, days_of_runs, history_window, load_history
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, file_digest, find_report
 from ledgerframes.report.rules import Rule, parse_rule
+from ledgerframes.report.runs import published_contents
 from ledgerframes.windows import Time, Window, iso
 from ledgerframes.windows import window as parse_window
 
@@ -181,10 +185,10 @@ class _Run:
         with self.report_dir.staging_dir() as staging_dir:
             with timer.step("load"):
                 frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
-                if self.report.needs_history:
-                    load_history(self.net, frames, progress=self.progress)
+                kept_days = self._load_history(frames) if self.report.needs_history else None
             with timer.step("freeze"):
-                inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite")
+                catalog, needs_history = staging_dir / "catalog.sqlite", self.report.needs_history
+                inputs = freeze_inputs(self.net, self.window, catalog, kept_days=kept_days, needs_history=needs_history)
             require_requests(self.net, inputs.coverage, self.window)
             self.requirements.check(inputs.coverage, self.report.needs_cost, self.net.now())
             facts = self._facts(inputs)
@@ -197,6 +201,21 @@ class _Run:
             is_latest = self.report_dir.publish(staging_dir / "report", key)
         return self._result(key, run, reused=False, is_latest=is_latest)
 
+    def _load_history(self, frames: Frames) -> pd.DataFrame | None:
+        """Make the weeks before the window available, and return the days of earlier runs if they stand for them.
+
+        The store comes first: its rows give every figure of these weeks, also of groups and hours, and by the rules of today.
+        Days that runs kept spare a job without a lasting store from fetching six weeks each night.
+        """
+        if load_history(Network(self.net.settings, clock=self.net.now, offline=True), frames) is not None:
+            return None
+        window = history_window(self.window)
+        days = days_of_runs(published_contents(self.report_dir.path.parent), self.net.name, window)
+        if self.net.offline or len(days) == HISTORY_WEEKS * 7:
+            return days
+        load_history(self.net, frames, progress=self.progress)
+        return None
+
     def _write(self, directory: Path, inputs: FrozenInputs, run: dict[str, Any], timer: _Timer) -> None:
         """Write the files that are published, and add the rest of ``run.json`` to `run`."""
         directory.mkdir()
@@ -204,7 +223,8 @@ class _Run:
         working_dir.mkdir()
         window = {"during": None, "since": iso(self.window.since), "until": iso(self.window.until)}
         with timer.step("notebook"):
-            environment = notebook_environment(self.net, inputs.catalog, directory / "tables", working_dir)
+            tables_dir = directory / "tables"
+            environment = notebook_environment(self.net, inputs.catalog, tables_dir, working_dir, inputs.history)
             book = execute(self.report.path, {**window, **self.parameters}, environment, timer.remaining_seconds())
         run["tables"] = sorted(path.stem for path in (directory / "tables").glob("*.parquet"))
         run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
@@ -232,6 +252,7 @@ class _Run:
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {
                 "snapshot": inputs.snapshot.digest,
+                "history": inputs.history_digest,
                 "notebook": file_digest(self.report.path),
                 "page": template_digest(),
                 "segments": inputs.segments(),
@@ -241,7 +262,7 @@ class _Run:
     def _key(self, facts: dict[str, Any]) -> str:
         """Return the window and a digest of all inputs that determine the page."""
         content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage")}
-        content |= {name: facts["inputs"][name] for name in ("snapshot", "notebook", "page")}
+        content |= {name: facts["inputs"][name] for name in ("snapshot", "history", "notebook", "page")}
         content["version"] = facts["versions"]["ledgerframes"]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         since, until = (f"{time:%Y%m%dT%H%M%SZ}" for time in (self.window.since, self.window.until))

@@ -57,6 +57,12 @@ def list_runs(out: Path, report: str | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(RUN_DTYPES)).astype(RUN_DTYPES)
 
 
+def published_contents(out: Path) -> list[dict[str, Any]]:
+    """Return ``run.json`` of each published run of all reports, by the time of creation."""
+    runs = [run for name in report_names(out) for run in ReportDir(out, name).published_runs().values()]
+    return sorted(runs, key=lambda run: str(run["created_at"]))
+
+
 def failure_notes(out: Path) -> dict[str, str]:
     """Return the note of each report whose last run failed, by report."""
     notes = {name: out / name / FAILED for name in report_names(out)}

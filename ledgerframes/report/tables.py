@@ -116,7 +116,7 @@ class TextOutput:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f'<p class="statement">{escape(self.text)}</p>'
+        return f'<p class="statement">{escape(_shorten_fingerprints(self.text))}</p>'
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,5 +246,9 @@ def shorten(text: str, max_length: int = MAX_TEXT) -> str:
     >>> shorten("alice::1220" + "ab" * 32), shorten("x" * 99)
     ('alice::1220ab…abab', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxx')
     """
-    text = FINGERPRINT.sub(r"::\1…\2", text)
+    text = _shorten_fingerprints(text)
     return text if len(text) <= max_length else f"{text[: max_length - 9]}…{text[-8:]}"
+
+
+def _shorten_fingerprints(text: str) -> str:
+    return FINGERPRINT.sub(r"::\1…\2", text)

@@ -188,7 +188,7 @@ def within_window(periods: npt.ArrayLike) -> UsualRange:
     number = int((n > 0).sum())
     if number < MIN_PERIODS:
         reason = f"fewer than {MIN_PERIODS} periods"
-        return UsualRange(_no_limits(len(report), reason), _no_limits(0, reason), reason)
+        return UsualRange(without_limits(len(report), reason), without_limits(0, reason), reason)
     factor = _quantile(1 - WINDOW_LEVEL, number, number - 2)
     hits, requests = np.nansum(x) - np.nan_to_num(x), np.nansum(n) - np.nan_to_num(n)
     p = hits / requests
@@ -197,7 +197,7 @@ def within_window(periods: npt.ArrayLike) -> UsualRange:
     squares = deviations**2 * np.nan_to_num(n) * (1 - np.eye(len(n)))
     spread = np.divide(squares.sum(axis=1), v, out=np.zeros(len(n)), where=v > 0) / (number - 2)
     dispersion = np.maximum(1.0, spread)
-    return UsualRange(_limits(x, n, hits, requests, dispersion, factor), _no_limits(0, ""), degrees=number - 2, factor=factor)
+    return UsualRange(_limits(x, n, hits, requests, dispersion, factor), without_limits(0, ""), degrees=number - 2, factor=factor)
 
 
 def slot_of_positions(every: str) -> Integers:
@@ -288,7 +288,7 @@ def _week_limits(past: Numbers, report: Numbers, length: int, series: int) -> Li
     by_week = by_week[by_week[:, 1] > 0]
     hits, requests = by_week.sum(axis=0)
     if not weeks or not requests:
-        return _no_limits(len(weeks), NO_HISTORY)
+        return without_limits(len(weeks), NO_HISTORY)
     q = hits / requests
     v = q * (1 - q)
     deviations = by_week[:, 0] / by_week[:, 1] - q
@@ -309,14 +309,15 @@ def _limits_of(values: Numbers, center: Numbers, upper: Numbers, reasons: Sequen
     return Limits(center, limit, has_limit & (values > upper), tuple(reasons))
 
 
-def _no_limits(count: int, reason: str) -> Limits:
+def without_limits(count: int, reason: str) -> Limits:
+    """Return periods without limits, all for the same reason."""
     nothing = np.full(count, np.nan)
     return Limits(nothing, nothing, np.zeros(count, dtype=bool), (reason,) * count)
 
 
 def _without_limits(count: int, length: int, reason: str, history_weeks: int) -> UsualRange:
-    weeks = _no_limits(len(whole_weeks(count, length)), reason)
-    return UsualRange(_no_limits(count, reason), weeks, reason, history_weeks)
+    weeks = without_limits(len(whole_weeks(count, length)), reason)
+    return UsualRange(without_limits(count, reason), weeks, reason, history_weeks)
 
 
 @lru_cache(maxsize=4096)

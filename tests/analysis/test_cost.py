@@ -171,10 +171,11 @@ def test_wasted_of_the_whole_window_by_group(sample):
     assert column(rows, "share") == [845 / 7000, None, None]
 
 
-def test_groups_have_no_usual_range(build, event):
+def test_groups_and_periods_without_a_usual_range(build, event):
     frames = build([event("a", participant="x"), event("b", participant="y")])
     rows = cost.wasted(frames, by="participant", every="1h")
-    assert rows["upper"].isna().all() and set(rows["reason"]) == {"only all requests together have a usual range"}
+    assert rows["upper"].isna().all() and set(rows["reason"]) == {"history is too short"}
+    assert set(cost.wasted(frames, by="hour")["reason"]) == {"only days and hours have a usual range"}
     assert set(cost.wasted(frames, every="7d")["reason"]) == {"only days and hours have a usual range"}
 
 
@@ -210,6 +211,23 @@ def test_wasted(sample):
     assert (day.requests, day.rejected, day.wasted_traffic_cost, day.useful_traffic_cost) == (6, 2, 845, 9_155)
     assert day.share == 0.0845
     assert np.isnan(day.upper) and day.is_above is pd.NA and day.reason == "fewer than 7 periods"
+
+
+@pytest.mark.parametrize(
+    ("rejections", "cause"),
+    [
+        ([(500, 0.5), (501, 30.1)], "timeout"),
+        ([(500, 0.5), (400, 30.1)], "contention"),
+        ([(500, 0.5), (500, 30.1)], "contention"),
+        ([(None, 30.1)], None),  # an unknown cost wastes nothing that is known
+        ([(500, 25.0), (400, 25.0), (9_000, 30.1)], None),  # the limit may not be 30 s
+        ([], None),
+    ],
+)
+def test_the_top_cause_of_waste_is_the_kind_of_rejections_that_cost_more(build, event, rejections, cause):
+    rejected = [event(f"r{n}", 1, cost, "REJECTED", seconds=seconds) for n, (cost, seconds) in enumerate(rejections)]
+    (day,) = cost.wasted(build([event("a", 0, 90_000, seconds=31), *rejected])).itertuples()
+    assert day.top_cause == cause or (cause is None and pd.isna(day.top_cause))
 
 
 def test_wasted_refuses_survivors(build, event):  # T1

@@ -17,6 +17,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.windows import Window
 
 MONDAY = datetime(2026, 9, 7, tzinfo=UTC)
+TUESDAY = pd.Timestamp("2026-09-08", tz="UTC")
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
 
@@ -201,6 +202,33 @@ def test_unknown_series_are_refused(every: str, series: str) -> None:
         usual.usual_ranges(rows, rows, "2d")
 
 
+# -- groups ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_participant_is_compared_with_its_own_weeks_before() -> None:
+    """The rate of one doubles, to what the other always has."""
+    history = pd.concat([totals_of(6, TUESDAY, seed=1).assign(name="calm"), totals_of(6, TUESDAY, seed=2).assign(name="busy")])
+    history.loc[history["name"] == "busy", "wasted_traffic_cost"] *= 2
+    start = TUESDAY + pd.Timedelta(42, "D")
+    report = pd.concat([totals_of(1, start, seed=3).assign(name=name) for name in ("calm", "busy", "new")], ignore_index=True)
+    report.loc[report["name"] != "new", "wasted_traffic_cost"] *= 2
+    found = usual.waste_limits(report, history, "1d", ["name"])
+    assert found["is_above"].tolist() == [True] * 7 + [False] * 7 + [pd.NA] * 7
+    assert found["reason"].tolist() == [""] * 14 + ["history is too short"] * 7
+    assert set(usual.waste_limits(report, None, "1d", ["name"])["reason"]) == {"history is too short"}
+
+
+def test_groups_share_the_chance_of_a_false_alarm() -> None:
+    history, report = totals_of(6, TUESDAY), totals_of(1, TUESDAY + pd.Timedelta(42, "D"), seed=4)
+    names = [f"g{number}" for number in range(20)]
+    of_all = [pd.concat([rows.assign(name=name) for name in names], ignore_index=True) for rows in (report, history)]
+    of_one = usual.waste_limits(report.assign(name="g0"), history.assign(name="g0"), "1d", ["name"])
+    found = usual.waste_limits(*of_all, "1d", ["name"])
+    assert (found["upper"].head(7) > of_one["upper"] * 1.05).all()
+    few = of_all[0].assign(requests_with_cost=3, requests=3)
+    assert set(usual.waste_limits(few, of_all[1], "1d", ["name"])["reason"]) == {"too few requests"}
+
+
 # -- sentences ------------------------------------------------------------------------------------------------------------
 
 
@@ -238,6 +266,15 @@ def test_sentences_without_limits() -> None:
     assert sentence(rows.assign(total_traffic_cost=0), "spend") == "No usual range: a period without any."
     never = sentence(rows.assign(rejected=0, wasted_traffic_cost=0), "rejection_rate")
     assert never == "No day has a usual range: none in the history."
+
+
+def test_sentences_without_a_history() -> None:
+    rows = totals_of(1, pd.Timestamp("2026-09-07", tz="UTC"))
+    found = usual.waste_range(rows, None, "1d")
+    assert describe_usual_range("wasted_share", found, rows, "1d") == "No day stands out from the others of this window."
+    rows.loc[2, "wasted_traffic_cost"] *= 3
+    text = describe_usual_range("wasted_share", usual.waste_range(rows, None, "1d"), rows, "1d")
+    assert text.startswith("Wednesday 2026-09-09: wasted share 3") and text.endswith("from the other days of this window).")
 
 
 def test_a_sentence_on_an_hour() -> None:

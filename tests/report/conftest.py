@@ -87,6 +87,12 @@ def traffic_run(evil_net: Network, tmp_path_factory: pytest.TempPathFactory) -> 
         return run_report("traffic-cost", net=evil_net, out=out, since=SINCE, until=UNTIL, parameters={"every": "6h", "top": "5"})
 
 
+@pytest.fixture(scope="session")
+def verdicts_run(evil_net: Network, tmp_path_factory: pytest.TempPathFactory) -> ReportResult:
+    """The report on verdicts of the same network."""
+    return run_report("verdicts", net=evil_net, out=tmp_path_factory.mktemp("reports"), since=SINCE, until=UNTIL)
+
+
 class NoParameters(BaseModel):
     """A report without parameters of its own."""
 

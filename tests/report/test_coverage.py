@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.analysis._requests import requests
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.errors import CoverageError
 from ledgerframes.extents import Migration, MigrationWindow, microseconds
@@ -37,7 +38,8 @@ def stored(root: Path, *parts: tuple[int, Window, bool]) -> Network:
 
 
 def measured(net: Network, window: Window) -> Coverage:
-    return measure_coverage(net, load_events(net, since=window.since, until=window.until), window)
+    frames = load_events(net, since=window.since, until=window.until)
+    return measure_coverage(net, frames, window, requests(frames))
 
 
 def test_final_and_provisional_shares(tmp_path: Path) -> None:
@@ -61,7 +63,7 @@ def test_time_before_the_first_row_of_a_network_is_not_covered(tmp_path: Path) -
 
 def test_rows_of_the_sandbox_are_counted(net: Network) -> None:
     frames = load_events(net, since=DAY, until=NOW)
-    coverage = measure_coverage(net, frames, Window(DAY, NOW))
+    coverage = measure_coverage(net, frames, Window(DAY, NOW), requests(frames))
     assert coverage.rows == sum(len(frames.read(table)) for table in frames.tables)
     assert coverage.requests_with_cost == len(frames.traffic)
     assert coverage.provisional_rows == 0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from ledgerframes.network import Network
-from ledgerframes.report import ReportResult, run_report
+from ledgerframes.report import ReportResult
 from ledgerframes.report.page import ALLOWED_ELEMENTS, render, sanitize
 
-from .conftest import EVIL, SINCE, TOKEN, UNTIL
+from .conftest import EVIL, TOKEN
 
 RUN: dict[str, Any] = {
     "report": "small",
@@ -29,6 +27,7 @@ RUN: dict[str, Any] = {
     "versions": {"python": "3"},
     "created_at": "2026-11-20T00:00:00Z",
     "inputs": {"snapshot": "s", "notebook": "n"},
+    "problems": [],
     "tables": [],
 }  # fmt: skip
 
@@ -95,12 +94,11 @@ def test_a_party_named_like_a_script_is_text(traffic_run: ReportResult) -> None:
 
 
 @pytest.mark.loopback
-def test_the_report_on_verdicts_holds_to_the_same(evil_net: Network, tmp_path: Path) -> None:
-    result = run_report("verdicts", net=evil_net, out=tmp_path, since=SINCE, until=UNTIL)
-    page = result.page_path.read_text(encoding="utf-8")
+def test_the_report_on_verdicts_holds_to_the_same(verdicts_run: ReportResult) -> None:
+    page = verdicts_run.page_path.read_text(encoding="utf-8")
     assert_self_contained(page)
     assert EVIL not in page and "&lt;script&gt;" in page
-    assert {"outcomes", "latency_by_size", "rejections", "quorums"} <= set(result.run["tables"])
+    assert {"outcomes", "latency_by_size", "rejections", "quorums"} <= set(verdicts_run.run["tables"])
 
 
 @pytest.mark.loopback
@@ -157,6 +155,19 @@ def test_tables_keep_their_classes_and_titles() -> None:
 def test_shares_near_one_are_not_rounded_to_it() -> None:
     page = render(new_notebook(cells=[]), RUN)
     assert "&gt; 99.9 % final · &lt; 0.1 % provisional · 0 % not in the store" in page
+
+
+def test_the_head_names_what_the_figures_leave_out() -> None:
+    rows = [("second verdict", "verdicts", 3), ("second verdict", "traffic", 1), ("total_traffic_cost negative", "traffic", 1)]
+    problems = [{"problem": problem, "table": table, "rows": count, "update_id": "u"} for problem, table, count in rows]
+    for run, words in (
+        (RUN, "nothing"),
+        (
+            {**RUN, "problems": problems},
+            "second verdict: 3 rows of verdicts, 1 of traffic · total_traffic_cost negative: 1 row of traffic",
+        ),
+    ):
+        assert f"<dt>Left out of the figures</dt><dd>{words}</dd>" in render(new_notebook(cells=[]), run)
 
 
 def test_cells_for_notebook_users_are_left_out() -> None:

@@ -1,0 +1,350 @@
+"""Each sentence of the shipped reports, made again from the files of the store by plain loops.
+
+A sentence that is not expected fails, as does one with another number. Nothing of the analyses is used here.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from ledgerframes.network import Network
+from ledgerframes.report import ReportResult
+
+Row = dict[str, Any]
+ACCEPTED, REJECTED = "VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"
+Z = 1.959963984540054
+TIMEOUT, SUSPECT = timedelta(seconds=29.9), timedelta(seconds=20)
+HOUR = timedelta(hours=1)
+# Numbers of the prose are settings of the analyses, not figures.
+PROSE = {
+    "traffic-cost": ("in the 4 to 6 whole weeks before", "which is not 0"),
+    "verdicts": ("gives up after 30 s", "a timeout from 29.9 s", "fewer than 20 decided requests"),
+}
+
+pytestmark = pytest.mark.loopback
+
+
+class Stored:
+    """The rows of one window, read from the files of a store, each request once."""
+
+    def __init__(self, root: Path, since: datetime, until: datetime) -> None:
+        self._root, self.since, self._until = root, since, until
+        self.begin = min(time.as_py() for time in ds.dataset(root / "verdicts", format="parquet").to_table()["record_time"])
+        heads = [row for table in ("verdicts", "updates", "traffic") for row in self._files(table)]
+        self._first: dict[str, tuple[int, datetime]] = {}
+        for row in heads:
+            position = row["migration_id"], row["record_time"]
+            self._first[row["update_id"]] = min(position, self._first.get(row["update_id"], position))
+        self.verdicts = {row["update_id"]: row for row in self.rows("verdicts")}
+        costs = {row["update_id"]: row["total_traffic_cost"] for row in self.rows("traffic")}
+        self.costs = {update_id: cost for update_id, cost in costs.items() if cost >= 0}
+        self.ids = list(self._first)
+
+    def _files(self, table: str) -> list[Row]:
+        files = ds.dataset(self._root / table, format="parquet")
+        rows: list[Row] = (
+            files.filter((ds.field("record_time") >= self.since) & (ds.field("record_time") < self._until)).to_table().to_pylist()
+        )
+        return rows
+
+    def rows(self, table: str) -> list[Row]:
+        """Return the rows of a table that belong to the first event of their request."""
+        rows = self._files(table)
+        return [row for row in rows if (row["migration_id"], row["record_time"]) == self._first[row["update_id"]]]
+
+    def result(self, update_id: str) -> str | None:
+        """Return the verdict result of a request."""
+        verdict = self.verdicts.get(update_id)
+        return verdict["verdict_result"] if verdict else None
+
+    def cost_of(self, update_ids: Iterable[str]) -> int:
+        """Return the known cost of requests."""
+        return sum(self.costs.get(update_id, 0) for update_id in update_ids)
+
+
+# -- numbers as text ----------------------------------------------------------------------------------------------------
+
+
+def percent(part: int, whole: int) -> str:
+    if not whole:
+        return "–"
+    value = Fraction(100 * part, whole)
+    if value in (0, 100):
+        return f"{value} %"
+    if value < Fraction(1, 10):
+        return "< 0.1 %"
+    if value > Fraction(999, 10):
+        return "> 99.9 %"
+    return f"{decimal(math.floor(value * 10 + Fraction(1, 2)))} %"
+
+
+def decimal(tenths: int) -> str:
+    return f"{tenths // 10}.{tenths % 10}"
+
+
+def shortened(name: str) -> str:
+    hint, _, fingerprint = name.partition("::")
+    return f"{hint}::{fingerprint[:6]}…{fingerprint[-4:]}" if fingerprint else name
+
+
+def seconds(latency: timedelta) -> str:
+    return f"{latency / timedelta(seconds=1):.3g}"
+
+
+# -- sentences on cost ----------------------------------------------------------------------------------------------------
+
+
+def sentences_on_cost(stored: Stored) -> list[str]:
+    total, known = sum(stored.costs.values()), sum(update_id in stored.costs for update_id in stored.ids)
+    step = 10 ** max(0, len(str(total)) - 3)
+    lower_bound = f"at least {total // step * step:,} bytes. The cost of {percent(known, len(stored.ids))} of them is known."
+    cost = f"{total:,} bytes." if known == len(stored.ids) else lower_bound
+    return [
+        f"{len(stored.ids):,} confirmation requests cost {cost}",
+        sentence_on_participants(stored, total),
+        sentence_on_kinds(stored, total),
+        sentence_on_overhead(stored),
+        sentence_on_waste(stored, total),
+        sentence_on_history(stored),
+        sentence_on_the_largest(stored),
+    ]
+
+
+def sentence_on_participants(stored: Stored, total: int) -> str:
+    spent: Counter[str] = Counter()
+    for update_id, verdict in stored.verdicts.items():
+        spent[verdict["submitting_participant_uid"]] += stored.costs.get(update_id, 0)
+    share = percent(sum(sorted(spent.values(), reverse=True)[:5]), total)
+    unknown = len(stored.ids) - len(stored.verdicts)
+    note = f" The participant of {unknown:,} requests without a verdict is unknown." if unknown else ""
+    return (
+        f"{len(spent):,} participants submitted requests. The five with the highest account for {share} of the known cost.{note}"
+    )
+
+
+def sentence_on_kinds(stored: Stored, total: int) -> str:
+    updates = {row["update_id"]: row["kind"] for row in stored.rows("updates")}
+    first_roots: dict[str, Row] = {}
+    for node in stored.rows("tree_events"):
+        root = first_roots.get(node["update_id"])
+        if node["depth"] == 0 and (root is None or node["node_index"] < root["node_index"]):
+            first_roots[node["update_id"]] = node
+    spent: Counter[tuple[str, str, str | None]] = Counter()
+    for update_id, root in first_roots.items():
+        if updates[update_id] == "transaction":
+            spent[root["package_name"], root["template_name"], root["choice"]] += stored.costs.get(update_id, 0)
+    share = percent(sum(sorted(spent.values(), reverse=True)[:3]), total)
+    reassignments = sum(kind == "reassignment" for kind in updates.values())
+    return (
+        f"{len(spent):,} kinds of transactions. The three with the highest total cost account for {share} of the known cost. "
+        f"{len(stored.ids) - len(updates):,} requests are not visible, and {reassignments:,} are reassignments."
+    )
+
+
+def sentence_on_overhead(stored: Stored) -> str:
+    """Only requests with a known total and known envelopes count."""
+    envelopes: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in stored.rows("envelopes"):
+        if row["traffic_cost"] >= 0 and row["update_id"] in stored.costs:
+            envelopes[row["update_id"]].append(row)
+    without_views = sum(row["traffic_cost"] for rows in envelopes.values() for row in rows if not row["view_ids"])
+    return f"Envelopes without views account for {percent(without_views, stored.cost_of(envelopes))} of the known cost."
+
+
+def sentence_on_waste(stored: Stored, total: int) -> str:
+    rejected = [update_id for update_id in stored.ids if stored.result(update_id) == REJECTED]
+    wasted = stored.cost_of(rejected)
+    late = stored.cost_of(update_id for update_id in rejected if latency_of(stored.verdicts[update_id]) >= TIMEOUT)
+    cause = "timeout" if late > wasted - late else "contention"
+    share = percent(wasted, total)
+    return (
+        f"Rejected requests caused {wasted:,} bytes ({share} of the known cost). Guessed from the latency, most of it is {cause}."
+    )
+
+
+def sentence_on_history(stored: Stored) -> str:
+    weeks = max(stored.since - stored.begin, timedelta(0)) // timedelta(weeks=1)
+    assert weeks < 4, "a usual range needs other words"
+    return f"Too little history for a usual range: 4 whole weeks are needed, {weeks} are here."
+
+
+def sentence_on_the_largest(stored: Stored) -> str:
+    largest = max(stored.costs, key=stored.costs.__getitem__)
+    return f"Update {largest}, {stored.verdicts[largest]['record_time']:%Y-%m-%d %H:%M} UTC."
+
+
+# -- sentences on verdicts ------------------------------------------------------------------------------------------------
+
+
+def sentences_on_verdicts(stored: Stored) -> list[str]:
+    decided = [verdict for verdict in stored.verdicts.values() if verdict["verdict_result"] in (ACCEPTED, REJECTED)]
+    rejected = [verdict for verdict in decided if verdict["verdict_result"] == REJECTED]
+    effect = design_effect(decided)
+    low, high = wilson(len(rejected) / effect, len(decided) / effect)
+    interval = f"{decimal(math.floor(low * 1000))} to {decimal(math.ceil(high * 1000))} %"
+    timeouts = sum(latency_of(verdict) >= TIMEOUT for verdict in rejected)
+    rate = f"{percent(len(rejected), len(decided))} ({interval})"
+    return [
+        f"{len(rejected):,} of {len(decided):,} decided requests were rejected: {rate}.",
+        sentence_on_groups(stored, decided, effect),
+        sentence_on_latency(decided),
+        f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} are timeouts.",
+        sentence_on_quorums(stored),
+    ]
+
+
+def latency_of(verdict: Row) -> timedelta:
+    latency: timedelta = verdict["finalization_time"] - verdict["record_time"]
+    return latency
+
+
+def design_effect(decided: list[Row]) -> float:
+    """Requests of one participant in one hour are a cluster."""
+    clusters: defaultdict[str, defaultdict[datetime, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for verdict in decided:
+        hour = verdict["record_time"].replace(minute=0, second=0, microsecond=0)
+        clusters[verdict["submitting_participant_uid"]][hour].append(verdict["verdict_result"] == REJECTED)
+    spread = expected = 0.0
+    for hours in clusters.values():
+        n = sum(map(len, hours.values()))
+        rate = sum(map(sum, hours.values())) / n
+        if len(hours) >= 2 and 0 < rate < 1:
+            spread += sum((sum(hits) - len(hits) * rate) ** 2 for hits in hours.values())
+            expected += sum(len(hits) * rate * (1 - rate) * (1 - len(hits) / n) for hits in hours.values())
+    return max(1.0, spread / expected)
+
+
+def wilson(hits: float, trials: float) -> tuple[float, float]:
+    rate, square = hits / trials, Z * Z
+    center = (rate + square / (2 * trials)) / (1 + square / trials)
+    half = Z * math.sqrt(rate * (1 - rate) / trials + square / (4 * trials * trials)) / (1 + square / trials)
+    return max(0.0, center - half), min(1.0, center + half)
+
+
+def sentence_on_groups(stored: Stored, decided: list[Row], effect: float) -> str:
+    """Each participant against all others together, by Holm."""
+    trials = Counter(verdict["submitting_participant_uid"] for verdict in decided)
+    hits = Counter(verdict["submitting_participant_uid"] for verdict in decided if verdict["verdict_result"] == REJECTED)
+    all_trials, all_hits = trials.total(), hits.total()
+    rate = all_hits / all_trials
+    scores = {}
+    for name, n in trials.items():
+        rest = all_trials - n
+        if min(n, rest) * min(rate, 1 - rate) / effect >= 5:
+            variance = effect * rate * (1 - rate)
+            score = (hits[name] / n - (all_hits - hits[name]) / rest) / math.sqrt(variance * (1 / n + 1 / rest))
+            skewness = (1 - 2 * rate) * math.sqrt(effect / (n * rate * (1 - rate))) * (1 - n / all_trials) ** 1.5
+            scores[name] = score - (score * score - 1) * skewness / 6
+    different = []
+    for position, name in enumerate(sorted(scores, key=lambda name: -abs(scores[name]))):
+        if math.erfc(abs(scores[name]) / math.sqrt(2)) * (len(scores) - position) > 0.05:
+            break
+        different.append(name)
+    texts = [f"{shortened(name)} ({'higher' if hits[name] / trials[name] > rate else 'lower'})" for name in sorted(different)]
+    participants = {verdict["submitting_participant_uid"] for verdict in stored.verdicts.values()}
+    ending = f"{len(texts):,} of them differ from the others: {', '.join(texts)}" if texts else "none can be told from the others"
+    return f"{len(scores):,} of {len(participants):,} participants have enough requests to be judged, and {ending}."
+
+
+def sentence_on_latency(decided: list[Row]) -> str:
+    possible = [verdict for verdict in decided if latency_of(verdict) >= timedelta(0)]
+    accepted = sorted(latency_of(verdict) for verdict in possible if verdict["verdict_result"] == ACCEPTED)
+    rejected = [latency_of(verdict) for verdict in possible if verdict["verdict_result"] == REJECTED]
+    timeouts = sum(latency >= TIMEOUT for latency in rejected)
+    assert sum(SUSPECT <= latency < TIMEOUT for latency in rejected) <= timeouts, "a limit that is not 30 s needs other words"
+    texts = [f"p{level} {text}" for level in (50, 90, 95, 99) if (text := percentile(accepted, level))]
+    impossible = len(decided) - len(possible)
+    note = f" Left out: {impossible:,} with a finalization time before the record time." if impossible else ""
+    rate = f"{percent(timeouts, len(possible))} ({timeouts:,} of {len(possible):,})"
+    return f"Accepted requests: {', '.join(texts)}. Timeouts: {rate}.{note}"
+
+
+def percentile(ordered: list[timedelta], level: int) -> str:
+    """Nearest rank, with ranks of the binomial distribution as the interval; empty where one of them is missing."""
+    n, below, low, high = len(ordered), 0.0, 0, 0
+    for count in range(n):  # P(B <= count)
+        below += math.exp(
+            math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
+            + count * math.log(level / 100) + (n - count) * math.log(1 - level / 100)
+        )  # fmt: skip
+        low = count + 1 if below <= 0.025 else low
+        high = count + 1 if below >= 0.975 and not high else high
+    if not low or not high:
+        return ""
+    value = ordered[max(1, -(-n * level // 100)) - 1]
+    return f"{seconds(value)} s ({seconds(ordered[low - 1])} to {seconds(ordered[high - 1])} s)"
+
+
+def sentence_on_quorums(stored: Stored) -> str:
+    counts = Counter((tuple(sorted(row["parties"])), row["threshold"]) for row in stored.rows("quorums"))
+    share = percent(sum(number for _, number in counts.most_common(3)), counts.total())
+    return f"{len(counts):,} different quorums. The three most frequent account for {share} of all quorums."
+
+
+# -- what the page says ---------------------------------------------------------------------------------------------------
+
+
+def stored_of(result: ReportResult, net: Network) -> Stored:
+    since, until = (datetime.fromisoformat(time).astimezone(UTC) for time in result.run["window"].values())
+    return Stored(Path(str(net.settings.store)) / net.name, since, until)
+
+
+def elements(page: str, kind: str) -> list[str]:
+    """Return the text of all elements of a class."""
+    found = re.findall(rf'<(\w+) class="{kind}">(.*?)</\1>', page, re.DOTALL)
+    return [html.unescape(re.sub(r"<[^>]+>", "", text)).strip() for _, text in found]
+
+
+@pytest.fixture(params=["traffic-cost", "verdicts"])
+def shipped(request: pytest.FixtureRequest) -> ReportResult:
+    run: ReportResult = request.getfixturevalue({"traffic-cost": "traffic_run", "verdicts": "verdicts_run"}[request.param])
+    return run
+
+
+def test_each_sentence_is_made_of_the_data(shipped: ReportResult, evil_net: Network) -> None:
+    make = {"traffic-cost": sentences_on_cost, "verdicts": sentences_on_verdicts}[shipped.report]
+    assert elements(shipped.page_path.read_text(encoding="utf-8"), "statement") == make(stored_of(shipped, evil_net))
+
+
+def test_numbers_of_the_prose_are_settings(shipped: ReportResult) -> None:
+    prose = " ".join(" ".join(elements(shipped.page_path.read_text(encoding="utf-8"), "prose")).split())
+    for phrase in PROSE[shipped.report]:
+        assert phrase in prose
+        prose = prose.replace(phrase, "")
+    assert re.findall(r"\d[\d.,]*", prose) == []
+
+
+def test_notes_count_the_rows_of_the_tables(shipped: ReportResult) -> None:
+    page = shipped.page_path.read_text(encoding="utf-8")
+    notes = [note for note in elements(page, "note") if "All rows: tables/" in note]
+    assert notes
+    for note in notes:
+        name = re.search(r"tables/(\w+)\.csv", note)[1]  # type: ignore[index]
+        count = re.match(r"(?:[\d,]+ of )?([\d,]+) row", note)[1]  # type: ignore[index]
+        assert int(count.replace(",", "")) == pq.read_metadata(shipped.directory / "tables" / f"{name}.parquet").num_rows, note
+
+
+def test_the_head_counts_what_is_there_and_what_is_left_out(shipped: ReportResult, evil_net: Network) -> None:
+    stored = stored_of(shipped, evil_net)
+    page = shipped.page_path.read_text(encoding="utf-8").partition("</header>")[0]
+    facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page, re.DOTALL))
+    facts = {name: html.unescape(re.sub(r"<[^>]+>", "", text)).strip() for name, text in facts.items()}
+    known = sum(update_id in stored.costs for update_id in stored.ids)
+    assert facts["Requests"] == f"{len(stored.ids):,} cost known for {percent(known, len(stored.ids))}"
+    negative = sum(row["total_traffic_cost"] < 0 for row in stored.rows("traffic"))
+    early = sum(latency_of(verdict) < timedelta(0) for verdict in stored.verdicts.values())
+    parts = facts["Left out of the figures"].split(" · ")
+    assert ("total_traffic_cost negative: 1 row of traffic" in parts) == (negative == 1)
+    assert ("finalization_time before the record time: 1 row of verdicts" in parts) == (early == 1)
