@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes.api import host_rates
 from ledgerframes.api.history import History
 from ledgerframes.api.host_rates import HostRates, Waits
 from ledgerframes.api.ledger import Ledger
@@ -23,6 +22,7 @@ from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extras import extra_for
 from ledgerframes.store import Store
+from ledgerframes.store.rate_file import RateFile
 from ledgerframes.wallet import Journal, OffersWallet
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Network:
         self.store = Store(settings.store, settings.network, DATASETS, catalog)
         self.waits = Waits()
         self._transport = transport
-        self._rates = HostRates() if transport else host_rates.SHARED_RATES
+        self._rates = HostRates() if transport else shared_rates()
         self._clock = clock
         self._origin = origin
 
@@ -200,6 +200,14 @@ class Network:
             f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts()
         )
         return f"<table><caption>Network {escape(self.name)}</caption>{rows}</table>"
+
+
+@functools.cache
+def shared_rates() -> HostRates:
+    """Return the request rates of hosts, which all processes of this user share."""
+    from ledgerframes.settings import local_dir
+
+    return HostRates(RateFile(local_dir() / "host_rates.sqlite").record)
 
 
 def connect(

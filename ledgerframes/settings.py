@@ -61,7 +61,7 @@ class Limits(BaseModel):
     max_wait_minutes : float
         Minutes for which a host may refuse every request (429, 503) before a load gives up.
     requests_per_second : float
-        Maximum request rate of a host over all threads and APIs; 0 for no limit. It falls while the host refuses requests.
+        Maximum request rate of a host over all threads, processes and APIs; 0 for no limit. It falls while the host refuses.
     max_concurrency : int
         Maximum number of concurrent HTTP requests, and of chunks fetched at once.
     page_size : int

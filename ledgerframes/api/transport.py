@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -235,11 +236,13 @@ class Transport:
             Further errors that are retried.
         """
         failures = refusals = 0
+        refused_since = math.inf
         while True:
             try:
                 return self._noting_refusals(url, call)
             except (TransportError, ServiceError) as error:
-                if is_pushback(error) and self._is_waited_for(url, refusals, is_last):
+                refused_since = min(refused_since, host_rates.clock.now())
+                if is_pushback(error) and self._is_waited_for(url, refusals, refused_since, is_last):
                     refusals += 1
                     pause(max(0.0, self._rate(url).open_at - host_rates.clock.now()), error, self.waits)
                     continue
@@ -249,14 +252,20 @@ class Transport:
                 delay = retry_delay(error)
                 pause(delay if not isinstance(delay, bool) else backoff(failures), error, self.waits)
 
-    def _is_waited_for(self, url: str, refusals: int, is_last: bool) -> bool:
+    def _is_waited_for(self, url: str, refusals: int, refused_since: float, is_last: bool) -> bool:
         """Return whether to wait for a host that pushes back."""
         rate, now = self._rate(url), host_rates.clock.now()
         if not self._limits.retries or self.waits.is_stopped:
             return False
         if not is_last:
             return refusals < self._limits.retries and rate.open_at - now <= MAX_DETOUR
-        return rate.open_at - rate.refused_since <= self._limits.max_wait_minutes * 60
+        # What the host refused before, to other calls or processes, does not shorten the time that the user sets.
+        return rate.open_at - max(refused_since, rate.refused_since) <= self._max_wait
+
+    @property
+    def _max_wait(self) -> float:
+        """Seconds for which a host that refuses every request is waited for."""
+        return self._limits.max_wait_minutes * 60 if self._limits.retries else 0.0
 
     def _noting_refusals(self, url: str, call: Callable[[], T]) -> T:
         """Call a function that sends a request, and tell its outcome to the pace of the host."""
@@ -289,7 +298,7 @@ class Transport:
     ) -> Iterator[httpx.Response]:
         """Send one request, whose response body the caller reads."""
         with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
-            self._rate(url).acquire(self.waits)
+            self._rate(url).acquire(self.waits, self._max_wait)
             self.request_count += 1
             token = self._token() if self._token else None
             authorization = {"Authorization": f"Bearer {token}"} if token else {}
