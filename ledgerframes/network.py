@@ -16,6 +16,7 @@ from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
 from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
+from ledgerframes.api.versions import PATHS, met_version
 from ledgerframes.api.wallet import wallet_error
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.datasets.registry import DATASETS
@@ -168,6 +169,18 @@ class Network:
         """Number of HTTP requests sent through this network."""
         clients = [self.__dict__[api] for api in ("history", "ledger", "wallet") if api in self.__dict__]
         return sum(client.transport.request_count for client in clients)
+
+    def versions(self) -> dict[str, dict[str, str]]:
+        """Return the versions of the hosts that have been sent requests, by API and host.
+
+        Each of these hosts is asked. Hosts that do not tell are left out.
+        """
+        opened = {api: self.__dict__[api].transport for api in PATHS if api in self.__dict__}
+        asked = {
+            api: {host_of(url): met_version(transport, url, api) for url in transport.urls if host_of(url) in transport.hosts}
+            for api, transport in opened.items()
+        }
+        return {api: {host: version for host, version in hosts.items() if version} for api, hosts in asked.items() if hosts}
 
     def close(self) -> None:
         """Close the connections, which the next request opens again."""

@@ -85,6 +85,8 @@ class Transport:
     ----------
     request_count : int
         Number of HTTP requests sent.
+    hosts : set of str
+        Hosts that sent a response.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Transport:
         self._client = _client(limits, transport)
         self._latest = threading.local()
         self.request_count = 0
+        self.hosts: set[str] = set()
 
     @property
     def limits(self) -> Limits:
@@ -173,6 +176,7 @@ class Transport:
             if is_json:
                 response.require_api()
             self._latest.host = response.host
+            self.hosts.add(response.host)
             return response
 
         if not retry:

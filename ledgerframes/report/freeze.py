@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.loaders.events import load_events
+from ledgerframes.loaders.extra_members import extra_members
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
@@ -35,6 +36,8 @@ class FrozenInputs:
         The integers of each day that the usual ranges of later reports need.
     problems : list of dict
         Counts of the rows that the frames of the window exclude.
+    extra_members : list of str
+        Members that services sent and this release does not know, as ``table.member``.
     """
 
     catalog: Path
@@ -43,6 +46,7 @@ class FrozenInputs:
     headline: dict[str, int | float | None]
     days: list[dict[str, object]]
     problems: list[dict[str, object]]
+    extra_members: list[str]
 
     def segments(self) -> list[dict[str, object]]:
         """Return every segment with the digests of its files.
@@ -81,4 +85,6 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
     snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
     problems = [{str(name): value for name, value in row.items()} for row in frames.problems.to_dict("records")]
-    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems)
+    return FrozenInputs(
+        catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems, extra_members(frames)
+    )

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ledgerframes.api.versions import TRIED
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.extras import extra_for
 from ledgerframes.loaders.events import load_events
@@ -192,7 +193,7 @@ class _Run:
             if self.report_dir.is_complete(key):
                 is_latest = self.report_dir.set_latest(key)
                 return self._result(key, self.report_dir.read_run(key), reused=True, is_latest=is_latest)
-            run = {**facts, "key": key, "request_count": self.net.request_count - requests}
+            run = {**facts, "key": key, "request_count": self.net.request_count - requests, "services": self._services()}
             self._write(staging_dir / "report", inputs, run, timer)
             is_latest = self.report_dir.publish(staging_dir / "report", key)
         return self._result(key, run, reused=False, is_latest=is_latest)
@@ -229,6 +230,7 @@ class _Run:
             "headline": inputs.headline,
             "days": inputs.days,
             "problems": inputs.problems,
+            "extra_members": inputs.extra_members,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {
                 "snapshot": inputs.snapshot.digest,
@@ -237,6 +239,11 @@ class _Run:
                 "segments": inputs.segments(),
             },
         }
+
+    def _services(self) -> dict[str, dict[str, Any]]:
+        """Return the versions of each API that this run met, by host, and those that this release was tried with."""
+        met = self.net.versions()
+        return {api: {"met": met.get(api, {}), "tried": list(versions)} for api, versions in TRIED.items()}
 
     def _key(self, facts: dict[str, Any]) -> str:
         """Return the window and a digest of all inputs that determine the page."""
