@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ledgerframes.api.certificates import CertificateFiles
 from ledgerframes.api.history import History
 from ledgerframes.api.host_rates import HostRates, Waits
 from ledgerframes.api.ledger import Ledger
@@ -97,7 +98,7 @@ class Network:
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no history_url, or the environment names certificates or a proxy that cannot be used.
+            If the profile has no history_url, or it or the environment names certificates or a proxy that cannot be used.
         """
         urls = self._urls("history_url")
         return History(self._open(urls), self.settings.vocabulary)
@@ -111,7 +112,7 @@ class Network:
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no ledger_url, or the environment names certificates or a proxy that cannot be used.
+            If the profile has no ledger_url, or it or the environment names certificates or a proxy that cannot be used.
         """
         urls, token = self._urls("ledger_url"), token_source(self.settings)
         return Ledger(self._open(urls, token=token, error_factory=ledger_error_factory(token)))
@@ -125,7 +126,7 @@ class Network:
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no wallet_url or token, or the environment names certificates or a proxy that cannot be used.
+            If the profile has no wallet_url or token, or it or the environment names certificates or a proxy that cannot be used.
         """
         urls, settings = self._urls("wallet_url"), self.settings
         # The sandbox in this process needs no token.
@@ -140,9 +141,10 @@ class Network:
 
     def _open(self, urls: tuple[str, ...], **options: Any) -> Transport:
         """Return a transport, which shares the rates of its hosts with the other APIs."""
-        if "token" in options and not self.in_process:
-            warn_of_exposure(self.settings, urls)
-        return Transport(urls, self.settings.limits, self._transport, rates=self._rates, waits=self.waits, **options)
+        if not self.in_process:
+            warn_of_exposure(self.settings, urls if "token" in options else ())
+        options |= {"rates": self._rates, "waits": self.waits, "certificates": CertificateFiles.of(self.settings)}
+        return Transport(urls, self.settings.limits, self._transport, **options)
 
     def _urls(self, name: str) -> tuple[str, ...]:
         """Return the URLs of an API, or raise an error if there are none."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import math
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ from urllib.parse import urlsplit
 
 from ledgerframes.api import host_rates
 from ledgerframes.api.bodies import BodyLimits, read_body
+from ledgerframes.api.certificates import CertificateFiles, ssl_context
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits, backoff, is_pushback, pause, retry_delay
 from ledgerframes.api.response import HostStatus, Response
 from ledgerframes.api.status_errors import service_error
@@ -30,8 +29,6 @@ from ledgerframes.errors import (
 from ledgerframes.version import installed_version
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
     from httpx import BaseTransport as BaseTransport
 
@@ -41,7 +38,6 @@ T = TypeVar("T")
 
 logger = logging.getLogger("ledgerframes")
 
-CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
 
@@ -80,6 +76,8 @@ class Transport:
         HostRates of the hosts, which other transports share.
     waits : Waits, optional
         Shows the waits of requests.
+    certificates : CertificateFiles, optional
+        Of the profile; by default those of the environment.
 
     Attributes
     ----------
@@ -99,6 +97,7 @@ class Transport:
         error_factory: ErrorFactory = service_error,
         rates: HostRates | None = None,
         waits: Waits | None = None,
+        certificates: CertificateFiles | None = None,
     ) -> None:
         self.urls = urls
         self._limits = limits
@@ -107,7 +106,7 @@ class Transport:
         self._rates = rates or HostRates()
         self.waits = waits or Waits()
         self._slots = threading.BoundedSemaphore(limits.max_concurrency)
-        self._client = _client(limits, transport)
+        self._client = _client(limits, transport, certificates or CertificateFiles())
         self._latest = threading.local()
         self.request_count = 0
         self.hosts: set[str] = set()
@@ -335,17 +334,17 @@ class Transport:
         return self._error_factory(status, body, headers, endpoint, host_of(url))
 
 
-def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
-    """Return the HTTP client, with the certificates and proxies of the environment.
+def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:
+    """Return the HTTP client, with the certificates of the profile and the proxies of the environment.
 
     Raises
     ------
     UsageError
-        If the environment names certificates or a proxy that cannot be used.
+        If profile or environment name certificates or a proxy that cannot be used.
     """
     import httpx
 
-    verify = True if transport else _ssl_context(*map(os.environ.get, CERTIFICATES))
+    verify = True if transport else ssl_context(httpx.create_ssl_context, certificates)
     try:
         return httpx.Client(
             transport=transport,
@@ -364,21 +363,6 @@ def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
         raise UsageError(f"Cannot use the proxy of this environment: invalid address. Check {', '.join(PROXIES)}.") from None
     except ImportError as error:
         raise UsageError(f"Cannot use the proxy of this environment: {_one_line(error)} Check {', '.join(PROXIES)}.") from None
-
-
-@functools.cache
-def _ssl_context(file: str | None, directory: str | None) -> ssl.SSLContext:
-    """Return the environment's certificates, cached because loading is slower than a request."""
-    import httpx
-
-    try:
-        if directory and not file and not any(map(os.path.isdir, directory.split(os.pathsep))):
-            raise NotADirectoryError(f"{directory} is not a directory")  # OpenSSL would trust nobody and fail at each request
-        return httpx.create_ssl_context()
-    except OSError as error:
-        raise UsageError(
-            f"Cannot read the certificates of this environment: {_one_line(error)}. Check {' and '.join(CERTIFICATES)}."
-        ) from error
 
 
 def host_of(url: str) -> str:
