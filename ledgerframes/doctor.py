@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -16,8 +15,10 @@ from platform import python_version
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from ledgerframes.api.operation import Api
 from ledgerframes.api.response import HostStatus
 from ledgerframes.api.transport import Transport, host_of
+from ledgerframes.api.versions import TRIED, is_newer, met_version, service_info
 from ledgerframes.errors import LedgerframesError, NotFoundError, StoreError, TransportError, UsageError
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, Settings, load_settings, setting_layers
@@ -282,14 +283,23 @@ def _alive(host: str, transport: Transport, url: str) -> Check:
 def _version(host: str, transport: Transport, url: str) -> Check:
     subject = f"{host} version"
     try:
-        response = transport.status(url, "/version")
-        content = json.loads(response.body) if response.status == 200 else {}
-        name = str(content["version"])[:100]
-    except (TransportError, ValueError, KeyError, TypeError):
+        content = service_info(transport, url, "history")
+    except TransportError:
+        content = {}
+    if not content:
         step = "Continue, unless responses cannot be decoded."
         return Check("service", subject, "warning", "The version is not available.", step)
     date = str(content.get("commit_ts", ""))[:10]
-    return Check("service", subject, "ok", f"{name}{f' of {date}' if date else ''}.")
+    return _compare("history", subject, f"{content['version']}{f' of {date}' if date else ''}", content["version"])
+
+
+def _compare(api: Api, subject: str, text: str, version: str) -> Check:
+    """Compare a version with those that this release was tried with."""
+    message = f"{text}; this release was tried with {', '.join(TRIED[api])}."
+    if not is_newer(api, version):
+        return Check("service", subject, "ok", message)
+    step = "Continue, and upgrade ledgerframes if a load says that the service sends new members."
+    return Check("service", subject, "warning", message, step)
 
 
 def _clock(host: str, response: HostStatus, now: datetime) -> Check:
@@ -336,10 +346,25 @@ def check_ledger_and_wallet(net: Network, overrides: Mapping[str, Any]) -> list[
     checks = []
     with _reconnect(net, overrides) as quick:
         if configured.ledger_url:
-            checks.append(_check_call(f"{host_of(configured.ledger_url[0])} ledger", lambda: _describe_ledger(quick)))
+            checks += _check_ledger(quick, host_of(configured.ledger_url[0]))
         if configured.wallet_url:
-            checks.append(_check_call(f"{host_of(configured.wallet_url[0])} wallet", lambda: _describe_wallet(quick)))
+            checks += _check_wallet(quick, configured.wallet_url[0])
     return checks
+
+
+def _check_ledger(net: Network, host: str) -> list[Check]:
+    offsets = _check_call(f"{host} ledger", lambda: _describe_ledger(net))
+    if offsets.status != "ok":
+        return [offsets]
+    version = net.ledger.version().version[:100]
+    return [offsets, _compare("ledger", f"{host} ledger version", version, version)]
+
+
+def _check_wallet(net: Network, url: str) -> list[Check]:
+    host = host_of(url)
+    balance = _check_call(f"{host} wallet", lambda: _describe_wallet(net))
+    version = met_version(net.wallet.transport, url, "wallet") if balance.status == "ok" else ""
+    return [balance, *([_compare("wallet", f"{host} wallet version", version, version)] if version else [])]
 
 
 def _check_call(subject: str, describe: Callable[[], str]) -> Check:
@@ -351,7 +376,7 @@ def _check_call(subject: str, describe: Callable[[], str]) -> Check:
 
 def _describe_ledger(net: Network) -> str:
     end, pruned = net.ledger.ledger_end(), net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
-    return f"Version {net.ledger.version().version[:100]}; offsets after {pruned:,} through {end:,}."
+    return f"Serves offsets after {pruned:,} through {end:,}."
 
 
 def _describe_wallet(net: Network) -> str:

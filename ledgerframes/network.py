@@ -10,19 +10,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes.api import host_rates
+from ledgerframes.api.certificates import CertificateFiles
 from ledgerframes.api.history import History
 from ledgerframes.api.host_rates import HostRates, Waits
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
 from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
+from ledgerframes.api.versions import PATHS, met_version
 from ledgerframes.api.wallet import wallet_error
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extras import extra_for
 from ledgerframes.store import Store
+from ledgerframes.store.rate_file import RateFile
 from ledgerframes.wallet import Journal, OffersWallet
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ class Network:
         self.store = Store(settings.store, settings.network, DATASETS, catalog)
         self.waits = Waits()
         self._transport = transport
-        self._rates = HostRates() if transport else host_rates.SHARED_RATES
+        self._rates = HostRates() if transport else shared_rates()
         self._clock = clock
         self._origin = origin
 
@@ -96,7 +98,7 @@ class Network:
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no history_url, or the environment names certificates or a proxy that cannot be used.
+            If the profile has no history_url, or it or the environment names certificates or a proxy that cannot be used.
         """
         urls = self._urls("history_url")
         return History(self._open(urls), self.settings.vocabulary)
@@ -110,7 +112,7 @@ class Network:
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no ledger_url, or the environment names certificates or a proxy that cannot be used.
+            If the profile has no ledger_url, or it or the environment names certificates or a proxy that cannot be used.
         """
         urls, token = self._urls("ledger_url"), token_source(self.settings)
         return Ledger(self._open(urls, token=token, error_factory=ledger_error_factory(token)))
@@ -124,7 +126,7 @@ class Network:
         CoverageError
             If this network is offline.
         UsageError
-            If the profile has no wallet_url or token, or the environment names certificates or a proxy that cannot be used.
+            If the profile has no wallet_url or token, or it or the environment names certificates or a proxy that cannot be used.
         """
         urls, settings = self._urls("wallet_url"), self.settings
         # The sandbox in this process needs no token.
@@ -139,9 +141,10 @@ class Network:
 
     def _open(self, urls: tuple[str, ...], **options: Any) -> Transport:
         """Return a transport, which shares the rates of its hosts with the other APIs."""
-        if "token" in options and not self.in_process:
-            warn_of_exposure(self.settings, urls)
-        return Transport(urls, self.settings.limits, self._transport, rates=self._rates, waits=self.waits, **options)
+        if not self.in_process:
+            warn_of_exposure(self.settings, urls if "token" in options else ())
+        options |= {"rates": self._rates, "waits": self.waits, "certificates": CertificateFiles.of(self.settings)}
+        return Transport(urls, self.settings.limits, self._transport, **options)
 
     def _urls(self, name: str) -> tuple[str, ...]:
         """Return the URLs of an API, or raise an error if there are none."""
@@ -168,6 +171,18 @@ class Network:
         """Number of HTTP requests sent through this network."""
         clients = [self.__dict__[api] for api in ("history", "ledger", "wallet") if api in self.__dict__]
         return sum(client.transport.request_count for client in clients)
+
+    def versions(self) -> dict[str, dict[str, str]]:
+        """Return the versions of the hosts that have been sent requests, by API and host.
+
+        Each of these hosts is asked. Hosts that do not tell are left out.
+        """
+        opened = {api: self.__dict__[api].transport for api in PATHS if api in self.__dict__}
+        asked = {
+            api: {host_of(url): met_version(transport, url, api) for url in transport.urls if host_of(url) in transport.hosts}
+            for api, transport in opened.items()
+        }
+        return {api: {host: version for host, version in hosts.items() if version} for api, hosts in asked.items() if hosts}
 
     def close(self) -> None:
         """Close the connections, which the next request opens again."""
@@ -200,6 +215,14 @@ class Network:
             f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts()
         )
         return f"<table><caption>Network {escape(self.name)}</caption>{rows}</table>"
+
+
+@functools.cache
+def shared_rates() -> HostRates:
+    """Return the request rates of hosts, which all processes of this user share."""
+    from ledgerframes.settings import local_dir
+
+    return HostRates(RateFile(local_dir() / "host_rates.sqlite").record)
 
 
 def connect(

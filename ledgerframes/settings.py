@@ -61,7 +61,7 @@ class Limits(BaseModel):
     max_wait_minutes : float
         Minutes for which a host may refuse every request (429, 503) before a load gives up.
     requests_per_second : float
-        Maximum request rate of a host over all threads and APIs; 0 for no limit. It falls while the host refuses requests.
+        Maximum request rate of a host over all threads, processes and APIs; 0 for no limit. It falls while the host refuses.
     max_concurrency : int
         Maximum number of concurrent HTTP requests, and of chunks fetched at once.
     page_size : int
@@ -133,6 +133,10 @@ class Settings(BaseModel):
         File with the token, read before each request. Set one of token, token_file and token_env.
     token_env : str, optional
         Environment variable with the token, read before each request.
+    ca_file : Path, optional
+        PEM file of the certificate authorities to trust, instead of the public ones.
+    client_cert_file, client_key_file : Path, optional
+        PEM files of this client's certificate and its key, for hosts that ask for one. The key may be in the first file.
     vocabulary : Vocabulary
         The network's own words for its token and its contract language.
     store : str or Path
@@ -151,6 +155,9 @@ class Settings(BaseModel):
     token: SecretStr | Callable[[], str | None] | None = Field(default=None, repr=False)
     token_file: Path | None = None
     token_env: str | None = None
+    ca_file: Path | None = None
+    client_cert_file: Path | None = None
+    client_key_file: Path | None = None
     vocabulary: Vocabulary = Vocabulary()
     store: str | Path = Field(default_factory=lambda: local_dir() / "store")
     limits: Limits = Limits()
@@ -179,6 +186,12 @@ class Settings(BaseModel):
         sources = sorted(name for name in TOKENS if getattr(self, name) is not None)
         if len(sources) > 1:
             raise ValueError(f"{sources[0]}= cannot be combined with {'= or '.join(sources[1:])}=")
+        return self
+
+    @model_validator(mode="after")
+    def _key_with_certificate(self) -> Self:
+        if self.client_key_file and not self.client_cert_file:
+            raise ValueError("client_key_file= needs client_cert_file=")
         return self
 
     @field_validator("network")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from ledgerframes import network
 from ledgerframes.api import host_rates
 
 DATA = Path(__file__).parent / "data"
@@ -60,7 +61,8 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> SkippingClock:
     """Retries happen, without waiting."""
     clock = SkippingClock()
     monkeypatch.setattr(host_rates, "clock", clock)
-    monkeypatch.setattr(host_rates, "SHARED_RATES", host_rates.HostRates())
+    rates = host_rates.HostRates()
+    monkeypatch.setattr(network, "shared_rates", lambda: rates)
     return clock
 
 
@@ -71,6 +73,7 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     monkeypatch.setenv("LEDGERFRAMES_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

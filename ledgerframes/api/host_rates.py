@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import dataclass, fields
+from typing import Protocol, TypeVar
 
 from ledgerframes.errors import BusyError, ServiceError, TransportError
 
-__all__ = ["Clock", "HostRate", "HostRates", "Waits", "is_pushback", "retried", "retry_delay"]
+__all__ = ["Clock", "HostRate", "HostRates", "RateRecord", "RateState", "Waits", "is_pushback", "retried", "retry_delay"]
 
 T = TypeVar("T")
 
@@ -23,11 +25,15 @@ MAX_DELAY = 30.0  # where the service does not say how long to wait
 MIN_INTERVAL, MAX_INTERVAL = 0.05, 10.0  # seconds between requests after a refusal
 RECOVERY = 0.98  # of the interval after each success, so that a rate doubles within 35 requests
 SLICE = 0.5  # seconds after which a wait looks for Ctrl-C and tells what it waits for
+FORGET_AFTER = 600.0  # seconds without a request, after which refusals say nothing about a host any more
 MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word
 
 
 class Clock:
-    """The time, and waiting for it. Tests replace `clock` by one that skips waits."""
+    """The time, and waiting for it. Tests replace `clock` by one that skips waits.
+
+    The time is that of the machine, so that its processes can share it.
+    """
 
     def now(self) -> float:
         """Return the seconds of a monotonic clock."""
@@ -76,48 +82,110 @@ class Waits:
             show(text)
 
 
+@dataclass
+class RateState:
+    """What everybody who sends requests to a host has to know.
+
+    Attributes
+    ----------
+    interval : float
+        Seconds between requests after refusals, or 0.
+    next_at, open_at : float
+        Times of the next request by the rate, and at which the host may accept one.
+    refusals : int
+        Refusals without a request that was accepted between them.
+    last_refusal, refused_since : float
+        Times of the last and the first of them.
+    reason : str
+        What the host returned.
+    used_at : float
+        Time of the last change.
+    """
+
+    interval: float = 0.0
+    next_at: float = 0.0
+    open_at: float = 0.0
+    refusals: int = 0
+    last_refusal: float = 0.0
+    refused_since: float = 0.0
+    reason: str = ""
+    used_at: float = 0.0
+
+
+class RateRecord(Protocol):
+    """The place of the state of a host, which one thread or process changes at a time."""
+
+    def update(self, change: Callable[[RateState], T]) -> T:
+        """Call a function that changes the state, and return what it returns."""
+
+
+class MemoryRecord:
+    """The state of a host in this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._state = RateState()
+
+    def update(self, change: Callable[[RateState], T]) -> T:
+        """Call a function that changes the state, and return what it returns."""
+        with self._lock:
+            return change(self._state)
+
+
 class HostRate:
-    """The request rate of one host, shared by all threads and APIs of a process.
+    """The request rate of one host, shared by all threads and APIs, and through its record by processes.
 
     Parameters
     ----------
     per_second : float
         Maximum requests per second; 0 for no limit.
+    record : RateRecord, optional
+        By default in the memory of this process.
     """
 
-    def __init__(self, per_second: float) -> None:
-        self._lock = threading.Lock()
-        self._interval = self._base = 0.0
-        self._next = self._open_at = 0.0
-        self._refusals, self._last_refusal, self._refused_since = 0, -1.0, -1.0
-        self._reason = ""
+    def __init__(self, per_second: float, record: RateRecord | None = None) -> None:
+        self._record = record or MemoryRecord()
         self.limit(per_second)
 
     def limit(self, per_second: float) -> None:
         """Set the maximum requests per second, or 0 for no limit."""
-        with self._lock:
-            self._base = 1 / per_second if per_second else 0.0
-            self._interval = max(self._interval, self._base) if self._refusals else self._base
+        self._base = 1 / per_second if per_second else 0.0
 
     @property
     def open_at(self) -> float:
         """Time of the next request that the host may accept."""
-        return self._open_at
+        return self._record.update(lambda state: _current(state).open_at)
 
     @property
     def refused_since(self) -> float:
         """Time since which the host has refused every request."""
-        return self._refused_since
+        return self._record.update(lambda state: _current(state).refused_since)
 
-    def acquire(self, waits: Waits) -> None:
-        """Wait until the next request is allowed."""
-        while not waits.is_stopped:
-            with self._lock:
-                start = max(clock.now(), self._next, self._open_at)
-                self._next = start + self._interval
-            waits.sleep_until(start, self._reason or "the request rate of the host")
-            if start >= self._open_at:  # otherwise the host has refused another request
-                return
+    def acquire(self, waits: Waits, max_wait: float = math.inf) -> None:
+        """Wait until the next request is allowed.
+
+        Parameters
+        ----------
+        waits : Waits
+            Shows the wait.
+        max_wait : float, optional
+            Seconds. A host that asked for a longer pause is sent the request at once, and its answer counts.
+        """
+
+        def take(state: RateState) -> tuple[float, str] | None:
+            """Take the next turn if it is due, or return when and why not earlier."""
+            now = clock.now()
+            _current(state)
+            open_at = state.open_at if state.open_at - now <= max_wait else now
+            due = max(state.next_at, open_at)
+            if due > now:
+                return due, state.reason or "the request rate of the host"
+            state.next_at = now + max(self._base, state.interval)
+            state.used_at = now
+            return None
+
+        while not waits.is_stopped and (turn := self._record.update(take)):
+            waits.sleep_until(*turn)
 
     def refuse(self, sent_at: float, delay: float | None, reason: str) -> None:
         """Slow down after a refusal.
@@ -131,33 +199,58 @@ class HostRate:
         reason : str
             What the host returned.
         """
-        with self._lock:
+
+        def slow_down(state: RateState) -> None:
             now = clock.now()
-            if not self._refusals:
-                self._refused_since = now
-                self._interval = min(max(2 * self._interval, MIN_INTERVAL), max(MAX_INTERVAL, self._base))
-            if not self._refusals or sent_at > self._last_refusal:
-                self._refusals, self._last_refusal = self._refusals + 1, now
+            _current(state)
+            is_first = not state.refusals
+            if is_first:
+                interval = max(state.interval, self._base)
+                state.interval = min(max(2 * interval, MIN_INTERVAL), max(MAX_INTERVAL, self._base))
+                state.refused_since = now
+            if is_first or sent_at > state.last_refusal:
+                state.refusals, state.last_refusal = state.refusals + 1, now
                 if delay is None:
-                    self._open_at = max(self._open_at, now + backoff(self._refusals))
+                    state.open_at = max(state.open_at, now + backoff(state.refusals))
             if delay is not None:
-                self._open_at = max(self._open_at, now + delay)
-            self._reason = reason
+                state.open_at = max(state.open_at, now + delay)
+            state.reason, state.used_at = reason, now
+
+        self._record.update(slow_down)
 
     def accept(self) -> None:
         """Recover a little after a request that the host has accepted."""
-        with self._lock:
-            self._refusals, self._reason = 0, ""
-            self._interval = max(self._base, self._interval * RECOVERY)
-            if self._interval < MIN_INTERVAL / 10:
-                self._interval = self._base
+
+        def recover(state: RateState) -> None:
+            state.refusals, state.reason = 0, ""
+            state.interval *= RECOVERY
+            if state.interval <= max(self._base, MIN_INTERVAL / 10):
+                state.interval = 0.0
+
+        self._record.update(recover)
+
+
+def _current(state: RateState) -> RateState:
+    """Return the state, cleared if nobody has used it for long, or if it is of the time before this machine was started."""
+    now = clock.now()
+    if state.used_at > now or now > max(state.used_at, state.open_at) + FORGET_AFTER:
+        for field in fields(state):
+            setattr(state, field.name, field.default)
+    return state
 
 
 class HostRates:
-    """The request rates of all hosts."""
+    """The request rates of all hosts.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    record : callable, optional
+        Returns the record of a host. By default, it is in the memory of this process.
+    """
+
+    def __init__(self, record: Callable[[str], RateRecord] | None = None) -> None:
         self._lock = threading.Lock()
+        self._record = record or (lambda host: MemoryRecord())
         self._rates: dict[str, HostRate] = {}
 
     def of(self, host: str, per_second: float) -> HostRate:
@@ -165,12 +258,9 @@ class HostRates:
         with self._lock:
             rate = self._rates.get(host)
             if rate is None:
-                rate = self._rates[host] = HostRate(per_second)
+                rate = self._rates[host] = HostRate(per_second, self._record(host))
         rate.limit(per_second)
         return rate
-
-
-SHARED_RATES = HostRates()  # of this process
 
 
 def backoff(count: int) -> float:

@@ -5,10 +5,12 @@ See docs/facts.md#misspelt-filters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
+from ledgerframes.api.versions import newest_tried
 from ledgerframes.errors import UsageError
 
 __all__ = ["require_filter", "require_offset", "require_page_request", "require_page_size", "require_text", "require_texts"]
@@ -33,19 +35,23 @@ PAGE_MEMBERS = ("updateFormat", "beginOffsetExclusive", "endOffsetInclusive", "m
 INT32, INT64 = 2**31, 2**63
 
 
-def require_page_request(request: Mapping[str, Any]) -> dict[str, Any]:
+NewerVersion = Callable[[], str]  # version of the participant if it is newer than this release knows, or ""
+
+
+def require_page_request(request: Mapping[str, Any], newer_version: NewerVersion) -> dict[str, Any]:
     """Return a request for a page of updates, without its members that are None.
 
     Raises
     ------
     UsageError
-        If a member is unknown, the filter is missing, or the offsets or the page size are invalid.
+        If a member is unknown to a participant that is not newer, the filter is missing, or the offsets or the page size are
+        invalid.
     """
     if not isinstance(request, Mapping):
         raise UsageError(f"request= must be a mapping with updateFormat, got {request!r}.")
     members = {name: value for name, value in request.items() if value is not None}
-    _require_members(members, dict.fromkeys(PAGE_MEMBERS), "the request")
-    require_filter(members.get("updateFormat"), "updateFormat")
+    _require_members(members, dict.fromkeys(PAGE_MEMBERS), "the request", newer_version)
+    require_filter(members.get("updateFormat"), "updateFormat", newer_version)
     start = require_offset(members.get("beginOffsetExclusive", 0), "beginOffsetExclusive")
     if "endOffsetInclusive" in members:
         end = require_offset(members["endOffsetInclusive"], "endOffsetInclusive", minimum=1)
@@ -81,29 +87,42 @@ def require_texts(values: object, name: str) -> list[str]:
     return [require_text(text, name) for text in texts]
 
 
-def require_filter(value: object, name: str) -> Any:
-    """Return a filter or its JSON, or raise UsageError if a member is unknown."""
+def require_filter(value: object, name: str, newer_version: NewerVersion) -> Any:
+    """Return a filter or its JSON, or raise UsageError if a member is unknown to a participant that is not newer."""
     if isinstance(value, UpdateFormat | EventFormat):
         return value
     if not isinstance(value, Mapping):
         maker = "update_format(...)" if name == "updateFormat" else "event_format(...)"
         raise UsageError(f"{name}= must be the result of {maker} or its JSON, got {value!r}.")
-    _require_members(value, UPDATE_FORMAT if name == "updateFormat" else EVENT_FORMAT, name)
+    _require_members(value, UPDATE_FORMAT if name == "updateFormat" else EVENT_FORMAT, name, newer_version)
     return value
 
 
-def _require_members(content: Any, shape: Any, path: str) -> None:
-    """Raise UsageError for an unknown member, and leave wrong types to the ledger."""
+def _require_members(content: Any, shape: Any, path: str, newer_version: NewerVersion) -> None:
+    """Refuse unknown members, or warn if the participant may know them, and leave wrong types to the ledger."""
+    for owner, names, known in _unknown_members(content, shape, path):
+        version = newer_version()
+        if not version:
+            raise UsageError(
+                f"Unknown member {names} of {owner}, which the ledger would ignore. Choose from {', '.join(sorted(known))}."
+            )
+        warnings.warn(
+            f"Member {names} of {owner} is unknown to this release, and is sent unchecked because the participant runs "
+            f"{version}, newer than {newest_tried('ledger')}. Upgrade ledgerframes to have it checked.",
+            UserWarning,
+            stacklevel=5,  # at the call of the operation
+        )
+
+
+def _unknown_members(content: Any, shape: Any, path: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield each object that has unknown members, with their names and the known members."""
     if isinstance(shape, list) and isinstance(content, list):
         for index, item in enumerate(content):
-            _require_members(item, shape[0], f"{path}[{index}]")
+            yield from _unknown_members(item, shape[0], f"{path}[{index}]")
     elif isinstance(shape, dict) and isinstance(content, Mapping):
         each = shape.get(EACH)
         unknown = [] if each else sorted(str(name) for name in content.keys() - shape.keys())
         if unknown:
-            raise UsageError(
-                f"Unknown member {', '.join(unknown)} of {path}, which the ledger would ignore. "
-                f"Choose from {', '.join(sorted(shape))}."
-            )
+            yield path, ", ".join(unknown), shape
         for name, value in content.items():
-            _require_members(value, each or shape[name], f"{path}.{name}")
+            yield from _unknown_members(value, each or shape.get(name), f"{path}.{name}")

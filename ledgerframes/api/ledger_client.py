@@ -13,6 +13,7 @@ from ledgerframes.api.paging import PageChain
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
+from ledgerframes.api.versions import is_newer
 from ledgerframes.datasets.state.wire import LedgerVersion, release_of
 from ledgerframes.errors import LedgerError, LedgerframesError, ServiceError, UnsupportedOperationError
 
@@ -102,6 +103,11 @@ class LedgerClient(HealthClient):
         )
         unsupported.required_version, unsupported.actual_version = operation.since, actual
         return unsupported
+
+    def newer_version(self) -> str:
+        """Return the participant's version if it is newer than those that this release was tried with, or ""."""
+        version = self._cached_version()
+        return version.version if version and is_newer(self.api, version.version) else ""
 
     def _cached_version(self) -> LedgerVersion | None:
         """Return the participant's version, fetched once, or None if it cannot be fetched."""

@@ -52,13 +52,14 @@ class LedgerUpdates(LedgerClient):
         Raises
         ------
         UsageError
-            If the request has unknown members, no filter or invalid offsets; nothing is sent.
+            If the request has no filter, invalid offsets or members that are unknown to a participant that is not newer than
+            this release; nothing is sent.
         InvalidPageTokenError
             If anything but the token differs from the request before (docs/facts.md#page-token-binding).
         PrunedOffsetError, OffsetAfterEndError
             If the offset range is outside the participant's ledger.
         """
-        return Request(body=require_page_request(request))
+        return Request(body=require_page_request(request, self.newer_version))
 
     @operation("POST /v2/updates", returns=Response, read_only=True)
     def updates(
@@ -93,7 +94,7 @@ class LedgerUpdates(LedgerClient):
         """
         body: dict[str, Any] = {
             "beginExclusive": require_offset(after, "after"),
-            "updateFormat": require_filter(update_format, "updateFormat"),
+            "updateFormat": require_filter(update_format, "updateFormat", self.newer_version),
         }
         if through is not None:
             body["endInclusive"] = require_offset(through, "through")
@@ -113,7 +114,7 @@ class LedgerUpdates(LedgerClient):
         return Request(
             body={
                 "updateId": require_text(update_id, "update_id"),
-                "updateFormat": require_filter(update_format, "updateFormat"),
+                "updateFormat": require_filter(update_format, "updateFormat", self.newer_version),
             }
         )
 
@@ -123,7 +124,7 @@ class LedgerUpdates(LedgerClient):
         return Request(
             body={
                 "offset": require_offset(offset, "offset", minimum=1),
-                "updateFormat": require_filter(update_format, "updateFormat"),
+                "updateFormat": require_filter(update_format, "updateFormat", self.newer_version),
             }
         )
 
@@ -262,7 +263,7 @@ class LedgerUpdates(LedgerClient):
         if active_at_offset is not None:
             require_offset(active_at_offset, "active_at_offset")
         body = {
-            "eventFormat": require_filter(event_format, "eventFormat"),
+            "eventFormat": require_filter(event_format, "eventFormat", self.newer_version),
             "activeAtOffset": active_at_offset,
             "maxPageSize": max_page_size,
             "pageToken": page_token,
@@ -293,7 +294,7 @@ class LedgerUpdates(LedgerClient):
         """
         body = {
             "activeAtOffset": require_offset(active_at_offset, "active_at_offset"),
-            "eventFormat": require_filter(event_format, "eventFormat"),
+            "eventFormat": require_filter(event_format, "eventFormat", self.newer_version),
         }
         return Request(query=_list_query(limit, idle_ms), body=body)
 
@@ -311,7 +312,7 @@ class LedgerUpdates(LedgerClient):
         return Request(
             body={
                 "contractId": require_text(contract_id, "contract_id"),
-                "eventFormat": require_filter(event_format, "eventFormat"),
+                "eventFormat": require_filter(event_format, "eventFormat", self.newer_version),
             }
         )
 

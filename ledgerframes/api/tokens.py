@@ -66,15 +66,25 @@ def token_source(settings: Settings) -> TokenSource:
 
 
 def warn_of_exposure(settings: Settings, urls: tuple[str, ...]) -> None:
-    """Warn of a token that others on the way, or on this machine, can read."""
-    if not (settings.token or settings.token_file or settings.token_env):
-        return
-    for url in urls:
+    """Warn of a token that others on the way can read, and of a token or a key that others on this machine can read.
+
+    Parameters
+    ----------
+    settings : Settings
+    urls : tuple of str
+        URLs that the token is sent to.
+    """
+    for url in urls if settings.token or settings.token_file or settings.token_env else ():
         if url.startswith("http://") and not LOOPBACK.fullmatch(urlsplit(url).hostname or ""):
             _warn(f"The token is sent to {urlsplit(url).hostname} without encryption. Use an https:// URL.")
-    path = settings.token_file and settings.token_file.expanduser()
-    if path and os.name == "posix" and path.is_file() and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
-        _warn(f"Other users of this machine can read token_file {path}. Run: chmod 600 {path}")
+    secrets = {"token_file": settings.token_file if urls else None, "client_key_file": settings.client_key_file}
+    for name, path in secrets.items():
+        if path and _is_readable_by_others(path.expanduser()):
+            _warn(f"Other users of this machine can read {name} {path.expanduser()}. Run: chmod 600 {path.expanduser()}")
+
+
+def _is_readable_by_others(path: Path) -> bool:
+    return os.name == "posix" and path.is_file() and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def _warn(message: str) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import logging
-import os
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from ledgerframes.api import host_rates
 from ledgerframes.api.bodies import BodyLimits, read_body
+from ledgerframes.api.certificates import CertificateFiles, ssl_context
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits, backoff, is_pushback, pause, retry_delay
 from ledgerframes.api.response import HostStatus, Response
 from ledgerframes.api.status_errors import service_error
@@ -29,8 +29,6 @@ from ledgerframes.errors import (
 from ledgerframes.version import installed_version
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
     from httpx import BaseTransport as BaseTransport
 
@@ -40,7 +38,6 @@ T = TypeVar("T")
 
 logger = logging.getLogger("ledgerframes")
 
-CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
 
@@ -79,11 +76,15 @@ class Transport:
         HostRates of the hosts, which other transports share.
     waits : Waits, optional
         Shows the waits of requests.
+    certificates : CertificateFiles, optional
+        Of the profile; by default those of the environment.
 
     Attributes
     ----------
     request_count : int
         Number of HTTP requests sent.
+    hosts : set of str
+        Hosts that sent a response.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Transport:
         error_factory: ErrorFactory = service_error,
         rates: HostRates | None = None,
         waits: Waits | None = None,
+        certificates: CertificateFiles | None = None,
     ) -> None:
         self.urls = urls
         self._limits = limits
@@ -104,9 +106,10 @@ class Transport:
         self._rates = rates or HostRates()
         self.waits = waits or Waits()
         self._slots = threading.BoundedSemaphore(limits.max_concurrency)
-        self._client = _client(limits, transport)
+        self._client = _client(limits, transport, certificates or CertificateFiles())
         self._latest = threading.local()
         self.request_count = 0
+        self.hosts: set[str] = set()
 
     @property
     def limits(self) -> Limits:
@@ -172,6 +175,7 @@ class Transport:
             if is_json:
                 response.require_api()
             self._latest.host = response.host
+            self.hosts.add(response.host)
             return response
 
         if not retry:
@@ -235,11 +239,13 @@ class Transport:
             Further errors that are retried.
         """
         failures = refusals = 0
+        refused_since = math.inf
         while True:
             try:
                 return self._noting_refusals(url, call)
             except (TransportError, ServiceError) as error:
-                if is_pushback(error) and self._is_waited_for(url, refusals, is_last):
+                refused_since = min(refused_since, host_rates.clock.now())
+                if is_pushback(error) and self._is_waited_for(url, refusals, refused_since, is_last):
                     refusals += 1
                     pause(max(0.0, self._rate(url).open_at - host_rates.clock.now()), error, self.waits)
                     continue
@@ -249,14 +255,20 @@ class Transport:
                 delay = retry_delay(error)
                 pause(delay if not isinstance(delay, bool) else backoff(failures), error, self.waits)
 
-    def _is_waited_for(self, url: str, refusals: int, is_last: bool) -> bool:
+    def _is_waited_for(self, url: str, refusals: int, refused_since: float, is_last: bool) -> bool:
         """Return whether to wait for a host that pushes back."""
         rate, now = self._rate(url), host_rates.clock.now()
         if not self._limits.retries or self.waits.is_stopped:
             return False
         if not is_last:
             return refusals < self._limits.retries and rate.open_at - now <= MAX_DETOUR
-        return rate.open_at - rate.refused_since <= self._limits.max_wait_minutes * 60
+        # What the host refused before, to other calls or processes, does not shorten the time that the user sets.
+        return rate.open_at - max(refused_since, rate.refused_since) <= self._max_wait
+
+    @property
+    def _max_wait(self) -> float:
+        """Seconds for which a host that refuses every request is waited for."""
+        return self._limits.max_wait_minutes * 60 if self._limits.retries else 0.0
 
     def _noting_refusals(self, url: str, call: Callable[[], T]) -> T:
         """Call a function that sends a request, and tell its outcome to the pace of the host."""
@@ -289,7 +301,7 @@ class Transport:
     ) -> Iterator[httpx.Response]:
         """Send one request, whose response body the caller reads."""
         with self._slots, self._connection_errors(f"{method} {path}", host_of(url)):
-            self._rate(url).acquire(self.waits)
+            self._rate(url).acquire(self.waits, self._max_wait)
             self.request_count += 1
             token = self._token() if self._token else None
             authorization = {"Authorization": f"Bearer {token}"} if token else {}
@@ -322,17 +334,17 @@ class Transport:
         return self._error_factory(status, body, headers, endpoint, host_of(url))
 
 
-def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
-    """Return the HTTP client, with the certificates and proxies of the environment.
+def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:
+    """Return the HTTP client, with the certificates of the profile and the proxies of the environment.
 
     Raises
     ------
     UsageError
-        If the environment names certificates or a proxy that cannot be used.
+        If profile or environment name certificates or a proxy that cannot be used.
     """
     import httpx
 
-    verify = True if transport else _ssl_context(*map(os.environ.get, CERTIFICATES))
+    verify = True if transport else ssl_context(httpx.create_ssl_context, certificates)
     try:
         return httpx.Client(
             transport=transport,
@@ -351,21 +363,6 @@ def _client(limits: Limits, transport: BaseTransport | None) -> httpx.Client:
         raise UsageError(f"Cannot use the proxy of this environment: invalid address. Check {', '.join(PROXIES)}.") from None
     except ImportError as error:
         raise UsageError(f"Cannot use the proxy of this environment: {_one_line(error)} Check {', '.join(PROXIES)}.") from None
-
-
-@functools.cache
-def _ssl_context(file: str | None, directory: str | None) -> ssl.SSLContext:
-    """Return the environment's certificates, cached because loading is slower than a request."""
-    import httpx
-
-    try:
-        if directory and not file and not any(map(os.path.isdir, directory.split(os.pathsep))):
-            raise NotADirectoryError(f"{directory} is not a directory")  # OpenSSL would trust nobody and fail at each request
-        return httpx.create_ssl_context()
-    except OSError as error:
-        raise UsageError(
-            f"Cannot read the certificates of this environment: {_one_line(error)}. Check {' and '.join(CERTIFICATES)}."
-        ) from error
 
 
 def host_of(url: str) -> str:

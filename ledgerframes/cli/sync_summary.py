@@ -65,6 +65,8 @@ def _format_costs(rows: list[dict[str, Any]]) -> str:
 
 def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
     """Return the extent, the rows and the HTTP requests of a sync as plain values."""
+    from ledgerframes.loaders.extra_members import extra_members
+
     coverage = frames.coverage
     return {
         "network": net.name,
@@ -75,6 +77,7 @@ def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any
         "rows": {table: frames.count_rows(table) for table in frames.tables},
         "provisional_rows": int(coverage.loc[coverage["status"] == "provisional", "rows"].sum()),
         "problems": frames.problems.to_dict("records"),
+        "extra_members": extra_members(frames),
         "unknown_ids": frames.unknown_ids,
         "failed_objects": list(frames.failed_objects),
         "requests": net.request_count,
@@ -143,6 +146,9 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
         )
     for problem in document["problems"]:
         pairs.append((f"{problem['problem']}s", f"{output.pluralize(problem['rows'], 'row')} of {problem['table']} excluded"))
+    if document["extra_members"]:
+        members = escape_control(", ".join(document["extra_members"]))
+        pairs.append(("new members", f"the service now sends {members}, which column extra has"))
     if document["since"] and not any(document["rows"].values()):
         pairs.append(("no events", "the network has none in this window"))
     if objects_until and objects_until < document["until"]:

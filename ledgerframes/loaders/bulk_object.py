@@ -247,7 +247,9 @@ class _ObjectReader:
     def _tables(self, builder: EventTableBuilder | ActiveContractTableBuilder) -> dict[str, pa.Table]:
         buffering.release_memory()
         with self._decode_error_as_integrity_error():
-            return builder.tables()
+            tables = builder.tables()
+        self._context.note_extra_members(tables)
+        return tables
 
     @contextmanager
     def _decode_error_as_integrity_error(self) -> Iterator[None]:

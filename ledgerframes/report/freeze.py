@@ -16,6 +16,7 @@ from ledgerframes.analysis._requests import requests
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
+from ledgerframes.loaders.extra_members import extra_members
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
@@ -45,6 +46,8 @@ class FrozenInputs:
         The days that earlier runs kept, if they stand for the weeks before.
     history_digest : str
         Digest of the weeks before, empty for a report without usual ranges.
+    extra_members : list of str
+        Members that services sent and this release does not know, as ``table.member``.
     """
 
     catalog: Path
@@ -55,6 +58,7 @@ class FrozenInputs:
     problems: list[dict[str, object]]
     history: Path | None
     history_digest: str
+    extra_members: list[str]
 
     def segments(self) -> list[dict[str, object]]:
         """Return every segment with the digests of its files.
@@ -111,6 +115,7 @@ def freeze_inputs(
         _problems(frames),
         history,
         _history_digest(offline, window, history) if needs_history else "",
+        extra_members(frames),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 
+from ledgerframes.api.versions import TRIED
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.extras import extra_for
 from ledgerframes.frames import Frames
@@ -196,7 +197,7 @@ class _Run:
             if self.report_dir.is_complete(key):
                 is_latest = self.report_dir.set_latest(key)
                 return self._result(key, self.report_dir.read_run(key), reused=True, is_latest=is_latest)
-            run = {**facts, "key": key, "request_count": self.net.request_count - requests}
+            run = {**facts, "key": key, "request_count": self.net.request_count - requests, "services": self._services()}
             self._write(staging_dir / "report", inputs, run, timer)
             is_latest = self.report_dir.publish(staging_dir / "report", key)
         return self._result(key, run, reused=False, is_latest=is_latest)
@@ -249,6 +250,7 @@ class _Run:
             "headline": inputs.headline,
             "days": inputs.days,
             "problems": inputs.problems,
+            "extra_members": inputs.extra_members,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {
                 "snapshot": inputs.snapshot.digest,
@@ -258,6 +260,11 @@ class _Run:
                 "segments": inputs.segments(),
             },
         }
+
+    def _services(self) -> dict[str, dict[str, Any]]:
+        """Return the versions of each API that this run met, by host, and those that this release was tried with."""
+        met = self.net.versions()
+        return {api: {"met": met.get(api, {}), "tried": list(versions)} for api, versions in TRIED.items()}
 
     def _key(self, facts: dict[str, Any]) -> str:
         """Return the window and a digest of all inputs that determine the page."""

@@ -260,6 +260,12 @@ def test_a_list_in_the_query_is_repeated() -> None:
 # -- before anything is sent ---------------------------------------------------------------------------------------------
 
 
+def only_version(request: httpx.Request) -> httpx.Response:
+    """A participant that may be asked for its version, because a newer one may know more members, and for nothing else."""
+    assert request.url.path.endswith("/v2/version"), "sent"
+    return httpx.Response(200, json={"version": "3.5.14"})
+
+
 @pytest.mark.parametrize(
     ("request_", "named"),
     [
@@ -288,7 +294,7 @@ def test_a_list_in_the_query_is_repeated() -> None:
 )
 def test_an_invalid_page_request(request_: dict[str, Any], named: str) -> None:
     with pytest.raises(UsageError, match=named):
-        ledger(lambda _: pytest.fail("sent")).get_updates_page(request_)
+        ledger(only_version).get_updates_page(request_)
 
 
 def test_the_json_of_a_filter_is_as_good_as_the_filter() -> None:
@@ -321,7 +327,7 @@ def test_the_json_of_a_filter_is_as_good_as_the_filter() -> None:
 )
 def test_invalid_arguments_are_refused_before_anything_is_sent(call: Callable[[Ledger], Any], named: str) -> None:
     with pytest.raises(UsageError, match=named):
-        call(ledger(lambda _: pytest.fail("sent")))
+        call(ledger(only_version))
 
 
 def test_a_network_without_the_ledger_says_what_to_set() -> None:
@@ -398,6 +404,32 @@ def test_an_operation_newer_than_the_participant_says_so() -> None:
 def test_an_operation_that_should_be_there_says_so(version: str | None, message: str) -> None:
     with pytest.raises(UnsupportedOperationError, match=message):
         ledger(older(version, [])).get_updates_page({"updateFormat": EVERYTHING})
+
+
+INCOMPLETE = {**EVERYTHING.as_json(), "includeIncompleteReassignments": EVENTS}
+
+
+def test_a_member_that_a_newer_participant_may_know_is_sent_with_a_warning() -> None:
+    bodies: list[Any] = []
+
+    def newer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/v2/version"):
+            return httpx.Response(200, json={"version": "3.7.0"})
+        bodies.append(json.loads(request.content))
+        return httpx.Response(200, json={})
+
+    with pytest.warns(
+        UserWarning, match=r"includeIncompleteReassignments of updateFormat is unknown to .* runs 3\.7\.0"
+    ) as caught:
+        ledger(newer).get_updates_page({"updateFormat": INCOMPLETE, "beginOffsetExclusive": 4})
+    assert bodies == [{"updateFormat": INCOMPLETE, "beginOffsetExclusive": 4}]
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("version", ["3.5.14", "3.4.0", "3.5.99", "SNAPSHOT", None])
+def test_a_member_is_refused_unless_the_participant_is_known_to_be_newer(version: str | None) -> None:
+    with pytest.raises(UsageError, match="Unknown member includeIncompleteReassignments of updateFormat"):
+        ledger(older(version, [])).update_by_id("1220", INCOMPLETE)
 
 
 def test_a_version_that_is_not_there_is_a_plain_not_found() -> None:

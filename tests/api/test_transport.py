@@ -14,8 +14,9 @@ import httpx
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.api.certificates import _cached_context
 from ledgerframes.api.history import Cursor
-from ledgerframes.api.transport import Transport, _ssl_context, host_of
+from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.errors import (
     AuthenticationError,
     BadRequestError,
@@ -210,14 +211,14 @@ def test_what_the_environment_names_and_cannot_be_used_is_said(name: str, value:
 def test_certificates_are_read_once_while_the_environment_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
     monkeypatch.setattr(httpx, "create_ssl_context", lambda: read.append(1) or ssl.create_default_context())
-    _ssl_context.cache_clear()
+    _cached_context.cache_clear()
     for _ in range(2):
         Transport((ONE,), Limits()).close()
     assert len(read) == 1
     monkeypatch.setenv("SSL_CERT_FILE", "another.pem")
     Transport((ONE,), Limits()).close()
     assert len(read) == 2
-    _ssl_context.cache_clear()
+    _cached_context.cache_clear()
 
 
 def test_only_host_and_port_of_a_url_are_shown() -> None:

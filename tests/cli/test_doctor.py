@@ -14,6 +14,7 @@ import pytest
 
 from ledgerframes import doctor
 from ledgerframes.api.response import HostStatus
+from ledgerframes.api.versions import TRIED
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.serve import make_server
 from ledgerframes.settings import Limits, SandboxShape, Settings, load_settings
@@ -161,6 +162,15 @@ def test_a_host_without_a_time(date: str) -> None:
     assert "not available" in doctor._clock("host", HostStatus(200, b"", date), datetime.now(UTC)).message
 
 
+@pytest.mark.parametrize(
+    ("version", "status"), [("0.7.4", "ok"), ("0.7.5", "ok"), ("0.5.5", "ok"), ("0.8.1", "warning"), ("1.0.0", "warning")]
+)
+def test_a_version_is_compared_with_those_that_were_tried(version: str, status: str) -> None:
+    check = doctor._compare("history", "host version", version, version)
+    assert check.message == f"{version}; this release was tried with {', '.join(TRIED['history'])}."
+    assert (check.status, bool(check.next_step)) == (status, status == "warning")
+
+
 @pytest.mark.loopback
 def test_ledger_and_wallet_are_checked_when_configured(served_apis: tuple[Sandbox, int], run: Run) -> None:
     box, port = served_apis
@@ -171,6 +181,7 @@ def test_ledger_and_wallet_are_checked_when_configured(served_apis: tuple[Sandbo
     assert good.code == 0, good.out
     assert f"offsets after 0 through {box.ledger.end():,}" in good.out
     assert "The token is accepted" in good.out
+    assert f"3.5.14; this release was tried with {', '.join(TRIED['ledger'])}." in good.out
     assert box.token not in good.out + good.err
     Path("ledgerframes.toml").write_text(section + f'token = "{box.expired_token}"\n')
     bad = run("--profile", "local", "doctor")

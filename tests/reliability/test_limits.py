@@ -38,7 +38,6 @@ def test_a_week_through_a_limiter_costs_time_and_no_row(
 ) -> None:
     clock = VirtualClock()
     monkeypatch.setattr(host_rates, "clock", clock)
-    monkeypatch.setattr(host_rates, "SHARED_RATES", host_rates.HostRates())
     monkeypatch.setattr(faults, "monotonic", clock.now)
     quiet = lf.load_events(lf.connect("sandbox", store=tmp_path / "quiet", **SHAPE), **WEEK)
     limiter = Faults(limit_requests=120, limit_seconds=60, retry_after=0.5)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.api.versions import TRIED
 from ledgerframes.errors import CoverageError, ReportError, UsageError
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult, list_runs, run_report
@@ -42,6 +43,8 @@ def test_the_run_says_what_it_was_made_from(traffic_run: ReportResult, evil_net:
     assert set(run["versions"]) >= {"python", "ledgerframes", "pandas", "pyarrow"}
     assert set(run["seconds"]) == {"load", "freeze", "notebook", "page"}
     assert run["request_count"] == 0
+    assert run["services"] == {api: {"met": {}, "tried": list(versions)} for api, versions in TRIED.items()}
+    assert isinstance(run["extra_members"], list)
     (segment,) = run["inputs"]["segments"]
     assert segment["source"] == "evil.invalid" and len(segment["sha256"]["traffic"]) == 64
     assert str(evil_net.settings.store) not in json.dumps(run)

@@ -1,0 +1,55 @@
+"""Versions of the APIs: those that this release was tried with, and those that services run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ledgerframes.api.operation import Api
+from ledgerframes.api.transport import Transport
+from ledgerframes.datasets.state.wire import release_of
+from ledgerframes.errors import TransportError
+
+__all__ = ["TRIED", "is_newer", "met_version", "newest_tried", "service_info"]
+
+# Versions by API in ascending order, whose shapes and rules the tests know (docs/facts.md#versions).
+TRIED: Mapping[Api, tuple[str, ...]] = MappingProxyType(
+    {"history": ("0.5.5", "0.6.10", "0.7.4"), "ledger": ("3.3", "3.4", "3.5.14"), "wallet": ("0.6.10", "0.7.4")}
+)
+PATHS: Mapping[Api, str] = MappingProxyType({"history": "/version", "ledger": "/v2/version", "wallet": "/version"})
+
+
+def newest_tried(api: Api) -> str:
+    """Return the newest version that this release was tried with."""
+    return TRIED[api][-1]
+
+
+def is_newer(api: Api, version: str) -> bool:
+    """Return whether a version, such as 3.7.0, is of a later release than those tried."""
+    return release_of(version) > release_of(newest_tried(api))
+
+
+def service_info(transport: Transport, url: str, api: Api) -> dict[str, Any]:
+    """Return what a host says about its version, with ``version``, or nothing.
+
+    Raises
+    ------
+    TransportError
+        If the host does not respond.
+    """
+    response = transport.status(url, PATHS[api])
+    try:
+        content = json.loads(response.body) if response.status == 200 else {}
+        return {**content, "version": str(content["version"])[:100]}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
+
+
+def met_version(transport: Transport, url: str, api: Api) -> str:
+    """Return the version that a host says it runs, or "" if it does not."""
+    try:
+        return str(service_info(transport, url, api).get("version", ""))
+    except TransportError:
+        return ""
