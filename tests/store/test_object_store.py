@@ -25,7 +25,7 @@ from ledgerframes.errors import StoreError
 from ledgerframes.extents import Migration
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.store import Store
-from ledgerframes.store.catalog import SCHEMA_VERSION
+from ledgerframes.store.catalog_schema import SCHEMA_VERSION
 from ledgerframes.store.location import Location
 from ledgerframes.windows import Window
 
