@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from object_stores import ObjectStore, served
+from object_stores import SERVERS, ObjectStore, served
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
@@ -80,9 +80,9 @@ def committed(uri: str) -> int:
     return sum(segment.rows for segment in segments)
 
 
-@pytest.fixture(scope="module")
-def objects() -> Iterator[ObjectStore]:
-    with served() as store:
+@pytest.fixture(scope="module", params=SERVERS)
+def objects(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
+    with served(request.param) as store:
         yield store
 
 

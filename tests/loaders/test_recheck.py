@@ -33,7 +33,7 @@ def without_activity(event: Event) -> bytes:
 
 
 def with_other_costs(event: Event) -> bytes:
-    return ITEM(event).replace(b'"free_traffic_cost":', b'"free_traffic_cost":1')
+    return ITEM(event).replace(b'"total_traffic_cost":', b'"total_traffic_cost":1')
 
 
 def upgrade(monkeypatch: pytest.MonkeyPatch, item: Any) -> None:
@@ -63,21 +63,21 @@ def test_every_kind_of_extent_is_fetched_again_and_equal(net: lf.Network) -> Non
 def test_activity_that_a_release_removed_is_named_and_the_store_unchanged(
     net: lf.Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, rows = segment_ids(net), lf.load_events(net, **DAY).activity
+    before, rows = segment_ids(net), lf.load_events(net, **DAY).activity_records
     upgrade(monkeypatch, without_activity)
     result = recheck(net, sample=1000, seed=1)
-    assert set(result.changes["table"]) == {"activity", "verdicts"} & set(result.changes["table"])
-    removed = result.changes[result.changes["table"] == "activity"]
+    assert set(result.changes["table"]) == {"activity_records", "verdicts"} & set(result.changes["table"])
+    removed = result.changes[result.changes["table"] == "activity_records"]
     assert set(removed["change"]) == {"rows removed"} and removed["column"].isna().all()
     assert segment_ids(net) == before
-    pd.testing.assert_frame_equal(lf.load_events(net, **DAY).activity, rows)
+    pd.testing.assert_frame_equal(lf.load_events(net, **DAY).activity_records, rows)
 
 
 def test_values_that_differ_are_counted_by_column(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
     upgrade(monkeypatch, with_other_costs)
     changes = recheck(net, sample=1000, seed=1).changes
     assert set(zip(changes["table"], changes["change"], changes["column"], strict=True)) == {
-        ("traffic", "values changed", "free_traffic_cost")
+        ("traffic", "values changed", "total_traffic_cost")
     }
     assert (changes["rows"] > 0).all()
 

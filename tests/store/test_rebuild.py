@@ -93,16 +93,17 @@ def test_a_hot_journal_of_the_old_catalog_is_moved_away(store: Store) -> None:
     rebuild(store)
     assert not journal.exists()
     assert_equal(frames(store), expected)
-    assert len(list((store.catalog.path.parent / "quarantine").iterdir())) == 2
+    assert [path.name[-14:] for path in (store.catalog.path.parent / "quarantine").iterdir()] == ["catalog.sqlite"]
 
 
-def test_a_damaged_file_is_named_and_its_segment_is_missing(store: Store) -> None:
-    """A bit of each class of bytes: the file is named, or the rows are the same."""
+def test_a_damaged_file_is_named_and_never_changes_a_row(store: Store) -> None:
+    """A bit of each class of bytes. The files that were merged into the damaged one are still there."""
     expected = frames(store)
     path = max((store.catalog.path.parent / "verdicts").glob("*.parquet"), key=lambda each: each.stat().st_size)
     content = path.read_bytes()
     footer = int.from_bytes(content[-8:-4], "little")
-    places = [0, 5, *range(40, len(content) - footer, 997), *range(len(content) - 8 - footer, len(content), 211), len(content) - 1]
+    start = len(content) - 8 - footer
+    places = [0, *range(40, start, start // 5), *range(start, len(content), footer // 9), len(content) - 1]
     named = 0
     for place in places:
         damaged = bytearray(content)
@@ -110,17 +111,14 @@ def test_a_damaged_file_is_named_and_its_segment_is_missing(store: Store) -> Non
         path.write_bytes(damaged)
         store.catalog.path.unlink()
         result = rebuild(store)
-        if f"verdicts/{path.name}" in result.problems:
-            named += 1
-            assert len(frames(store)["verdicts"]) < len(expected["verdicts"])
-        else:
-            assert_equal(frames(store), expected)
+        named += f"verdicts/{path.name}" in result.problems
+        assert_equal(frames(store), expected)
     assert named > len(places) / 2
 
 
 def test_files_of_another_schema_or_without_identity_are_named(store: Store) -> None:
     path = max((store.catalog.path.parent / "updates").glob("*.parquet"), key=lambda each: each.stat().st_size)
-    pq.write_table(pq.read_table(path), path)
+    pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
     store.catalog.path.unlink()
     problems = rebuild(store).problems
     assert problems[f"updates/{path.name}"] == "does not say what it covers"
