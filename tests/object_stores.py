@@ -83,9 +83,9 @@ def moto() -> Iterator[int]:
     try:
         port = int(server.get_host_and_port()[1])
         address = f"127.0.0.1:{port}"
-        fs.S3FileSystem(
-            endpoint_override=address, scheme="http", region="us-east-1", allow_bucket_creation=True
-        ).create_dir(BUCKET)
+        fs.S3FileSystem(endpoint_override=address, scheme="http", region="us-east-1", allow_bucket_creation=True).create_dir(
+            BUCKET
+        )
         yield port
     finally:
         server.stop()
