@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
+SOAK := $(CURDIR)/.ledgerframes/soak-tools
 
 .PHONY: help venv report test test-lowest mutants soak spark lint lab docs data bench lock clean
 
@@ -34,7 +35,9 @@ mutants: .venv/ready  ## Plant errors one by one, and check that a test breaks (
 	$(BIN)/python tools/mutants.py
 
 soak: .venv/ready  ## Attack everything for at most an hour, and write docs/reliability.md
-	$(BIN)/python tools/soak.py --minutes 60
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --upgrade --target "$(SOAK)/python" atheris==3.0.0
+	-npm install --silent --no-audit --no-fund --prefix "$(SOAK)/node" s3rver@3.7.1
+	PYTHONPATH="$(SOAK)/python" PATH="$(SOAK)/node/node_modules/.bin:$(PATH)" $(BIN)/python tools/soak.py --minutes 60
 
 spark: .venv/ready  ## Run the lines for Spark in docs/engines.md (fetches Spark, needs Java 17+)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target "$(SPARK)" pyspark==4.3.0

@@ -23,6 +23,7 @@ from ledgerframes.errors import LedgerframesError, NotFoundError, StoreError, Tr
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
+from ledgerframes.store.prune import files_without_catalog
 from ledgerframes.wallet import Journal
 
 __all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "check_software", "check_store", "settings_in_use"]
@@ -155,13 +156,15 @@ def check_store(net: Network) -> list[Check]:
 
 def _catalog(net: Network) -> Check:
     """Check the file, and the record of each segment."""
+    step = "Run `ledgerframes store rebuild`."
     try:
+        if files := files_without_catalog(net.store):
+            return Check("store", "catalog", "failed", f"There is no catalog for {files:,} files of tables.", step)
         problems = net.store.catalog.problems()
         segments = [] if problems else net.store.all_segments()
     except StoreError as error:
         return _failure("store", "catalog", error)
     if problems:
-        step = "Run `ledgerframes store verify`, which names the damage."
         return Check("store", "catalog", "failed", f"The catalog is damaged: {'; '.join(problems)}.", step)
     message = f"Intact. Segments: {len(segments):,}." if segments else "The store is empty."
     return Check("store", "catalog", "ok", message)

@@ -85,6 +85,11 @@ class Network:
         settings = _without_token(self.settings)
         return _network_in_worker, (pickle.dumps((settings, self.offline, self._origin)),)
 
+    def with_store(self, root: Path) -> Network:
+        """Return a network with the same services, and another store."""
+        settings = self.settings.model_copy(update={"store": root})
+        return Network(settings, transport=self._transport, clock=self._clock)
+
     def now(self) -> datetime:
         """Return the current time, or the end of the sandbox's world."""
         return self._clock() if self._clock else datetime.now(UTC)

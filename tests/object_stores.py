@@ -1,9 +1,14 @@
-"""An object store on loopback for tests: moto, which answers as S3 does."""
+"""Two object stores on loopback for tests: moto, and s3rver where it is installed. Both answer as S3 does."""
 
 from __future__ import annotations
 
 import http.client
 import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +38,7 @@ class ObjectStore:
     """Where it answers."""
 
     port: int
+    name: str = "moto"
 
     @property
     def options(self) -> str:
@@ -45,6 +51,8 @@ class ObjectStore:
 
     def demand_keys(self, yes: bool) -> None:
         """From now on only known keys are let in; there are none. Or everybody is."""
+        if self.name != "moto":
+            pytest.skip(f"{self.name} cannot change its keys")
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
         try:
             connection.request("POST", "/moto-api/reset-auth", b"0" if yes else b"inf")
@@ -54,23 +62,53 @@ class ObjectStore:
 
 
 @contextmanager
-def served() -> Iterator[ObjectStore]:
+def served(name: str = "moto") -> Iterator[ObjectStore]:
     """A running one, with an empty bucket and keys in the environment."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            patch.delenv(name)
-        for name, value in {**KEYS, "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "none"}.items():
-            patch.setenv(name, value)
-        server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-        server.start()
-        try:
-            store = ObjectStore(server.get_host_and_port()[1])
-            fs.S3FileSystem(
-                endpoint_override=f"127.0.0.1:{store.port}", scheme="http", region="us-east-1", allow_bucket_creation=True
-            ).create_dir(BUCKET)
-            yield store
-        finally:
-            server.stop()
+        for variable in [variable for variable in os.environ if variable.startswith("AWS_")]:
+            patch.delenv(variable)
+        keys = {**KEYS, "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "none"}
+        if name == "s3rver":  # an older store, which knows neither other keys nor checksums after the body
+            keys |= dict.fromkeys(KEYS, "S3RVER") | {"AWS_REQUEST_CHECKSUM_CALCULATION": "when_required"}
+        for variable, value in keys.items():
+            patch.setenv(variable, value)
+        with SERVERS[name]() as port:
+            yield ObjectStore(port, name)
+
+
+@contextmanager
+def moto() -> Iterator[int]:
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    try:
+        port = int(server.get_host_and_port()[1])
+        address = f"127.0.0.1:{port}"
+        fs.S3FileSystem(endpoint_override=address, scheme="http", region="us-east-1", allow_bucket_creation=True).create_dir(
+            BUCKET
+        )
+        yield port
+    finally:
+        server.stop()
+
+
+@contextmanager
+def s3rver() -> Iterator[int]:
+    """The object store for Node, from ``npm install --global s3rver``."""
+    program = shutil.which("s3rver")
+    if program is None:
+        pytest.skip("s3rver is not installed")
+    with tempfile.TemporaryDirectory() as directory:
+        words = [program, "--directory", directory, "--address", "127.0.0.1", "--port", "0", "--configure-bucket", BUCKET]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+            assert process.stdout
+            lines = iter(process.stdout.readline, "")
+            port = next(int(found[1]) for line in lines if (found := re.search(r"listening on .*?:(\d+)", line)))
+            threading.Thread(target=lambda: [None for _ in lines], daemon=True).start()  # or the pipe is full
+            yield port
+            process.terminate()
+
+
+SERVERS = {"moto": moto, "s3rver": s3rver}
 
 
 # -- what is committed and seen --------------------------------------------------------------------------------------

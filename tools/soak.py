@@ -1,7 +1,8 @@
 """Run the attacks of tests/reliability at length, and write docs/reliability.md from their own counts.
 
 ``python tools/soak.py --minutes 60`` is what ``make soak`` runs. Fewer minutes shorten what has no end (mutated bodies, damaged
-files, following); every fault meets every loader, and the kills are as many, whatever the minutes.
+files, following); every fault meets every loader, and the kills are as many, whatever the minutes. A piece can be run alone: its
+counts replace those of its last run, and the page is written from the counts of all pieces.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import argparse
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -21,57 +22,77 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reliability.md"
+COUNTS = ROOT / ".ledgerframes" / "soak"
 Counts = list[dict[str, Any]]
+# Following takes one core for its whole time, so the attacks without many parts run next to it.
+PIECES = {
+    "faults": ("test_fault_matrix.py",),
+    "kills": ("test_crashes.py",),
+    "bodies": ("test_fuzz.py",),
+    "damage": ("test_damaged_files.py",),
+    "following": ("test_long_run.py", "test_disks.py", "test_limits.py", "test_secrets.py", "test_untrusted_text.py"),
+}
 
 
 def main() -> int:
     """Run the attacks, write the page, and return the exit code of the tests."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=60.0, help="what a whole run may take on two cores (default: 60)")
+    parser.add_argument("pieces", nargs="*", metavar="PIECE", help=f"one of {', '.join(PIECES)} (default: all)")
+    parser.add_argument("--minutes", type=float, default=60.0, help="what all pieces may take on two cores (default: 60)")
     parser.add_argument("--workers", type=int, default=2, help="processes that run tests (default: 2)")
     parser.add_argument("--page", type=Path, default=PAGE, help="page to write (default: docs/reliability.md)")
+    parser.add_argument("--counts", type=Path, default=COUNTS, help="directory of the counts (default: .ledgerframes/soak)")
     arguments = parser.parse_args()
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as directory:
-        counts = Path(directory) / "counts.jsonl"
-        counts.touch()
-        code = run_tests(arguments.minutes, arguments.workers, counts)
-        rows = [json.loads(line) for line in counts.read_text(encoding="utf-8").splitlines()]
-    minutes = (time.monotonic() - begin) / 60
-    arguments.page.write_text(page(rows, arguments.minutes, minutes, code), encoding="utf-8")
+    if unknown := set(arguments.pieces) - PIECES.keys():
+        parser.error(f"unknown piece {min(unknown)}, choose from {', '.join(PIECES)}")
+    arguments.counts.mkdir(parents=True, exist_ok=True)
+    codes = [run_piece(piece, arguments) for piece in arguments.pieces or PIECES]
+    files = [arguments.counts / f"{piece}.jsonl" for piece in PIECES]
+    lines = [line for file in files if file.exists() for line in file.read_text(encoding="utf-8").splitlines()]
+    arguments.page.write_text(page([json.loads(line) for line in lines], arguments.minutes), encoding="utf-8")
+    return max(codes)
+
+
+def run_piece(piece: str, arguments: argparse.Namespace) -> int:
+    """Run the tests of a piece with the effort of a soak, and replace its counts."""
+    counts = arguments.counts / f"{piece}.jsonl"
+    counts.write_text("", encoding="utf-8")
+    files = [f"tests/reliability/{name}" for name in PIECES[piece]]
+    options = ["-q", "-n", str(arguments.workers), "--dist", "worksteal", "-o", "faulthandler_timeout=3600"]
+    environment = {**os.environ, "SOAK_MINUTES": str(arguments.minutes), "SOAK_COUNTS": str(counts)}
+    words = [sys.executable, "-m", "pytest", *files, *options]
+    begin, used = time.monotonic(), processor_seconds()
+    code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode  # noqa: S603 - its own tests
+    run = {
+        "attack": "run",
+        "piece": piece,
+        "code": code,
+        "minutes": (time.monotonic() - begin) / 60,
+        "processor_minutes": (processor_seconds() - used) / 60,
+    }
+    with counts.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(run) + "\n")
     return code
 
 
-def run_tests(minutes: float, workers: int, counts: Path) -> int:
-    """Run the tests of reliability with the effort of a soak."""
-    words = [
-        "-m",
-        "pytest",
-        "tests/reliability",
-        "-q",
-        "-n",
-        str(workers),
-        "--dist",
-        "worksteal",
-        "-o",
-        "faulthandler_timeout=3600",
-    ]
-    environment = {**os.environ, "SOAK_MINUTES": str(minutes), "SOAK_COUNTS": str(counts)}
-    return subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, check=False).returncode  # noqa: S603 - its own tests
+def processor_seconds() -> float:
+    """Return the processor time of all processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-def page(rows: Counts, wanted: float, minutes: float, code: int) -> str:
-    """Return the page of a run."""
+def page(rows: Counts, wanted: float) -> str:
+    """Return the page of the last run of each piece."""
     of = defaultdict(list)
     for row in rows:
         of[row["attack"]].append(row)
     faults = of["faults"]
     damages = of["damage"]
     rows_text = "\n".join(f"| {name} | {value:,} |" for name, value in totals(of).items())
-    verdict = "All tests passed." if code == 0 else "Some tests failed, so the zeros below do not hold everywhere."
+    minutes = sum(row["minutes"] for row in of["run"])
     return f"""# Reliability
 
 Run the attacks yourself: `make soak` takes at most an hour on two cores, and writes this page. `make test` runs a quick cut of
@@ -79,7 +100,9 @@ the same attacks.
 [Security](../SECURITY.md) says what is promised, and [the facts](facts.md#untold-changes) what no client can tell.
 
 This run: `python tools/soak.py --minutes {wanted:g}`, {minutes:.0f} minutes on {os.cpu_count()} cores, Python
-{platform.python_version()}, {platform.system()}. {verdict}
+{platform.python_version()}, {platform.system()}. {verdict(of["run"])}
+
+{pieces(of["run"])}
 
 | attack | count |
 |---|---:|
@@ -136,6 +159,22 @@ makes no request that the fault changes.
 
 {matrix(faults)}
 """
+
+
+def verdict(runs: Counts) -> str:
+    """Return whether the tests of all pieces passed."""
+    missing = ", ".join(PIECES.keys() - {row["piece"] for row in runs})
+    if missing:
+        return f"Some tests failed or were not run ({missing}), so the zeros below do not hold everywhere."
+    failed = any(row["code"] for row in runs)
+    return "Some tests failed, so the zeros below do not hold everywhere." if failed else "All tests passed."
+
+
+def pieces(runs: Counts) -> str:
+    """Return the time of each piece as a table."""
+    cells = [(row["piece"], f"{row['minutes']:.1f}", f"{row['processor_minutes']:.1f}") for row in runs]
+    total = [f"{sum(row[name] for row in runs):.1f}" for name in ("minutes", "processor_minutes")]
+    return f"| piece | minutes | processor minutes |\n|---|---:|---:|\n{table_rows([*cells, ('all', *total)])}"
 
 
 def totals(of: dict[str, Counts]) -> dict[str, int]:

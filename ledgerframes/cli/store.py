@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ledgerframes.cli import output, store_maintenance
+from ledgerframes.cli import output, store_maintenance, store_recovery
 from ledgerframes.cli.options import CommandContext, command
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def info(context: CommandContext) -> None:
 app.command("compact")(store_maintenance.compact)
 app.command("verify")(store_maintenance.verify)
 app.command("prune")(store_maintenance.prune)
+app.command("recheck")(store_recovery.recheck)
+app.command("rebuild")(store_recovery.rebuild)
 
 
 def describe(net: Network) -> dict[str, Any]:

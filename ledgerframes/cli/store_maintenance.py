@@ -114,7 +114,7 @@ def verify(
         from ledgerframes.loaders.repair import repair as repair_store
 
         repairs = repair_store(net, damage, drop_unrecoverable=drop_unrecoverable)
-    outcomes = [_describe_repair(each) for each in repairs]
+    outcomes = [describe_repair(each) for each in repairs]
     document: dict[str, Any] = {
         "network": net.name,
         "quick": quick,
@@ -144,9 +144,16 @@ def _require_intact_databases(net: Network) -> None:
     IntegrityError
         If an integrity check reports something.
     """
+    from ledgerframes.store.prune import files_without_catalog
     from ledgerframes.wallet import Journal
 
     journal = Journal(net.local_dir)
+    if files := files_without_catalog(net.store):
+        raise IntegrityError(
+            f"There is no catalog for {output.pluralize(files, 'file')} of tables in {net.store.location}. "
+            "Run `ledgerframes store rebuild`.",
+            path=str(net.store.location),
+        )
     if problems := net.store.catalog.problems():
         raise net.store.catalog.database.damage_error("; ".join(problems))
     if problems := journal.problems():
@@ -180,7 +187,8 @@ def _describe_damage(file: DamagedFile) -> dict[str, Any]:
     }
 
 
-def _describe_repair(repair: Repair) -> dict[str, Any]:
+def describe_repair(repair: Repair) -> dict[str, Any]:
+    """Return the outcome for a segment as plain values."""
     segment = repair.segment
     return {"dataset": segment.dataset, "extent": str(segment.extent), "outcome": repair.outcome, "note": repair.note}
 

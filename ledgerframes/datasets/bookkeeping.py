@@ -108,3 +108,28 @@ PROBLEMS = Table(
     sort=(),
     columns=(PROBLEM, TABLE, ROWS, replace(HEADER[2], description="Id of one of the updates.")),
 )
+
+RECHECK = "docs/store.md#recheck"
+REMOVED, ADDED, CHANGED = "rows removed", "rows added", "values changed"
+
+UPSTREAM_CHANGES = Table(
+    name="upstream_changes",
+    row_description="stored extent, table, change and column that the service returns differently now",
+    family="bookkeeping",
+    key=("dataset", "extent", "table", "change", "column"),
+    sort=("dataset", "extent", "table", "change", "column"),
+    columns=(
+        Column("dataset", TEXT, "Dataset of the store.", RECHECK),
+        Column("extent", TEXT, "The part of a segment that was fetched again.", RECHECK),
+        Column("table", TEXT, "Table of the dataset.", RECHECK),
+        Column(
+            "change",
+            CHOICE,
+            "What differs, where rows are matched by the key of the table.",
+            RECHECK,
+            values=(REMOVED, ADDED, CHANGED),
+        ),
+        Column("column", TEXT, "Column whose values differ. Missing for whole rows.", RECHECK, nullable=True),
+        Column("rows", INTEGER, "Number of rows that differ.", RECHECK, unit="rows"),
+    ),
+)

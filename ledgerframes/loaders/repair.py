@@ -67,12 +67,12 @@ class Repair:
         return self.outcome == FETCHED
 
 
-class _UnrecoverableError(Exception):
+class UnrecoverableError(Exception):
     """A segment cannot be fetched again, for the reason in the text."""
 
 
 # The loaders that fetch a segment again, or the reason why that is impossible or unknown.
-Recovery = list[Loader[Any]] | _UnrecoverableError | LedgerframesError
+Recovery = list[Loader[Any]] | UnrecoverableError | LedgerframesError
 
 
 def repair(
@@ -132,8 +132,8 @@ def repair(
     recoveries: dict[str, Recovery] = {}
     for segment_id, segment in segments.items():
         try:
-            recoveries[segment_id] = _loaders(net, segment, tables[segment_id], update_formats)
-        except (_UnrecoverableError, LedgerframesError) as reason:
+            recoveries[segment_id] = recovery_loaders(net, segment, tables[segment_id], update_formats)
+        except (UnrecoverableError, LedgerframesError) as reason:
             recoveries[segment_id] = reason
     removals = [segment for segment in segments.values() if _is_removed(recoveries[segment.segment_id], drop_unrecoverable)]
     folders = _complete_folders(net, removals)
@@ -186,11 +186,11 @@ def _restore_folders(net: Network, folders: Sequence[Segment], repairs: Sequence
 
 def _is_removed(recovery: Recovery, drop_unrecoverable: bool) -> bool:
     """Return whether a segment is removed, which needs a recovery or drop_unrecoverable=True."""
-    return drop_unrecoverable if isinstance(recovery, _UnrecoverableError) else not isinstance(recovery, LedgerframesError)
+    return drop_unrecoverable if isinstance(recovery, UnrecoverableError) else not isinstance(recovery, LedgerframesError)
 
 
 def _recover(net: Network, segment: Segment, recovery: Recovery, drop_unrecoverable: bool, damaged_tables: set[str]) -> Repair:
-    if isinstance(recovery, _UnrecoverableError):
+    if isinstance(recovery, UnrecoverableError):
         return Repair(segment, DROPPED if drop_unrecoverable else UNRECOVERABLE, str(recovery))
     if isinstance(recovery, LedgerframesError):
         logger.warning("repair_skipped dataset=%s extent=%s error=%s", segment.dataset, segment.extent, recovery)
@@ -216,7 +216,7 @@ def _recover(net: Network, segment: Segment, recovery: Recovery, drop_unrecovera
 # -- how each dataset is fetched again -------------------------------------------------------------------------------
 
 
-def _loaders(
+def recovery_loaders(
     net: Network, segment: Segment, damaged_tables: set[str], update_formats: Sequence[UpdateFormat]
 ) -> list[Loader[Any]]:
     """Return the loaders that fetch a segment again, after reading what they need of it."""
@@ -229,7 +229,7 @@ def _loaders(
         return [_offset_loader(net, extent, update_formats)]
     if isinstance(extent, ObjectSet):
         return [_object_loader(net, segment, extent)]
-    raise _UnrecoverableError("only the latest state is served")
+    raise UnrecoverableError("only the latest state is served")
 
 
 def _id_loaders(net: Network, segment: Segment, ids: IdSet, damaged_tables: set[str]) -> list[Loader[Any]]:
@@ -254,18 +254,18 @@ def _offset_loader(net: Network, offsets: OffsetRange, update_formats: Sequence[
     participant_id = net.store.participant() or ""
     matches = [each for each in known if LedgerFilter(participant_id, each).partition == offsets.partition]
     if not matches:
-        raise _UnrecoverableError("it was loaded through a filter that is unknown here: drop it, and load it again")
+        raise UnrecoverableError("it was loaded through a filter that is unknown here: drop it, and load it again")
     ledger_filter = open_ledger(net, matches[0], bind=True)
     pruned = pruned_through(net)
     if offsets.start < pruned:
-        raise _UnrecoverableError(f"the ledger is pruned through offset {pruned}")
+        raise UnrecoverableError(f"the ledger is pruned through offset {pruned}")
     return LedgerLoader(net, ledger_filter, offsets, explicit=True)
 
 
 def _object_loader(net: Network, segment: Segment, objects: ObjectSet) -> BulkLoader:
     """Return a loader of the objects, or of the one folder that contains them."""
     if segment.source == FILE:
-        raise _UnrecoverableError("it was read from a file: drop it, and load the file again")
+        raise UnrecoverableError("it was read from a file: drop it, and load the file again")
     kind: BulkKind = "updates" if segment.dataset in (BULK.name, BULK_BY_KEY.name) else "acs"
     if segment.dataset in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name):
         return BulkKeyLoader(net, objects.object_keys, kind, None, False)
@@ -278,7 +278,7 @@ def _object_loader(net: Network, segment: Segment, objects: ObjectSet) -> BulkLo
     loader.folders = loader.list_folders()  # now, because the store still covers them
     unlisted = objects.object_keys - {task.object_key for task in loader.tasks()}
     if unlisted:
-        raise _UnrecoverableError(f"{min(unlisted)} is not listed any more")
+        raise UnrecoverableError(f"{min(unlisted)} is not listed any more")
     return loader
 
 

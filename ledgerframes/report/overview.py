@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ledgerframes.report.coverage import format_duration
 from ledgerframes.report.page import render_template
 from ledgerframes.report.publish import PAGE, STAGING_PREFIX
@@ -51,7 +53,7 @@ def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:
         "created_at": f"{created_at:%Y-%m-%d %H:%M}",
         "age": format_duration(now - created_at),
         "final": printing.share(run["final"]),
-        "requests": f"{run['requests']:,}",
+        "requests": printing.MISSING if pd.isna(run["requests"]) else f"{run['requests']:,}",
         "rejection_rate": _percent(run["rejection_rate"]),
         "cost_coverage": _percent(run["cost_coverage"]),
         "is_latest": bool(run["is_latest"]),

@@ -11,7 +11,7 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,69 +19,14 @@ from typing import Any
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
+from ledgerframes.store.catalog_schema import SCHEMA, SCHEMA_VERSION, SEAL, UPGRADES
+from ledgerframes.store.seal import BROKEN_SEAL
 from ledgerframes.store.segments import SegmentFile
 from ledgerframes.store.sqlite import Database, Schema, integrity_problems
 from ledgerframes.windows import Window
 
-SCHEMA_VERSION = 3
-DAMAGE_STEP = "Move the directory away to start a new store."
-
-SCHEMA = """
-CREATE TABLE segments (
-    segment_id TEXT PRIMARY KEY,
-    dataset TEXT NOT NULL,
-    partition TEXT,
-    start INTEGER,
-    stop INTEGER,
-    status TEXT NOT NULL CHECK (status IN ('final', 'provisional', 'gap')),
-    source TEXT NOT NULL,
-    fetched_at INTEGER NOT NULL,
-    written_by TEXT NOT NULL,
-    fingerprint TEXT NOT NULL,
-    checksum INTEGER
-);
-CREATE INDEX segments_by_position ON segments (dataset, partition, start);
-CREATE TABLE files (
-    segment_id TEXT NOT NULL REFERENCES segments ON DELETE CASCADE,
-    table_name TEXT NOT NULL,
-    path TEXT NOT NULL,
-    rows INTEGER NOT NULL,
-    bytes INTEGER NOT NULL,
-    sha256 TEXT NOT NULL,
-    footer TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (segment_id, table_name)
-);
-CREATE TABLE ids (
-    segment_id TEXT NOT NULL REFERENCES segments ON DELETE CASCADE,
-    update_id TEXT NOT NULL,
-    PRIMARY KEY (segment_id, update_id)
-);
-CREATE INDEX ids_by_update ON ids (update_id);
-CREATE TABLE facts (
-    name TEXT PRIMARY KEY,
-    value TEXT NOT NULL
-);
-CREATE TABLE migrations (
-    migration_id INTEGER PRIMARY KEY,
-    first INTEGER NOT NULL,
-    ended INTEGER
-);
-"""
-# Statements that bring a catalog of an older schema to the next one.
-UPGRADES = {
-    1: """
-    ALTER TABLE segments RENAME COLUMN stream TO dataset;
-    ALTER TABLE segments RENAME COLUMN lane TO partition;
-    ALTER TABLE segments RENAME COLUMN low TO start;
-    ALTER TABLE segments RENAME COLUMN high TO stop;
-    DROP INDEX segments_by_place;
-    CREATE INDEX segments_by_position ON segments (dataset, partition, start)
-    """,
-    2: """
-    ALTER TABLE segments ADD COLUMN checksum INTEGER;
-    ALTER TABLE files ADD COLUMN footer TEXT NOT NULL DEFAULT ''
-    """,
-}
+DAMAGE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError, TypeError, ValueError)  # of damaged values
+DAMAGE_STEP = "Run `ledgerframes store rebuild`."
 
 
 @dataclass(frozen=True)
@@ -162,19 +107,28 @@ class Catalog:
         """
         with self.database.read_transaction() as connection:
             if self.path not in _CHECKED:
-                if problems := integrity_problems(connection):
+                if problems := _problems(connection):
                     raise self.database.damage_error("; ".join(problems))
                 _CHECKED.add(self.path)
             yield connection
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection inside one transaction, which is rolled back on an error."""
+        """Open a connection inside one transaction, which is rolled back on an error.
+
+        Raises
+        ------
+        StoreError
+            If the catalog is damaged, so that no damage is sealed.
+        """
         with self.database.write_transaction() as connection:
+            if not SEAL.is_intact(connection):
+                raise self.database.damage_error(BROKEN_SEAL)
             yield connection
+            SEAL.write(connection)
 
     def problems(self) -> list[str]:
-        """Return what an integrity check reports of the catalog, empty if it is intact.
+        """Return what a check of the file and of its seal reports, empty if it is intact.
 
         Raises
         ------
@@ -182,8 +136,12 @@ class Catalog:
             If it cannot be read.
         """
         with self.read_transaction() as connection:
-            _CHECKED.discard(self.path)  # the next use checks it again
-            return integrity_problems(connection)
+            self.forget_check()
+            return _problems(connection)
+
+    def forget_check(self) -> None:
+        """Check the file again at its next use."""
+        _CHECKED.discard(self.path)
 
     def copy(self, target: Path) -> None:
         """Copy the catalog, which with the immutable segments makes a snapshot."""
@@ -191,6 +149,12 @@ class Catalog:
             if connection is not None:
                 connection.execute("COMMIT")
                 connection.backup(copy)
+
+
+def _problems(connection: sqlite3.Connection | None) -> list[str]:
+    """Return what a check of the file and of its seal reports."""
+    problems = integrity_problems(connection)
+    return problems if problems or connection is None or SEAL.is_intact(connection) else [BROKEN_SEAL]
 
 
 # -- segments -------------------------------------------------------------------------------------------------------
@@ -235,6 +199,19 @@ def segments(
     query = f"SELECT {SEGMENT_COLUMNS}, checksum FROM segments WHERE {where} ORDER BY partition, start, segment_id"  # noqa: S608
     rows = connection.execute(query, values)
     return [_segment(dataset, tuple(row), frozenset(keys[row[0]]), files[row[0]]) for row in rows]
+
+
+def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> Iterator[Segment]:
+    """Yield the segments of a damaged catalog whose record has its checksum, as far as pages can be read."""
+    query = f"SELECT {SEGMENT_COLUMNS}, checksum FROM segments NOT INDEXED WHERE dataset = ? AND fingerprint = ?"  # noqa: S608
+    with suppress(*DAMAGE_ERRORS):
+        for row in connection.execute(query, [dataset.name, dataset.schema_fingerprint]):
+            with suppress(*DAMAGE_ERRORS, StoreError):
+                rows = connection.execute(f"SELECT {FILE_COLUMNS} FROM files WHERE segment_id = ?", [row[0]])  # noqa: S608
+                keys = connection.execute("SELECT update_id FROM ids WHERE segment_id = ?", [row[0]])
+                files = {file[0]: SegmentFile(*file) for file in rows}
+                if row[-1] is not None:
+                    yield _segment(dataset, tuple(row), frozenset(key for (key,) in keys), files)
 
 
 def covered(connection: sqlite3.Connection | None, dataset: Dataset, window: Window) -> list[Extent]:

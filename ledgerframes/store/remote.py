@@ -55,12 +55,16 @@ class RemoteCatalog(Catalog):
     def __init__(self, location: Location, name: str) -> None:
         self._location = location
         self._copy = local_copy(location, name)
+        self._checked_version: str | None = None
         super().__init__(self._copy.path, f"{location}/{name}")
 
     @contextmanager
     def read_transaction(self) -> Iterator[Connection | None]:
         """Open a read-only connection to the current catalog, or None if there is none."""
-        self._copy.refresh()
+        version = self._copy.refresh()
+        if version != self._checked_version:
+            self.forget_check()
+            self._checked_version = version
         with super().read_transaction() as connection:
             yield connection
 

@@ -18,7 +18,7 @@ from ledgerframes.store.location import HashingWriter, Location
 ROW_GROUP = 25_000
 MAGIC = b"PAR1"
 USUAL_FOOTER = 16_384  # bytes
-IDENTITY = "ledgerframes.segment"
+IDENTITY, IDENTITY_DIGEST = "ledgerframes.segment", "ledgerframes.segment.sha256"
 BUFFER = 1_000_000  # bytes: the file is a Python object, and each write to it waits for the interpreter lock
 COMPRESSION_LEVEL = 1  # levels 3 and 9 are slower, for the same size
 # Most rows have another value, or long runs of one. Dictionaries make these columns, and times, larger and slower to write.
@@ -111,8 +111,9 @@ class SegmentWriter:
             What the catalog says about the segment. Each file has it, so that no other file can take its place.
         """
         text = json.dumps({**identity, "tables": sorted(self._writers)})
+        digest = hashlib.sha256(text.encode()).hexdigest()
         for writer, _ in self._writers.values():
-            writer.add_key_value_metadata({IDENTITY: text})
+            writer.add_key_value_metadata({IDENTITY: text, IDENTITY_DIGEST: digest})
         self._stack.close()
         return {
             table: SegmentFile(table, self._path(table), self._rows[table], sink.bytes, sink.sha256, footer_digest(sink.tail))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -130,6 +130,12 @@ class Database:
         with self.read_transaction() as connection:
             return integrity_problems(connection)
 
+    def is_known_version(self) -> bool:
+        """Return whether the file is not newer than this version, as far as it can be read."""
+        with suppress(sqlite3.DatabaseError), closing(self._connect("rw")) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0]) <= self.schema.version
+        return True
+
     def damage_error(self, reason: object) -> StoreError:
         """Return the error for a damaged file."""
         name = self.display_name or str(self.path)
@@ -159,11 +165,16 @@ class Database:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in ACCESS_CODES:
+            if is_access_error(error):
                 raise not_writable_error(self.path.parent, error) from error
             raise self.damage_error(error) from error
         except UnicodeDecodeError as error:  # of damaged text, or of a message that quotes it
             raise self.damage_error("its text is not UTF-8") from error
+
+
+def is_access_error(error: BaseException | None) -> bool:
+    """Return whether an error of SQLite says nothing about the content of the file."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in ACCESS_CODES
 
 
 def integrity_problems(connection: sqlite3.Connection | None) -> list[str]:

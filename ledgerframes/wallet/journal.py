@@ -17,15 +17,16 @@ from typing import Any
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import from_microseconds, microseconds
+from ledgerframes.store.seal import BROKEN_SEAL, NO_SEAL_YET, SEAL_TABLE, Seal
 from ledgerframes.store.sqlite import Database, Schema, integrity_problems
-from ledgerframes.wallet.seal import NO_SEAL_YET, SEAL_TABLE, is_intact, write_seal
 from ledgerframes.wallet.terms import OfferTerms
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 
 JOURNAL = "offers.sqlite"
-BROKEN_SEAL = "its rows differ from those that were written"
 SCHEMA_VERSION = 3
+# Whole tables in the order of their rows, so that no index is trusted.
+SEAL = Seal(("SELECT rowid, * FROM offers NOT INDEXED ORDER BY rowid", "SELECT * FROM changes NOT INDEXED ORDER BY number"))
 
 SCHEMA = f"""
 {SEAL_TABLE};
@@ -176,14 +177,14 @@ class Journal:
         """
         problems = self._database.problems()
         with self._database.read_transaction() as connection:
-            is_sealed = connection is None or problems or is_intact(connection)
+            is_sealed = connection is None or problems or SEAL.is_intact(connection)
         return problems if is_sealed else [BROKEN_SEAL]
 
     @contextmanager
     def _read_transaction(self) -> Iterator[sqlite3.Connection | None]:
         """Open a transaction that only reads rows whose seal is intact."""
         with self._database.read_transaction() as connection:
-            if connection is not None and not is_intact(connection):
+            if connection is not None and not SEAL.is_intact(connection):
                 raise self._database.damage_error(BROKEN_SEAL)
             yield connection
 
@@ -191,11 +192,11 @@ class Journal:
     def _write_transaction(self) -> Iterator[sqlite3.Connection]:
         """Open a write transaction on rows whose seal and indexes are intact, and seal them again."""
         with self._database.write_transaction() as connection:
-            problems = integrity_problems(connection) or ([] if is_intact(connection) else [BROKEN_SEAL])
+            problems = integrity_problems(connection) or ([] if SEAL.is_intact(connection) else [BROKEN_SEAL])
             if problems:
                 raise self._database.damage_error(problems[0])
             yield connection
-            write_seal(connection)
+            SEAL.write(connection)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from object_stores import ObjectStore, served
+from object_stores import SERVERS, ObjectStore, served
 from processes import begin, end
 
 import ledgerframes as lf
@@ -75,9 +75,9 @@ def committed(uri: str) -> int:
     return sum(segment.rows for segment in segments)
 
 
-@pytest.fixture(scope="module")
-def objects() -> Iterator[ObjectStore]:
-    with served() as store:
+@pytest.fixture(scope="module", params=SERVERS)
+def objects(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
+    with served(request.param) as store:
         yield store
 
 

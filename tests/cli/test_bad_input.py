@@ -119,7 +119,7 @@ def test_a_file_that_is_not_a_catalog(run: Run, tmp_path: Path) -> None:
     run("sync", "events", *DAY)
     [catalog] = (tmp_path / "store").glob("*/catalog.sqlite")
     catalog.write_bytes(b"this is not a database, but somebody's letter to a friend" * 20)
-    assert_fails(run("store", "info"), 1, "Cannot read the catalog", "Move the directory away")
+    assert_fails(run("store", "info"), 1, "Cannot read the catalog", "store rebuild")
 
 
 # -- the data -----------------------------------------------------------------------------------------------------

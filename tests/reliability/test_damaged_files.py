@@ -17,12 +17,14 @@ from equality import every_table
 from loads import WINDOW, network
 
 import ledgerframes as lf
-from ledgerframes.errors import LedgerframesError
+from ledgerframes.errors import LedgerframesError, StoreError
+from ledgerframes.store.rebuild import rebuild
 from ledgerframes.store.verify import verify
 from ledgerframes.wallet import Journal
 from ledgerframes.wallet.terms import OfferTerms
 
 NOW = datetime(2026, 11, 9, tzinfo=UTC)
+PARTS = 4  # of the time of a soak: three kinds of files, and the catalogs that are rebuilt
 QUICK = 60  # damages of each kind of file in the default tests
 
 
@@ -117,7 +119,7 @@ def test_the_same_rows_or_a_named_error_and_a_verdict(name: str, store: Path, ef
     expected, content = victim.read(), victim.path.read_bytes()
     counts = {"damages": 0, "bytes": 0, "refused": 0, "unchanged": 0}
     silent, foreign = [], []
-    for number in effort.rounds("damage", QUICK, len(VICTIMS)):
+    for number in effort.rounds("damage", QUICK, PARTS):
         damaged = bytearray(content)
         damage = chance.choice(DAMAGES)
         damage(damaged, chance)
@@ -146,6 +148,48 @@ def test_the_same_rows_or_a_named_error_and_a_verdict(name: str, store: Path, ef
     tell("damage", file=name, silent=len(silent), foreign=len(foreign), **counts)
     assert not silent and not foreign, "\n".join([*silent[:20], *foreign[:20]])
     assert counts["refused"] and same(victim.read(), expected)
+
+
+@pytest.mark.parametrize(("name", "text"), [("journal", b"rent 7"), ("journal", b"CREATE TABLE"), ("catalog", b"sandbox")])
+def test_text_that_is_not_utf_8_is_damage(name: str, text: bytes, store: Path) -> None:
+    """SQLite returns such bytes, and quotes them in its messages, as a UnicodeDecodeError."""
+    victim = VICTIMS[name](store)
+    content = victim.path.read_bytes()
+    assert text in content
+    victim.path.write_bytes(content.replace(text, b"\xff" * len(text)))
+    with pytest.raises(StoreError):
+        victim.read()
+    try:
+        assert victim.check()
+    except StoreError as error:
+        assert "UTF-8" in str(error) or "damaged" in str(error) or "Cannot read" in str(error)
+
+
+def test_a_damaged_catalog_is_rebuilt_with_the_same_rows(store: Path, effort: Effort) -> None:
+    victim, chance = catalog(store), random.Random("rebuild")
+    expected, content = victim.read(), victim.path.read_bytes()
+    counts = {"damages": 0, "bytes": 0, "refused": 0, "unchanged": 0}
+    silent = []
+    for number in effort.rounds("damage", 5, PARTS):
+        damaged = bytearray(content)
+        damage = chance.choice(DAMAGES)
+        damage(damaged, chance)
+        victim.path.write_bytes(damaged)
+        try:
+            is_needed = rebuild(network(store).store).is_needed
+        except StoreError as error:
+            assert "newer than" in str(error), "the version itself is damaged"
+            continue
+        assert not network(store).store.catalog.problems()
+        rows = every_table(lf.load_events(network(store), **WINDOW))
+        counts["damages"] += 1
+        counts["bytes"] += abs(len(content) - len(damaged)) + sum(a != b for a, b in zip(content, damaged, strict=False))
+        counts["refused" if is_needed else "unchanged"] += 1
+        if not same(rows, expected):
+            silent.append(f"{damage.__name__} {number}")
+        victim.path.write_bytes(content)
+    tell("damage", file="catalog, rebuilt", silent=len(silent), foreign=0, **counts)
+    assert not silent and counts["refused"]
 
 
 def test_every_file_in_the_place_of_every_other_of_its_table(store: Path) -> None:

@@ -13,7 +13,7 @@ import pyarrow.fs as fs
 import pytest
 from campaign import Effort, tell
 from equality import assert_equal, every_table
-from object_stores import ObjectStore, served
+from object_stores import SERVERS, ObjectStore, served
 
 import ledgerframes as lf
 from ledgerframes.errors import StoreError
@@ -98,9 +98,9 @@ def test_a_disk_that_cannot_be_written(mode: str, tmp_path: Path) -> None:
 # -- an object store that fails ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def objects() -> Iterator[ObjectStore]:
-    with served() as store:
+@pytest.fixture(scope="module", params=SERVERS)
+def objects(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
+    with served(request.param) as store:
         yield store
 
 
@@ -149,4 +149,4 @@ def test_an_object_store_that_fails_between_file_and_commit(
                 assert_equal(found, expected)
         assert_equal(every_table(lf.load_events(lf.connect("sandbox", store=uri, **WORLD), **WINDOW)), expected)
     assert failures
-    tell("disks", mode=f"object store: {call}", refused=failures)
+    tell("disks", mode=f"{objects.name}: {call}", refused=failures)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,6 +100,21 @@ def differing_cells(decoder: Decoder, body: bytes) -> list[str]:
         if tables
     }
     return [f"{table}.{column}: {ours} {theirs}" for (table, column), (ours, theirs) in found.items() if ours != theirs]
+
+
+def test_inputs_that_the_coverage_of_code_leads_to(tmp_path: Path, effort: Effort) -> None:
+    """The fuzzer of LLVM in a process of its own, which ends at the first exception that is no DecodeError."""
+    if not effort.is_soak:
+        pytest.skip("only in make soak")
+    pytest.importorskip("atheris", reason="atheris is not installed")
+    seconds = max(10, round(effort.seconds("fuzz", 0) / 4))
+    words = [sys.executable, str(Path(__file__).with_name("fuzz_target.py")), str(tmp_path), str(seconds)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]
+    counts = json.loads((tmp_path / "counts.json").read_text(encoding="utf-8"))
+    assert counts["rows"] and counts["errors"]
+    tell("fuzz", decoder="all, by atheris", inputs=sum(counts.values()), **counts)
 
 
 @pytest.mark.parametrize("name", DECODERS)

@@ -17,7 +17,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import TransportError
+from ledgerframes.report.headline import HEADLINE
+from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render
+from ledgerframes.report.publish import FAILED, ReportDir
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MARK = "pwned"
@@ -54,6 +57,7 @@ RUN = {
         "sources": [HOSTILE[2]],
     },
     "inputs": {"snapshot": "s", "notebook": "n"},
+    "headline": dict.fromkeys(HEADLINE, 1),
 }
 
 
@@ -68,6 +72,20 @@ def page() -> str:
     ]
     cells = [new_markdown_cell("# Title\n\n" + "\n\n".join(HOSTILE)), new_code_cell("x", outputs=outputs)]
     return render(new_notebook(cells=cells), RUN)
+
+
+def overview(folder: Path) -> Path:
+    """The page of all runs, made of a published run and a failed one with hostile names."""
+    for name in ("traffic-cost", "verdicts"):
+        directory = ReportDir(folder, name)
+        directory.prepare()
+        with directory.staging_dir() as staging:
+            (staging / "report").mkdir()
+            (staging / "report" / "index.html").write_text(page(), encoding="utf-8")
+            (staging / "report" / "run.json").write_text(json.dumps({**RUN, "report": name}), encoding="utf-8")
+            directory.publish(staging / "report", "key")
+        (folder / name / FAILED).write_text("\n".join(HOSTILE), encoding="utf-8")
+    return write_overview(folder)
 
 
 def opened(browser: str, path: Path, folder: Path) -> tuple[str, str, set[str]]:
@@ -95,11 +113,11 @@ def test_a_browser_runs_nothing_and_requests_nothing(tmp_path: Path) -> None:
     )
     document, console, requests = opened(browser, control, tmp_path)
     assert f"<title>{MARK}</title>" in document and requests and "said" in console, "a page that does harm is noticed"
-    report = tmp_path / "report.html"
-    report.write_text(page(), encoding="utf-8")
-    document, console, requests = opened(browser, report, tmp_path)
-    assert f"<title>{MARK}</title>" not in document and "Title" in document
-    assert (console, requests) == ("", set())
+    start = overview(tmp_path / "reports")
+    for path, text in ((start, "pwned"), (tmp_path / "reports" / "latest" / "verdicts" / "index.html", "Title")):
+        document, console, requests = opened(browser, path, tmp_path)
+        assert f"<title>{MARK}</title>" not in document and text in document
+        assert (console, requests) == ("", set())
 
 
 def test_the_page_has_hostile_names_as_text() -> None:

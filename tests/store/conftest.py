@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from object_stores import Machine, ObjectStore, served
+from object_stores import SERVERS, Machine, ObjectStore, served
 
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.store import Store, remote
 
 
-@pytest.fixture(scope="module")
-def objects() -> Iterator[ObjectStore]:
-    with served() as store:
+@pytest.fixture(scope="module", params=SERVERS)
+def objects(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
+    with served(request.param) as store:
         yield store
 
 

@@ -15,7 +15,7 @@ from handmade import frames, put
 
 from ledgerframes.datasets.registry import DATASETS, EVENTS
 from ledgerframes.errors import StoreError
-from ledgerframes.extents import MigrationWindow
+from ledgerframes.extents import Migration, MigrationWindow
 from ledgerframes.frames import Frames
 from ledgerframes.store import Store
 from ledgerframes.store.verify import verify
@@ -163,6 +163,44 @@ def test_a_changed_record_of_the_catalog_is_noticed(store: Store, statement: str
     with sqlite3.connect(store.catalog.path) as connection:
         connection.execute(statement)
     with pytest.raises(StoreError, match=r"record of segment .* in the catalog is damaged"):
+        store.segments(EVENTS)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE migrations SET first = first + 1",
+        "UPDATE migrations SET ended = 7",
+        "DELETE FROM migrations",
+        "UPDATE facts SET value = 'another'",
+        "INSERT INTO facts VALUES ('new', 'value')",
+        "DELETE FROM segments WHERE start = 0",
+        "UPDATE segments SET checksum = checksum + 1 WHERE start = 0",
+        "DELETE FROM seal",
+    ],
+)
+def test_a_row_that_no_commit_wrote_is_noticed(store: Store, statement: str) -> None:
+    store.save_migrations([Migration(4, 0)])
+    store.bind_participant("PAR::one")
+    store.segments(EVENTS)
+    with sqlite3.connect(store.catalog.path) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(statement)
+    assert store.catalog.problems() == ["its rows differ from those that were written"]
+    with pytest.raises(StoreError, match=r"rows differ .* Run `ledgerframes store rebuild`"):
+        store.migrations()
+    with pytest.raises(StoreError, match="rows differ"):
+        put(store, EVENTS, MigrationWindow(4, 80, 90), list(range(80, 90)))
+
+
+def test_a_damaged_record_that_hides_a_segment_is_noticed(store: Store) -> None:
+    """Another fingerprint hides a segment, which no checksum would be compared for."""
+    content = store.catalog.path.read_bytes()
+    fingerprint = EVENTS.schema_fingerprint.encode()
+    place = content.index(fingerprint)
+    store.catalog.path.write_bytes(content[:place] + b"0" + content[place + 1 :])
+    store.catalog.forget_check()
+    with pytest.raises(StoreError, match="Cannot read the catalog"):
         store.segments(EVENTS)
 
 

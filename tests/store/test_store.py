@@ -16,7 +16,7 @@ from ledgerframes.errors import StoreError
 from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.store import Segment, Store
-from ledgerframes.store.catalog import SCHEMA_VERSION, UPGRADES
+from ledgerframes.store.catalog_schema import SCHEMA_VERSION, UPGRADES
 from ledgerframes.windows import Window
 
 ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
@@ -161,6 +161,7 @@ def test_a_newer_schema_is_refused_with_the_next_step(tmp_path: Path) -> None:
 
 
 V1 = """
+DROP TABLE seal;
 ALTER TABLE segments DROP COLUMN checksum;
 ALTER TABLE files DROP COLUMN footer;
 DROP INDEX segments_by_position;

@@ -1,0 +1,224 @@
+"""Final rows fetched again from the service and compared, because a release can change what was final."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.api.update_format import UpdateFormat
+from ledgerframes.datasets._schema import Table
+from ledgerframes.datasets.bookkeeping import ADDED, CHANGED, REMOVED, UPSTREAM_CHANGES
+from ledgerframes.datasets.bulk.extent import ObjectSet
+from ledgerframes.datasets.registry import BULK, BULK_BY_KEY, DATASETS
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.extents import Extent, ExtentRange, IdSet
+from ledgerframes.loaders.bulk_loader import BulkKeyLoader
+from ledgerframes.loaders.bulk_object import FILE, BulkKind
+from ledgerframes.loaders.repair import VERDICTS, Repair, UnrecoverableError, recovery_loaders, repair
+from ledgerframes.loaders.sync import Loader, sync
+from ledgerframes.network import Network
+from ledgerframes.store import Segment
+from ledgerframes.store.compact import choose_datasets, require_live
+from ledgerframes.store.scan import damage_as_store_error
+from ledgerframes.store.snapshot import StoreSnapshot
+from ledgerframes.store.verify import DamagedFile
+
+__all__ = ["RecheckResult", "recheck"]
+
+HOUR = 3_600_000_000  # microseconds
+OFFSETS, IDS = 1_000, 20  # maximum of an extent that is fetched again
+OWN_COLUMNS = frozenset({"fetched_at", "id_source"})  # of this store, so that the service does not decide them
+UPSTREAM = "changed upstream"
+
+Change = tuple[str, str, str, str, str | None, int]
+
+
+@dataclass(frozen=True)
+class RecheckResult:
+    """What the service returns now for a sample of final segments.
+
+    Attributes
+    ----------
+    segments : int
+        Segments of which a part was fetched again.
+    changes : DataFrame
+        Table ``upstream_changes``: one row per extent, table, change and column; empty if nothing differs.
+    skipped : dict of str to str
+        Reason by extent, for parts that cannot be fetched again.
+    repairs : list of Repair
+        With ``replace``, one per segment that differs.
+    """
+
+    segments: int
+    changes: pd.DataFrame
+    skipped: dict[str, str] = field(default_factory=dict)
+    repairs: list[Repair] = field(default_factory=list)
+
+
+def recheck(
+    net: Network,
+    *,
+    sample: int = 20,
+    seed: int | None = None,
+    datasets: Sequence[str] | None = None,
+    replace: bool = False,
+    update_formats: Sequence[UpdateFormat] = (),
+) -> RecheckResult:
+    """Fetch a sample of final rows again, and compare them with the store.
+
+    A release of a service can change rows that were final, for example remove their activity. The same loaders fetch an hour of
+    a window, 1,000 offsets, 20 ids or the objects of each chosen segment into an empty directory. Rows are matched by the key of
+    their table, and all their values are compared.
+
+    Parameters
+    ----------
+    net : Network
+    sample : int, default 20
+        Number of final segments, chosen at random.
+    seed : int, optional
+        Seed of the choice, to repeat it.
+    datasets : sequence of str, optional
+        Names of datasets, such as ``events``; all by default.
+    replace : bool, default False
+        Move segments that differ to quarantine, and fetch them again as a whole. Otherwise nothing in the store changes.
+    update_formats : sequence of UpdateFormat
+        Filters of stored offsets, in addition to the default ones of both shapes.
+
+    Returns
+    -------
+    RecheckResult
+
+    Raises
+    ------
+    UsageError
+        If `sample` is less than 1, a dataset is unknown, or the store is a frozen snapshot.
+    CoverageError
+        If the network is offline.
+    StoreError
+        If the store cannot be read, or is damaged.
+    TransportError, ServiceError
+        If a service fails.
+
+    Notes
+    -----
+    Source: docs/store.md#recheck. Observations, gaps, and objects from files cannot be fetched again and are never chosen.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> from ledgerframes.loaders.recheck import recheck
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> recheck(net, sample=1, seed=7).changes.empty
+    True
+    """
+    if sample < 1:
+        raise UsageError(f"sample= must be 1 or more, got {sample!r}.")
+    require_live(net.store)
+    if net.offline:
+        raise CoverageError(f"{net.name} is offline, so nothing was fetched again. Reconnect without offline=True.")
+    chance = random.Random(seed)  # noqa: S311 - a sample, no secret
+    segments = [
+        each for dataset in choose_datasets(net.store, datasets) for each in net.store.segments(dataset) if _is_served(each)
+    ]
+    chosen = chance.sample(segments, min(sample, len(segments)))
+    changes: list[Change] = []
+    changed: list[Segment] = []
+    skipped: dict[str, str] = {}
+    for segment in chosen:
+        part = _part(segment.extent, chance)
+        try:
+            segment_changes = _changes(net, segment, part, update_formats)
+        except UnrecoverableError as reason:
+            skipped[f"{segment.dataset} {part}"] = str(reason)
+            continue
+        changes += segment_changes
+        changed += [segment] if segment_changes else []
+    damage = [DamagedFile(segment, "", "", UPSTREAM) for segment in changed if replace]
+    repairs = repair(net, damage, update_formats=update_formats)
+    return RecheckResult(len(chosen) - len(skipped), UPSTREAM_CHANGES.from_rows(changes), skipped, repairs)
+
+
+def _is_served(segment: Segment) -> bool:
+    """Return whether the service has returned a segment, and can do so again."""
+    extent = segment.extent
+    is_object = not isinstance(extent, ObjectSet) or not (extent.is_folder or segment.source == FILE)
+    return segment.status == "final" and extent.refetchable and is_object
+
+
+def _part(extent: Extent, chance: random.Random) -> Extent:
+    """Return a part of an extent that takes few requests. Objects have no smaller part."""
+    if isinstance(extent, IdSet):
+        return IdSet(frozenset(chance.sample(sorted(extent.update_ids), min(IDS, len(extent.update_ids)))))
+    if isinstance(extent, ExtentRange):
+        length = HOUR if extent.has_times else OFFSETS
+        return chance.choice(extent.split(-((extent.start - extent.stop) // length)))
+    return extent
+
+
+def _changes(net: Network, segment: Segment, part: Extent, update_formats: Sequence[UpdateFormat]) -> list[Change]:
+    """Fetch a part of a segment into an empty store, and return how its tables differ."""
+    with tempfile.TemporaryDirectory() as directory, net.with_store(Path(directory)) as scratch:
+        if participant_id := net.store.participant():
+            scratch.store.bind_participant(participant_id)
+        loaders = _loaders(scratch, dataclasses.replace(segment, extent=part), update_formats)
+        for loader in loaders:
+            sync(loader, progress=False)
+            loader.frames()  # raises the error of a bulk object
+        now = scratch.store.snapshot(loaders[0].dataset)
+        before = net.store.snapshot_of([segment])
+        return [
+            (segment.dataset, str(part), table.name, *change)
+            for table in DATASETS[segment.dataset].tables
+            for change in _table_changes(table, _rows(before, table, part), _rows(now, table, part))
+        ]
+
+
+def _loaders(net: Network, segment: Segment, update_formats: Sequence[UpdateFormat]) -> list[Loader[Any]]:
+    """Return the loaders that fetch the rows of a segment into an empty store."""
+    if isinstance(segment.extent, ObjectSet):
+        kind: BulkKind = "updates" if segment.dataset in (BULK.name, BULK_BY_KEY.name) else "acs"
+        return [BulkKeyLoader(net, segment.extent.object_keys, kind, None, False)]
+    return recovery_loaders(net, segment, {VERDICTS}, update_formats)
+
+
+def _rows(snapshot: StoreSnapshot, table: Table, part: Extent) -> list[dict[str, Any]]:
+    """Return the rows of a table inside an extent, in the order of the segments."""
+    expression = None if isinstance(part, ObjectSet) else part.filter()
+    with damage_as_store_error(table.name, snapshot.location):
+        rows: list[dict[str, Any]] = snapshot.scan(table.name).to_table(filter=expression).to_pylist()
+    return rows
+
+
+def _table_changes(
+    table: Table, before: list[dict[str, Any]], now: list[dict[str, Any]]
+) -> Iterator[tuple[str, str | None, int]]:
+    """Yield kind, column and number of rows of each difference."""
+    old, new = _by_key(table, before), _by_key(table, now)
+    for change, count in ((REMOVED, len(old.keys() - new.keys())), (ADDED, len(new.keys() - old.keys()))):
+        if count:
+            yield change, None, count
+    common = old.keys() & new.keys()
+    for column in table.column_names:
+        count = 0 if column in OWN_COLUMNS else sum(old[key][column] != new[key][column] for key in common)
+        if count:
+            yield CHANGED, column, count
+
+
+def _by_key(table: Table, rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Return rows by key. Rows with the same key are numbered."""
+    numbers = Counter[tuple[Any, ...]]()
+    by_key = {}
+    for row in rows:
+        key = tuple(row[name] for name in table.key)
+        by_key[*key, numbers[key]] = row
+        numbers[key] += 1
+    return by_key

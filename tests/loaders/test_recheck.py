@@ -1,0 +1,113 @@
+"""Final rows that a release of the service changes are named, and replaced only on demand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.loaders.recheck import recheck
+from ledgerframes.sandbox.builder import Event
+from ledgerframes.store.compact import compact
+
+WORLD: dict[str, Any] = {"events": 400, "days": 1}
+DAY = {"since": "2026-11-08", "until": "2026-11-09"}
+ITEM = Event.item
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> lf.Network:
+    net = lf.connect("sandbox", store=tmp_path / "store", **WORLD)
+    lf.load_events(net, **DAY)
+    return net
+
+
+def without_activity(event: Event) -> bytes:
+    return ITEM(replace(event, app_activity_records=b"null"))
+
+
+def with_other_costs(event: Event) -> bytes:
+    return ITEM(event).replace(b'"total_traffic_cost":', b'"total_traffic_cost":1')
+
+
+def upgrade(monkeypatch: pytest.MonkeyPatch, item: Any) -> None:
+    """A release of the service returns other events."""
+    monkeypatch.setattr(Event, "item", item)
+
+
+def segment_ids(net: lf.Network) -> set[str]:
+    return {segment.segment_id for segment in net.store.all_segments()}
+
+
+def test_every_kind_of_extent_is_fetched_again_and_equal(net: lf.Network) -> None:
+    update_ids = lf.load_events(net, **DAY).verdicts["update_id"].head(9).tolist()
+    lf.load_events(net, update_ids=update_ids)
+    lf.load_updates(net)
+    lf.load_bulk(net, **DAY)
+    lf.load_price_votes(net)
+    compact(net.store)
+    before = segment_ids(net)
+    result = recheck(net, sample=1000, seed=1)
+    served = [each for each in net.store.all_segments() if each.status == "final" and each.rows and each.extent.refetchable]
+    assert {each.dataset for each in served} == {"events", "events_by_id", "ledger", "bulk"}
+    assert (result.segments, result.changes.empty, result.skipped, result.repairs) == (len(served), True, {}, [])
+    assert segment_ids(net) == before
+
+
+def test_activity_that_a_release_removed_is_named_and_the_store_unchanged(
+    net: lf.Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, rows = segment_ids(net), lf.load_events(net, **DAY).activity_records
+    upgrade(monkeypatch, without_activity)
+    result = recheck(net, sample=1000, seed=1)
+    assert set(result.changes["table"]) == {"activity_records", "verdicts"} & set(result.changes["table"])
+    removed = result.changes[result.changes["table"] == "activity_records"]
+    assert set(removed["change"]) == {"rows removed"} and removed["column"].isna().all()
+    assert segment_ids(net) == before
+    pd.testing.assert_frame_equal(lf.load_events(net, **DAY).activity_records, rows)
+
+
+def test_values_that_differ_are_counted_by_column(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgrade(monkeypatch, with_other_costs)
+    changes = recheck(net, sample=1000, seed=1).changes
+    assert set(zip(changes["table"], changes["change"], changes["column"], strict=True)) == {
+        ("traffic", "values changed", "total_traffic_cost")
+    }
+    assert (changes["rows"] > 0).all()
+
+
+def test_segments_that_differ_are_replaced_on_demand(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgrade(monkeypatch, without_activity)
+    result = recheck(net, sample=1000, seed=1, replace=True)
+    assert result.repairs and all(each.is_repaired for each in result.repairs)
+    assert recheck(net, sample=1000, seed=1).changes.empty
+
+
+def test_a_sample_is_repeated_by_its_seed(net: lf.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgrade(monkeypatch, without_activity)
+    first, second = (recheck(net, sample=1, seed=3, datasets=["events"]) for _ in range(2))
+    assert first.segments == 1 and first.changes.equals(second.changes)
+
+
+def test_what_cannot_be_rechecked(net: lf.Network) -> None:
+    with pytest.raises(UsageError, match="sample= must be 1 or more, got 0"):
+        recheck(net, sample=0)
+    with pytest.raises(UsageError, match="Unknown dataset 'nothing'"):
+        recheck(net, datasets=["nothing"])
+    with pytest.raises(CoverageError, match="offline"):
+        recheck(lf.connect("sandbox", store=net.settings.store, offline=True, **WORLD))
+
+
+def test_ledger_rows_of_an_unknown_filter_are_skipped(tmp_path: Path) -> None:
+    net = lf.connect("sandbox", store=tmp_path, **WORLD)
+    lf.load_updates(net, through=400, include_topology=False)
+    result = recheck(net, seed=1)
+    (reason,) = result.skipped.values()
+    assert result.segments == 0 and "filter that is unknown" in reason
+    assert not net.store.segments(EVENTS)
