@@ -3,7 +3,7 @@
 import logging
 
 from ledgerframes import decimals, errors, plot, statistics
-from ledgerframes.analysis import activity, contracts, cost, economy, eras, labels, reconcile, state, trees, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, economy, eras, grant, labels, reconcile, state, trees, verdict, votes
 from ledgerframes.analysis._runway import BaseRate, TrafficBalance
 from ledgerframes.analysis.anatomy import anatomy
 from ledgerframes.datasets import TABLES, table
@@ -45,6 +45,7 @@ __all__ = [
     "decimals",
     "economy",
     "eras",
+    "grant",
     "labels",
     "load_active_contracts",
     "load_activity",
