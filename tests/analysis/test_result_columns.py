@@ -111,7 +111,7 @@ def test_every_figure_declares_the_same_tail():
 
 @pytest.mark.parametrize("update_id", ["a", "c", "d", "f"])
 def test_anatomy(sample, update_id):
-    assert_declared(lf.anatomy(sample, update_id), FIGURES["cost.anatomy"].result_columns())
+    assert_declared(lf.cost.anatomy(sample, update_id), FIGURES["cost.anatomy"].result_columns())
 
 
 @pytest.mark.parametrize("every", ["1h", "1d"])
@@ -165,7 +165,7 @@ def test_other_things_than_frames_are_refused(name, wrong):
 
 def test_other_inputs_are_refused(sample):
     with pytest.raises(UsageError, match=r"Pass Frames to lf\.cost\.anatomy"):
-        lf.anatomy(pd.DataFrame(), "a")
+        lf.cost.anatomy(pd.DataFrame(), "a")
     with pytest.raises(UsageError, match=r"Pass Frames to lf\.reconcile\.paid_traffic"):
         lf.reconcile.paid_traffic(sample, pd.DataFrame())
     with pytest.raises(UsageError, match=r"Pass Frames to lf\.contracts\.active_at"):
