@@ -3,9 +3,9 @@
 import logging
 
 from ledgerframes import decimals, errors, plot, statistics
-from ledgerframes.analysis import activity, contracts, cost, economy, eras, labels, reconcile, state, trees, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, economy, eras, grant, labels, reconcile, state, trees, verdict, votes
 from ledgerframes.analysis._runway import BaseRate, TrafficBalance
-from ledgerframes.analysis.anatomy import anatomy
+from ledgerframes.anatomy import Anatomy, anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)
 from ledgerframes.frames import Frames
@@ -30,6 +30,7 @@ from ledgerframes.version import installed_version
 
 __all__ = [
     "TABLES",
+    "Anatomy",
     "BaseRate",
     "Frames",
     "MarketRate",
@@ -45,6 +46,7 @@ __all__ = [
     "decimals",
     "economy",
     "eras",
+    "grant",
     "labels",
     "load_active_contracts",
     "load_activity",

@@ -28,9 +28,11 @@ from ledgerframes.store.table_source import ResolvedTable, resolve_in_store, sna
 from ledgerframes.windows import Time, Window, window
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ledgerframes.network import Network
 
-__all__ = ["from_store", "write_table"]
+__all__ = ["from_store", "write_csv", "write_table"]
 
 GROUP_ROWS = 25_000
 GROUP_BYTES = 32_000_000
@@ -214,6 +216,37 @@ def write_table(
     return batches.rows
 
 
+def write_csv(frame: pd.DataFrame, file: BinaryIO, *, escape_formulas: bool = True) -> None:
+    r"""Write a DataFrame, such as the result of an analysis or a query, as CSV.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    file : binary file
+    escape_formulas : bool, default True
+        Put an apostrophe before a text that a spreadsheet would run as a formula, as :func:`write_table` does.
+
+    Notes
+    -----
+    Cells are those of :func:`write_table`. A duration is its number of seconds, and its column's name ends with ``_seconds``.
+
+    Examples
+    --------
+    >>> import io
+    >>> import pandas as pd
+    >>> from ledgerframes import export
+    >>> file = io.BytesIO()
+    >>> export.write_csv(pd.DataFrame({"party": ["=1+1"], "requests": [2]}), file)
+    >>> file.getvalue().decode().splitlines()
+    ['"party","requests"', '"\'=1+1",2']
+    """
+    durations = list(frame.select_dtypes("timedelta").columns)
+    seconds = frame.assign(**{name: frame[name].dt.total_seconds() for name in durations})
+    seconds = seconds.rename(columns={name: f"{name}_seconds" for name in durations})
+    rows = pa.Table.from_pandas(seconds, preserve_index=False)
+    _csv(rows.to_batches(), list(rows.schema), file, escape_formulas=escape_formulas)
+
+
 def _select_columns(spec: Table, columns: Sequence[str] | None) -> list[Column]:
     names = spec.select(columns)
     if not names:
@@ -277,7 +310,9 @@ def _groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
 # -- text -----------------------------------------------------------------------------------------------------------
 
 
-def _csv(batches: Iterable[pa.RecordBatch], columns: list[Column], file: BinaryIO, *, escape_formulas: bool = True) -> None:
+def _csv(
+    batches: Iterable[pa.RecordBatch], columns: Sequence[Column | pa.Field], file: BinaryIO, *, escape_formulas: bool = True
+) -> None:
     is_text = [escape_formulas and not _is_bare(column.type) and not _is_number(column.type) for column in columns]
     schema = pa.schema([(column.name, column.type if _is_bare(column.type) else TEXT) for column in columns])
     with csv.CSVWriter(file, schema) as writer:
@@ -293,7 +328,7 @@ def escape_formula_cells(texts: pa.Array) -> pa.Array:
 
 
 def _is_number(arrow_type: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal(arrow_type) or pa.types.is_timestamp(arrow_type))
+    return bool(pa.types.is_decimal(arrow_type) or pa.types.is_timestamp(arrow_type) or pa.types.is_floating(arrow_type))
 
 
 def _is_bare(arrow_type: pa.DataType) -> bool:

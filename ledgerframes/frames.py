@@ -162,6 +162,11 @@ class Frames:
         """
         return self._filter.problems(self._source, self._tables)
 
+    @property
+    def file_digests(self) -> dict[str, str]:
+        """The SHA-256 of each file that the rows are read from, by its path in the store. Tables in memory have none."""
+        return self._source.file_digests()
+
     def _dropped_rows(self) -> pa.Table:
         return self._filter.dropped_rows(self._source, self._tables)
 

@@ -151,6 +151,10 @@ class DirectoryFrameSource:
         """Return one row per segment that the frames were read from."""
         return COVERAGE.to_pandas(pq.read_table(self._path / COVERAGE_FILE))
 
+    def file_digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each file by its name."""
+        return {path.name: digest_of(path) for path in sorted(self._path.glob("*.parquet"))}
+
 
 def _local(directory: str | Path) -> Path:
     """Return a directory of this machine.
@@ -173,7 +177,7 @@ def _rows(frames: Frames, name: str) -> pa.Table:
 
 def _write(path: Path, rows: pa.Table) -> dict[str, Any]:
     pq.write_table(rows, path, compression="zstd")
-    return {"rows": rows.num_rows, "bytes": path.stat().st_size, "sha256": _digest(path)}
+    return {"rows": rows.num_rows, "bytes": path.stat().st_size, "sha256": digest_of(path)}
 
 
 def _population(manifest: dict[str, Any]) -> Population:
@@ -185,10 +189,11 @@ def _population(manifest: dict[str, Any]) -> Population:
 
 
 def _check(path: Path, record: dict[str, Any]) -> None:
-    if not path.is_file() or _digest(path) != record["sha256"]:
+    if not path.is_file() or digest_of(path) != record["sha256"]:
         raise IntegrityError(f"{path} differs from its manifest. Copy the directory again.", path=str(path))
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -5,7 +5,7 @@ Each module has one subject, and each function computes one figure.
 
 from __future__ import annotations
 
-from ledgerframes.analysis import activity, contracts, cost, economy, eras, labels, reconcile, state, trees, verdict, votes
+from ledgerframes.analysis import activity, contracts, cost, economy, eras, grant, labels, reconcile, state, trees, verdict, votes
 from ledgerframes.analysis._figures import CALLS, FIGURES, SHARE, Figure, ResultColumn
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "cost",
     "economy",
     "eras",
+    "grant",
     "labels",
     "reconcile",
     "state",

@@ -51,8 +51,8 @@ class CoveredTime:
 NO_TIME = CoveredTime(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
-def covered_time(frames: Frames) -> CoveredTime:
-    """Return the time that is final in every migration that can have rows in it.
+def covered_time(frames: Frames, *, accept_provisional: bool = False) -> CoveredTime:
+    """Return the time that is final, or at least held, in every migration that can have rows in it.
 
     Frames that were loaded by id or by offset cover no time. Time before the first event of the network is not covered:
     a listing is stored from that event on, and bulk objects start with :attr:`Frames.history_start`. Nothing happens between
@@ -66,9 +66,10 @@ def covered_time(frames: Frames) -> CoveredTime:
     if history_start is not None:
         starts = np.maximum(starts, extents.microseconds(history_start))
         ends = np.maximum(ends, starts)
-    is_final = (rows["status"] == "final").to_numpy(dtype=bool)
+    accepted = ("final", "provisional") if accept_provisional else ("final",)
+    is_final = rows["status"].isin(accepted).to_numpy(dtype=bool)
     between_starts, between_ends = _between_migrations(frames, rows["migration_id"], starts, ends)
-    failed_starts, failed_ends = _failed_folders(frames)
+    failed_starts, failed_ends = failed_folders(frames)
     return _uncut(
         np.concatenate([starts[is_final], between_starts]),
         np.concatenate([ends[is_final], between_ends]),
@@ -107,7 +108,7 @@ def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers,
     return before[before < after], after[before < after]
 
 
-def _failed_folders(frames: Frames) -> tuple[Integers, Integers]:
+def failed_folders(frames: Frames) -> tuple[Integers, Integers]:
     """Return the times of the bulk objects that could not be read.
 
     The coverage does not show them.

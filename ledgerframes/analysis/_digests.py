@@ -22,6 +22,7 @@ DIGESTS = declare.Figure(
     "reconcile.digests",
     columns=(
         declare.ResultColumn("object_key", declare.TEXT, "Key of the bulk object."),
+        declare.ResultColumn("until", declare.TIME, "End of the object's time.", "UTC"),
         declare.ResultColumn("outcome", declare.LABEL, f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
         declare.count("nodes", "Nodes that were compared.", "nodes"),
         declare.count("listed", "Nodes that list the object.", "nodes"),
@@ -83,6 +84,7 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     columns = [column.name for column in (*DIGESTS.columns, DIGESTS.tail[0])]
     frame = pd.DataFrame(rows, columns=columns)
     values = {**{str(name): frame[name] for name in frame}, "outcome": pd.Categorical(frame["outcome"], list(OUTCOMES))}
+    values["until"] = pd.to_datetime(frame["until"], utc=True)
     return DIGESTS.build(None, values)
 
 
@@ -115,10 +117,12 @@ def _compare(key: str, listings: Mapping[str, dict[str, Entry]], now: datetime |
     majority = next((digest for digest, count in counts.items() if count * 2 > counts.total()), None)
     dissenters = [node for node, digest in digests_of_bytes.items() if digest != majority]
     absent = [node for node in listings if node not in entries]
-    is_settled = now is None or max(each.until for each in entries.values()) <= now - SETTLED_AFTER
+    until = max(each.until for each in entries.values())
+    is_settled = now is None or until <= now - SETTLED_AFTER
     empty_count = len(known) - len(digests_of_bytes)
     return {
         "object_key": key,
+        "until": until,
         "outcome": _outcome(is_settled, len(counts), bool(absent), empty_count > 0),
         "nodes": len(listings),
         "listed": len(entries),

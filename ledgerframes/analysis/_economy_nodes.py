@@ -95,11 +95,14 @@ class Trees:
         The create of each contract that is in the frames, or in the snapshot before them.
     dso : str
         The party that signs the network's contracts, empty without any.
+    coin : str
+        The network's word for its coin.
     """
 
     nodes: list[Node]
     creates: dict[str, Node]
     dso: str
+    coin: str
 
     def created(self, template: str) -> list[Node]:
         """Return the creates of one template of the network."""
@@ -142,7 +145,13 @@ def read_trees(frames: Frames, base: Frames | pd.DataFrame | None = None) -> Tre
     for node in nodes:
         if node.choice:
             node.is_own = creates[node.contract_id].is_own if node.contract_id in creates else True
-    return Trees(nodes, creates, dso)
+    return Trees(nodes, creates, dso, coin)
+
+
+def read_snapshot(contracts: Frames | pd.DataFrame | None, trees: Trees) -> list[Node]:
+    """Return the creates of a snapshot's contracts that are the network's, none without a snapshot."""
+    nodes = [_node(row, trees.coin) for row in _snapshot_rows(contracts)]
+    return [node for node in nodes if trees.dso and trees.dso in node.signatories]
 
 
 def units(value: object) -> int | None:

@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ledgerframes.analysis._final_history import windows_of
 from ledgerframes.analysis._requests import positions, take_or_missing
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
@@ -253,9 +254,4 @@ def _holes(frames: Frames, since: pd.Timestamp) -> Iterator[str]:
     until = min(frames.window.until, coverage["until"].max().to_pydatetime())
     if since.to_pydatetime() < until:
         needed = Window(since.to_pydatetime(), until)
-        yield from (str(part) for part in needed.difference(_windows(coverage)))
-
-
-def _windows(coverage: pd.DataFrame) -> list[Window]:
-    edges = zip(coverage["since"], coverage["until"], strict=True)
-    return [Window(since.to_pydatetime(), until.to_pydatetime()) for since, until in edges if since < until]
+        yield from (str(part) for part in needed.difference(windows_of(coverage)))

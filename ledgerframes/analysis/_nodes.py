@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, microseconds
+from ledgerframes.analysis._groupings import periods_of
+from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, microseconds, ratio, single_group
 from ledgerframes.analysis._requests import requests
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -43,22 +46,26 @@ NODES = declare.Figure(
     ),
     fact="fact at both nodes",
     unit="updates of either node",
+    has_periods=True,
 )
 
 
 @NODES.document
-def nodes(a: Frames, b: Frames) -> pd.DataFrame:
+def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     """Compare the history of two nodes of one network.
 
     Parameters
     ----------
     a, b : Frames
         From :func:`ledgerframes.load_events` for the same window, from two hosts.
+    every : str, optional
+        Length of a period, such as ``"1h"``.
 
     Returns
     -------
     DataFrame
-        One row per aspect: presence, record time, verdict, participant, parties, traffic cost, activity weight; in this order.
+        One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, traffic cost,
+        activity weight.
 
     Raises
     ------
@@ -84,13 +91,13 @@ def nodes(a: Frames, b: Frames) -> pd.DataFrame:
     rows = _facts(a).merge(_facts(b), on="update_id", how="outer", suffixes=("_a", "_b"))
     times = rows["record_time_a"].fillna(rows["record_time_b"])
     in_a, in_b = (rows[f"record_time_{node}"].notna().to_numpy(dtype=bool) for node in "ab")
-    comparable_from = _comparable_from(times, in_a & in_b)
-    frame = pd.DataFrame([_compare(aspect, column, rows, times, in_a, in_b) for aspect, column in ASPECTS.items()])
-    values = {str(name): frame[name] for name in frame} | {
-        "first_difference": pd.to_datetime(frame["first_difference"], utc=True),
-        "comparable_from": pd.to_datetime(pd.Series([comparable_from] * len(frame)), utc=True),
-    }
-    return NODES.build(a, values)
+    groups = single_group(len(rows)) if every is None else periods_of(a, times, every)
+    parts = [_compare(aspect, column, rows, in_a, in_b).count(groups, times) for aspect, column in ASPECTS.items()]
+    frame = pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index(drop=True)
+    comparable_from = pd.to_datetime(pd.Series([_comparable_from(times, in_a & in_b)] * len(frame)), utc=True)
+    aspects = pd.Categorical(frame["aspect"], list(ASPECTS))
+    values = {str(name): frame[name] for name in frame} | {"aspect": aspects, "comparable_from": comparable_from}
+    return NODES.build(a, values, every=every)
 
 
 def _facts(frames: Frames) -> pd.DataFrame:
@@ -111,23 +118,37 @@ def _texts(lists: pd.Series) -> pd.Series:
     return pd.Series(texts, lists.index, dtype="str")
 
 
-def _compare(aspect: str, column: str, rows: pd.DataFrame, times: pd.Series, in_a: Flags, in_b: Flags) -> dict[str, object]:
-    has_a, has_b, is_equal = in_a, in_b, in_a & in_b
-    if column:
-        has_a, has_b = (rows[f"{column}_{node}"].notna().to_numpy(dtype=bool) & in_a & in_b for node in "ab")
-        is_same = (rows[f"{column}_a"] == rows[f"{column}_b"]).fillna(False).to_numpy(dtype=bool)
-        is_equal = has_a & has_b & is_same
-    is_unequal = (has_a | has_b) & ~is_equal
-    known = int((has_a | has_b).sum())
-    return {
-        "aspect": aspect,
-        "equal": int(is_equal.sum()),
-        "different": int((has_a & has_b & ~is_equal).sum()),
-        "only_a": int((has_a & ~has_b).sum()),
-        "only_b": int((has_b & ~has_a).sum()),
-        "first_difference": times[is_unequal].min() if is_unequal.any() else pd.NaT,
-        "coverage": int((has_a & has_b).sum()) / known if known else np.nan,
-    }
+@dataclass(frozen=True)
+class Comparison:
+    """Which updates have a fact at which node, and where it is equal."""
+
+    aspect: str
+    has_a: Flags
+    has_b: Flags
+    is_equal: Flags
+
+    def count(self, groups: Groups, times: pd.Series) -> pd.DataFrame:
+        """Return one row per group with the numbers of updates."""
+        known, in_both = self.has_a | self.has_b, self.has_a & self.has_b
+        is_unequal = known & ~self.is_equal
+        first = times[is_unequal].groupby(groups.codes[is_unequal]).min().reindex(range(len(groups)))
+        return groups.keys.assign(
+            aspect=self.aspect,
+            equal=groups.count(self.is_equal),
+            different=groups.count(in_both & ~self.is_equal),
+            only_a=groups.count(self.has_a & ~self.has_b),
+            only_b=groups.count(self.has_b & ~self.has_a),
+            first_difference=pd.to_datetime(first, utc=True),
+            coverage=ratio(groups.count(in_both), groups.count(known)),
+        )
+
+
+def _compare(aspect: str, column: str, rows: pd.DataFrame, in_a: Flags, in_b: Flags) -> Comparison:
+    if not column:
+        return Comparison(aspect, in_a, in_b, in_a & in_b)
+    has_a, has_b = (rows[f"{column}_{node}"].notna().to_numpy(dtype=bool) & in_a & in_b for node in "ab")
+    is_same = (rows[f"{column}_a"] == rows[f"{column}_b"]).fillna(False).to_numpy(dtype=bool)
+    return Comparison(aspect, has_a, has_b, has_a & has_b & is_same)
 
 
 def _comparable_from(times: pd.Series, in_both: Flags) -> pd.Timestamp | None:

@@ -142,7 +142,7 @@ def missing_if_committed(frames: Frames, values: pd.Series | Integers) -> pd.Ser
 # -- lookups ------------------------------------------------------------------------------------------------------------
 
 
-def positions(ids: pd.Series, values: pd.Series | pa.Array) -> Integers:
+def positions(ids: pd.Series | pa.Array, values: pd.Series | pa.Array) -> Integers:
     """Return the first position of each id in `values`, -1 for an id that is not in there.
 
     Arrow's hash lookup is several times faster here than a merge of frames, and cannot multiply rows.

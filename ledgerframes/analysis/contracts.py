@@ -7,7 +7,6 @@ migration archived a contract, it is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -16,9 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ledgerframes.analysis._figures import require_frames
-from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.analysis._final_history import require_final_history
 from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
-from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.errors import UsageError
 from ledgerframes.extents import record_time_filter
 from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, Window, instant, iso
@@ -92,7 +91,7 @@ def active_at(frames: Frames, time: Time, *, base: pd.DataFrame | None = None) -
         )
     nodes = frames.scan("tree_events")
     since = HISTORY_START if base is None else _snapshot_time(base, until)
-    _require_final_history(frames, Window(since, until))
+    require_final_history(frames, Window(since, until))
     nodes = nodes.filter(record_time_filter(since, until)).filter(CREATES | CONSUMES)
     contract_ids, is_archival = _creates_and_archivals(nodes)
     consumed = contract_ids.filter(is_archival)
@@ -130,57 +129,6 @@ def _snapshot_time(base: pd.DataFrame, until: datetime) -> datetime:
     if since >= until:
         raise UsageError(f"base= must be from before time={iso(until)}, got a snapshot of {iso(since)}. Pass an earlier one.")
     return since
-
-
-def _require_final_history(frames: Frames, needed: Window) -> None:
-    """Raise a CoverageError unless the frames cover a window, and all of it is final."""
-    missing = tuple(str(part) for part in needed.difference(_covered_windows(frames)))
-    if missing:
-        raise CoverageError(
-            f"The state at {iso(needed.until)} needs history that these frames do not cover: {', '.join(missing)}. "
-            f'Load since="{iso(needed.since)}" until="{iso(needed.until)}", or pass a base= from a later time.',
-            missing=missing,
-        )
-    provisional = tuple(dict.fromkeys(str(part) for part in _not_final(frames, needed)))
-    if provisional:
-        raise CoverageError(
-            f"The state at {iso(needed.until)} is not final: updates can still arrive in {', '.join(provisional)}. "
-            "Choose an earlier time, or load the frames again later.",
-            missing=provisional,
-        )
-
-
-def _covered_windows(frames: Frames) -> list[Window]:
-    """Return the windows that the frames cover.
-
-    They end with the coverage, because the newest bulk objects may not exist yet.
-    """
-    coverage = frames.coverage
-    if frames.window is None or coverage.empty:
-        return []
-    if "bulk_objects" in frames.tables:  # folders are adjacent, so a hole is an object that was not read
-        unread = _folder_windows(frames.failed_objects)
-        return [part for window in _windows(coverage) for part in window.difference(unread)]
-    return [Window(frames.window.since, coverage["until"].max().to_pydatetime())]
-
-
-def _folder_windows(object_keys: Iterable[str]) -> list[Window]:
-    """Return the windows of the folders of bulk objects.
-
-    The coverage does not show a failed object between others.
-    """
-    return [Window(key.since, key.until) for key in map(ObjectKey.from_path, object_keys) if key]
-
-
-def _not_final(frames: Frames, needed: Window) -> list[Window]:
-    coverage = frames.coverage
-    rows = coverage[coverage["status"] != "final"]
-    return [part for window in _windows(rows) if (part := window.intersect(needed))]
-
-
-def _windows(coverage: pd.DataFrame) -> list[Window]:
-    edges = zip(coverage["since"], coverage["until"], strict=True)
-    return [Window(since.to_pydatetime(), until.to_pydatetime()) for since, until in edges]
 
 
 # -- history ------------------------------------------------------------------------------------------------------------

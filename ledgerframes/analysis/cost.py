@@ -8,6 +8,7 @@ A request is a verdict, an update or a traffic summary, whichever of them exist.
 
 from __future__ import annotations
 
+from ledgerframes.analysis._anatomy import anatomy
 from ledgerframes.analysis._budget import assert_budget, budget
 from ledgerframes.analysis._compare import compare
 from ledgerframes.analysis._concentration import concentration
@@ -20,7 +21,6 @@ from ledgerframes.analysis._runway import runway, runway_summary
 from ledgerframes.analysis._spend import spend
 from ledgerframes.analysis._statement import statement
 from ledgerframes.analysis._wasted import wasted
-from ledgerframes.analysis.anatomy import anatomy
 
 __all__ = [
     "anatomy",

@@ -192,7 +192,7 @@ def cost_anatomy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : DataFrame
-        From :func:`ledgerframes.anatomy`.
+        From :func:`ledgerframes.cost.anatomy`.
     ax : Axes, optional
         Axes to draw on (default: a new figure).
 
@@ -204,19 +204,19 @@ def cost_anatomy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Raises
     ------
     UsageError
-        If `frame` is not a result of ``anatomy``.
+        If `frame` is not a result of ``cost.anatomy``.
 
     Examples
     --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_anatomy(lf.anatomy(day, day.traffic["update_id"].iloc[0]))
+    >>> ax = lf.plot.cost_anatomy(lf.cost.anatomy(day, day.traffic["update_id"].iloc[0]))
     >>> ax.get_ylabel()
     'Envelope'
     """
     shape = r.check_result(frame, "cost.anatomy")
-    envelopes = frame[frame["part"] == "envelope"]
+    envelopes = frame[frame["part"].isin(["envelope", "unassigned"])]
     texts = [f"{position}   {r.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
     labels, costs = r.group_remaining(texts, envelopes["traffic_cost"].to_numpy("float64"), MAX_ENVELOPES)
     with c.canvas(ax, c.height_for_rows(len(labels) + 1)) as ax:
@@ -232,9 +232,9 @@ def cost_anatomy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.set_xlim(0, max(total, 1) * 1.18)
         c.bytes_axis(ax.xaxis, total, shape.title("traffic_cost"))
         ax.set_ylabel("Envelope")
-        counts = frame["part"].value_counts()
+        counts = frame["part"].value_counts().reindex(["node", "view", "envelope", "activity"], fill_value=0)
         note = f"Nodes: {counts['node']:,}. Views: {counts['view']:,}. Activity records: {counts['activity']:,}"
-        c.set_titles(ax, f"Traffic cost by envelope: {c.size(total)} in {len(envelopes):,} envelopes", note)
+        c.set_titles(ax, f"Traffic cost by envelope: {c.size(total)} in {counts['envelope']:,} envelopes", note)
         return ax
 
 

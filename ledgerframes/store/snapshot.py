@@ -100,6 +100,10 @@ class StoreSnapshot:
         """Return one row per segment, as the table `coverage`."""
         return COVERAGE.from_rows([_coverage_row(segment) for segment in self.segments])
 
+    def file_digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each file by its path below the network's directory."""
+        return {file.path: file.sha256 for segment in self.segments for file in segment.files.values()}
+
 
 def _coverage_row(segment: Segment) -> tuple[object, ...]:
     values = {

@@ -57,6 +57,9 @@ class FrameSource(Protocol):
     def coverage(self) -> pd.DataFrame:
         """Return one row per segment, as the table `coverage`."""
 
+    def file_digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each file by its path below the network's directory."""
+
 
 @dataclass(frozen=True)
 class MemoryFrameSource:
@@ -81,6 +84,10 @@ class MemoryFrameSource:
     def coverage(self) -> pd.DataFrame:
         """Return the coverage passed at construction."""
         return COVERAGE.empty() if self.covered is None else self.covered
+
+    def file_digests(self) -> dict[str, str]:
+        """Return no digests, because there are no files."""
+        return {}
 
 
 def first_event_time(source: FrameSource) -> datetime | None:

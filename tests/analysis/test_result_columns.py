@@ -14,8 +14,9 @@ from ledgerframes.analysis import CALLS, FIGURES
 from ledgerframes.errors import UsageError
 
 # One input for every figure; a figure of another kind of input is tested where its input is.
-# Figures of the network's state and of the economy refuse frames without its start or all updates, and are tested by themselves.
-FROM_STATE = ("state.", "activity.re", "activity.rounds", "activity.what_if", "economy.")
+# Figures of the network's state and of the economy refuse frames without its start or all updates, and are tested by themselves,
+# as is the calendar, whose counts can be 0 in a period that is known.
+FROM_STATE = ("state.", "activity.re", "activity.rounds", "activity.what_if", "economy.", "reconcile.coverage")
 FROM_FRAMES = [name for name, call in CALLS.items() if call.endswith("(frames)") and not name.startswith(FROM_STATE)]
 GROUPINGS = [(name, by) for name in FROM_FRAMES for by in (None, *FIGURES[name].by)]
 WHOLE_COVERAGE = ["verdict.quorums"]  # a period without quorums is known as well as the others
@@ -110,7 +111,7 @@ def test_every_figure_declares_the_same_tail():
 
 @pytest.mark.parametrize("update_id", ["a", "c", "d", "f"])
 def test_anatomy(sample, update_id):
-    assert_declared(lf.anatomy(sample, update_id), FIGURES["cost.anatomy"].result_columns())
+    assert_declared(lf.cost.anatomy(sample, update_id), FIGURES["cost.anatomy"].result_columns())
 
 
 @pytest.mark.parametrize("every", ["1h", "1d"])
@@ -164,7 +165,7 @@ def test_other_things_than_frames_are_refused(name, wrong):
 
 def test_other_inputs_are_refused(sample):
     with pytest.raises(UsageError, match=r"Pass Frames to lf\.cost\.anatomy"):
-        lf.anatomy(pd.DataFrame(), "a")
+        lf.cost.anatomy(pd.DataFrame(), "a")
     with pytest.raises(UsageError, match=r"Pass Frames to lf\.reconcile\.paid_traffic"):
         lf.reconcile.paid_traffic(sample, pd.DataFrame())
     with pytest.raises(UsageError, match=r"Pass Frames to lf\.contracts\.active_at"):

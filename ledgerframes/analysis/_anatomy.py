@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,11 @@ from ledgerframes.datasets import table
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
-__all__ = ["anatomy"]
-
 ANATOMY = declare.Figure(
     "cost.anatomy",
     columns=(
         declare.ResultColumn(
-            "part", declare.LABEL, "Part of the transaction: node of the tree, view, envelope, or activity record.", "", "Part"
+            "part", declare.LABEL, "node of the tree, view, envelope, unassigned cost, or activity record.", "", "Part"
         ),
         declare.ResultColumn("position", "int64", "Number of the row among those of its part, from 0."),
         declare.ResultColumn(
@@ -37,13 +36,16 @@ ANATOMY = declare.Figure(
             declare.TEXT,
             "Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes.",
         ),
-        declare.cost("traffic_cost", "Cost of the envelope. Missing for other parts.", "Cumulative traffic cost"),
+        declare.cost(
+            "traffic_cost", "Cost of the envelope, or in no envelope. Missing for other parts.", "Cumulative traffic cost"
+        ),
         declare.ResultColumn("weight", declare.INTEGER, "Weight of the activity record. Missing for other parts.", "bytes"),
     ),
     unit="transaction",
 )
-PARTS = ("node", "view", "envelope", "activity")
+PARTS = ("node", "view", "envelope", "unassigned", "activity")
 SEPARATOR = ", "
+MIN_PREFIX = 6  # of an id, which begins with the same four characters as all others
 
 
 @ANATOMY.document
@@ -60,8 +62,8 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per node, view, envelope and activity record, in this order. A request without a visible tree has no rows
-        for nodes, one without a traffic summary none for envelopes.
+        One row per node, view, envelope, and activity record, in this order. A request without a visible tree has no rows for
+        nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the total, a row has the rest.
 
     Raises
     ------
@@ -77,28 +79,25 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> parts = lf.anatomy(day, day.traffic["update_id"].iloc[0])
+    >>> parts = lf.cost.anatomy(day, day.traffic["update_id"].iloc[0])
     >>> bool((parts["part"] == "envelope").any())
     True
     """
     ANATOMY.check(frames)
-    if not any(_rows(frames, name, update_id, ["update_id"]).size for name in ("verdicts", "updates", "traffic")):
-        raise UsageError(
-            f"Update {update_id!r} is not in these frames ({frames.window or 'loaded by id'}). "
-            f"Load a longer window, or the update with lf.load_events(net, update_ids=[{update_id!r}])."
-        )
-    parts = [part(frames, update_id) for part in (_nodes, _views, _envelopes, _activity)]
+    if not any(read_rows(frames, name, update_id, ["update_id"]).size for name in ("verdicts", "updates", "traffic")):
+        raise _unknown_update_error(frames, update_id)
+    parts = [part(frames, update_id) for part in (_nodes, _views, _envelopes, _unassigned, _activity)]
     names = [column.name for column in ANATOMY.columns]
     columns: dict[str, Any] = {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in names}
     columns["part"] = pd.Series(pd.Categorical(columns["part"], categories=PARTS))
-    has_cost = len(_rows(frames, "traffic", update_id, ["update_id"]))
+    has_cost = len(read_rows(frames, "traffic", update_id, ["update_id"]))
     coverage = np.full(len(columns["part"]), float(has_cost))
     return ANATOMY.build(frames, {**columns, "coverage": coverage, "coverage_time": np.full(len(coverage), np.nan)})
 
 
 def _nodes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
     names = ["event_id", "node_index", "parent_event_id", "depth", "template_name", "choice", "acting_parties", "signatories"]
-    nodes = _rows(frames, "tree_events", update_id, names).sort_values("node_index", ignore_index=True)
+    nodes = read_rows(frames, "tree_events", update_id, names).sort_values("node_index", ignore_index=True)
     index_of = pd.Series(nodes["node_index"].astype("Int64").array, index=nodes["event_id"])
     is_exercise = nodes["choice"].notna()
     action = ("exercise " + nodes["template_name"] + "." + nodes["choice"]).where(is_exercise, "create " + nodes["template_name"])
@@ -113,10 +112,10 @@ def _nodes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
 
 
 def _views(frames: Frames, update_id: str) -> dict[str, pd.Series]:
-    views = _rows(frames, "views", update_id, ["view_id", "parent_view_id", "informees"]).sort_values(
+    views = read_rows(frames, "views", update_id, ["view_id", "parent_view_id", "informees"]).sort_values(
         "view_id", ignore_index=True
     )
-    quorums = _rows(frames, "quorums", update_id, ["view_id", "quorum_index", "parties"])
+    quorums = read_rows(frames, "quorums", update_id, ["view_id", "quorum_index", "parties"])
     informees = views["informees"].list.len().astype("str")
     return _part(
         "view",
@@ -129,7 +128,7 @@ def _views(frames: Frames, update_id: str) -> dict[str, pd.Series]:
 
 
 def _envelopes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
-    envelopes = _rows(frames, "envelopes", update_id, ["envelope_index", "traffic_cost", "view_ids"])
+    envelopes = read_rows(frames, "envelopes", update_id, ["envelope_index", "traffic_cost", "view_ids"])
     envelopes = envelopes.sort_values("envelope_index", ignore_index=True)
     numbers = pd.Series([SEPARATOR.join(map(str, ids)) for ids in envelopes["view_ids"]], dtype="str")
     heads = pd.Series(["view " if len(ids) == 1 else "views " for ids in envelopes["view_ids"]], dtype="str")
@@ -137,17 +136,44 @@ def _envelopes(frames: Frames, update_id: str) -> dict[str, pd.Series]:
     return _part("envelope", envelopes["envelope_index"], label=label, traffic_cost=envelopes["traffic_cost"])
 
 
+def _unassigned(frames: Frames, update_id: str) -> dict[str, pd.Series]:
+    """Return the part of the total that is in no envelope, no row if that is 0."""
+    total = read_rows(frames, "traffic", update_id, ["total_traffic_cost"])["total_traffic_cost"]
+    envelopes = read_rows(frames, "envelopes", update_id, ["traffic_cost"])["traffic_cost"]
+    rest = (total - envelopes.sum()).astype("Int64")
+    rest = rest[rest != 0].reset_index(drop=True)
+    return _part("unassigned", pd.Series(range(len(rest))), label=pd.Series(["in no envelope"] * len(rest)), traffic_cost=rest)
+
+
 def _activity(frames: Frames, update_id: str) -> dict[str, pd.Series]:
     names = ["round_number", "party", "weight"]
-    records = _rows(frames, "activity_records", update_id, names).sort_values("party", ignore_index=True)
+    records = read_rows(frames, "activity_records", update_id, names).sort_values("party", ignore_index=True)
     label = "round " + records["round_number"].astype("str")
     return _part("activity", pd.Series(range(len(records))), label=label, parties=records["party"], weight=records["weight"])
+
+
+def _unknown_update_error(frames: Frames, update_id: str) -> UsageError:
+    """Return the error for an id that the frames do not have, with the ids that begin like it."""
+    near = _nearest_ids(frames, str(update_id))
+    step = f"Choose from {', '.join(map(repr, near))}, load" if near else "Load"
+    return UsageError(
+        f"Update {update_id!r} is not in these frames ({frames.window or 'loaded by id'}). "
+        f"{step} a longer window, or the update with lf.load_events(net, update_ids=[{update_id!r}])."
+    )
+
+
+def _nearest_ids(frames: Frames, update_id: str) -> list[str]:
+    """Return the ids next to an id in alphabetical order that begin like it."""
+    ids = sorted({each for name in ("verdicts", "updates") for each in frames.read(name, ["update_id"])["update_id"]})
+    index = bisect_left(ids, update_id)
+    around = ids[max(0, index - 1) : index + 1]
+    return [each for each in around if each[:MIN_PREFIX] == update_id[:MIN_PREFIX]]
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------
 
 
-def _rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
+def read_rows(frames: Frames, name: str, update_id: str, columns: list[str]) -> pd.DataFrame:
     """Return the rows of one update.
 
     The filter is pushed down to the store, so that no other rows are read.

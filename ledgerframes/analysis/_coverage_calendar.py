@@ -1,0 +1,235 @@
+"""Calendar of what frames hold, and of days that hold less than the days before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ledgerframes import extents
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._coverage import CoveredTime, covered_time, failed_folders
+from ledgerframes.analysis._groupings import periods_of
+from ledgerframes.analysis._groups import Integers, Rates, from_microseconds, microseconds, ratio
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.windows import Time, instant
+
+STATUSES = ("ok", "provisional", "degraded", "gap", "missing", "before history", "future")
+FEWER_COSTS, FEWER_UPDATES = "fewer known costs than before", "fewer visible updates than before"
+FEWER_REQUESTS, MORE_REQUESTS = "fewer requests than before", "more requests than before"
+NOT_COMPARED = "too few days before it to compare"
+REASONS = (FEWER_COSTS, FEWER_UPDATES, FEWER_REQUESTS, MORE_REQUESTS, NOT_COMPARED)
+TABLES = {"updates": "updates", "verdicts": "verdicts", "with_cost": "traffic", "with_activity": "activity_records"}
+NO_TIMES = pd.Series([], dtype="datetime64[us, UTC]")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FOREVER = np.iinfo(np.int64).max
+DAYS_BEFORE = 28
+MAX_SHARE_BELOW = 0.02
+MAX_VOLUME_RATIO = 2
+
+COVERAGE = declare.Figure(
+    "reconcile.coverage",
+    columns=(
+        declare.ResultColumn("dataset", declare.LABEL, "events of the listing, or bulk objects."),
+        declare.ResultColumn("status", declare.LABEL, f"{', '.join(STATUSES[:-1])}, or {STATUSES[-1]}."),
+        declare.ResultColumn("reason", declare.LABEL, "What is degraded, or not compared. Missing for other days."),
+        declare.ResultColumn("updates", declare.INTEGER, "Visible updates.", "updates"),
+        declare.ResultColumn("verdicts", declare.INTEGER, "Verdicts. Missing for bulk objects.", "verdicts"),
+        declare.ResultColumn(
+            "with_cost", declare.INTEGER, "Requests with a known traffic cost. Missing for bulk objects.", "requests"
+        ),
+        declare.ResultColumn(
+            "with_activity", declare.INTEGER, "Requests with an activity record. Missing for bulk objects.", "requests"
+        ),
+        declare.count("duplicates_dropped", "Second verdicts that were left out.", "verdicts"),
+        declare.ResultColumn(
+            "last_fetched", declare.TIME, "Latest time at which rows of the row were fetched. Missing if nothing is held.", "UTC"
+        ),
+    ),
+    has_periods=True,
+)
+
+
+@COVERAGE.document
+def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = None) -> pd.DataFrame:
+    """Return for each day whether the frames hold it, and whether it is like the days before.
+
+    Parameters
+    ----------
+    frames : Frames
+        Loaded by time, from :func:`ledgerframes.load_events` or :func:`ledgerframes.load_bulk`.
+    every : str, optional
+        Period (default: ``"1d"``). None for one row.
+    now : str, date or datetime, optional
+        Present time, from which on a period is in the future (default: the time of the last fetch).
+
+    Returns
+    -------
+    DataFrame
+        One row per period; sorted by time. ``gap`` is time of a bulk object that could not be read, ``missing`` is time between
+        others that the store does not hold, and ``future`` is time that has not come or is not published.
+
+    Raises
+    ------
+    UsageError
+        If `frames` is not Frames, or is of a participant's ledger, which has offsets.
+
+    Notes
+    -----
+    A whole, final day is degraded if its share of known costs or of visible updates is more than 0.02 below the lowest of the
+    28 days before it, or its requests are fewer than half of the fewest, or more than twice the most. Other periods than days
+    are not compared. Source: docs/architecture.md#the-store.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-10")
+    >>> lf.reconcile.coverage(frames)["status"].tolist()
+    ['ok', 'provisional']
+    """
+    COVERAGE.check(frames)
+    if frames.offset_range is not None:
+        raise UsageError("lf.reconcile.coverage needs frames loaded by time. Use lf.reconcile.bounds for offsets.")
+    periods = _periods(frames, every)
+    counts = {name: periods.count(frames, table) for name, table in TABLES.items()}
+    status, reason = periods.status(frames, _present(frames, now)), np.full(len(periods.starts), None, dtype=object)
+    if every == "1d":
+        reason = _reasons(status, periods, counts)
+        status = np.where(np.isin(reason, REASONS[:-1]), "degraded", status)
+    is_bulk = "bulk_objects" in frames.tables and "verdicts" not in frames.tables
+    values = {
+        **periods.keys,
+        **counts,
+        "dataset": pd.Categorical(["bulk" if is_bulk else "events"] * len(status), ["events", "bulk"]),
+        "status": pd.Categorical(status, STATUSES),
+        "reason": pd.Categorical(reason, REASONS),
+        "duplicates_dropped": periods.count_times(_second_verdict_times(frames)),
+        "last_fetched": _last_fetched(frames, periods),
+        "coverage": ratio(counts["with_cost"], _requests(counts)),
+    }
+    return COVERAGE.build(frames, values, every=every)
+
+
+# -- periods ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Periods of the result.
+
+    Attributes
+    ----------
+    keys : DataFrame
+        Columns that name them.
+    starts, ends : array of int64
+        Their edges [microseconds since 1970].
+    """
+
+    keys: pd.DataFrame
+    starts: Integers
+    ends: Integers
+
+    def count_times(self, times: Integers) -> Integers:
+        """Return the number of times in each period."""
+        ordered = np.sort(times)
+        counts: Integers = np.searchsorted(ordered, self.ends) - np.searchsorted(ordered, self.starts)
+        return counts
+
+    def count(self, frames: Frames, table: str) -> pd.Series:
+        """Return the number of requests in a table, missing if the frames do not have it."""
+        if table not in frames.tables:
+            return pd.Series(pd.NA, range(len(self.starts)), "Int64")
+        rows = frames.read(table, ["update_id", "record_time"]).drop_duplicates("update_id")
+        return pd.Series(self.count_times(microseconds(rows["record_time"])), dtype="Int64")
+
+    def status(self, frames: Frames, now: int) -> npt.NDArray[np.object_]:
+        """Return what the frames hold of each period."""
+        final, held = covered_time(frames), covered_time(frames, accept_provisional=True)
+        first, last = (held.starts[0], held.ends[-1]) if len(held.starts) else (0, 0)
+        starts, ends = np.clip(self.starts, first, last), np.clip(self.ends, first, last)
+        failed = CoveredTime(*(np.sort(edges) for edges in failed_folders(frames)))
+        conditions = [
+            np.full(len(starts), not len(held.starts)),
+            self.starts >= min(last, now),
+            self.ends <= first,
+            failed.length(starts, ends) > 0,
+            held.length(starts, ends) < ends - starts,
+            final.length(starts, ends) < ends - starts,
+        ]
+        names = ["missing", "future", "before history", "gap", "missing", "provisional"]
+        return np.select(conditions, names, "ok").astype(object)
+
+
+def _periods(frames: Frames, every: str | None) -> Periods:
+    if every is not None:
+        keys = periods_of(frames, NO_TIMES, every).keys
+        return Periods(keys, microseconds(keys["period_start"]), microseconds(keys["period_end"]))
+    window = frames.window
+    edges = (window.since, window.until) if window else (EPOCH, EPOCH)
+    starts, ends = (np.array([extents.microseconds(time)]) for time in edges)
+    return Periods(pd.DataFrame(index=[0]), starts, ends)
+
+
+def _present(frames: Frames, now: Time | None) -> int:
+    """Return the present, or else the time of the last fetch."""
+    if now is not None:
+        return extents.microseconds(instant(now, "now"))
+    fetched = frames.coverage["fetched_at"].dropna()
+    return int(microseconds(fetched).max()) if len(fetched) else FOREVER
+
+
+def _second_verdict_times(frames: Frames) -> Integers:
+    """Return the record time of each event that the frames leave out."""
+    rows = frames._dropped_rows().select(["record_time", "update_id"]).to_pandas().drop_duplicates()
+    return microseconds(rows["record_time"])
+
+
+def _last_fetched(frames: Frames, periods: Periods) -> pd.Series:
+    rows = frames.coverage
+    rows = rows[rows["since"].notna() & rows["until"].notna()]
+    since, until = microseconds(rows["since"]), microseconds(rows["until"])
+    fetched = microseconds(rows["fetched_at"])
+    edges = zip(periods.starts, periods.ends, strict=True)
+    inside = [fetched[(since < end) & (until > start)] for start, end in edges]
+    return from_microseconds([int(times.max()) if len(times) else None for times in inside])
+
+
+# -- days that hold less ------------------------------------------------------------------------------------------------
+
+
+def _reasons(status: npt.NDArray[np.object_], periods: Periods, counts: Mapping[str, pd.Series]) -> npt.NDArray[np.object_]:
+    """Return why each whole day is degraded, or that there are too few days before it."""
+    volume = _requests(counts).to_numpy("int64")
+    known, visible = ratio(counts["with_cost"], volume), ratio(counts["updates"], volume)
+    is_whole = (status == "ok") & ~periods.keys["is_partial"].to_numpy(dtype=bool)
+    reasons = np.full(len(status), None, dtype=object)
+    for day in np.flatnonzero(is_whole).tolist():
+        before = np.flatnonzero(is_whole[max(0, day - DAYS_BEFORE) : day]) + max(0, day - DAYS_BEFORE)
+        if len(before) < DAYS_BEFORE:
+            reasons[day] = NOT_COMPARED
+            continue
+        conditions = {
+            FEWER_COSTS: known[day] < _lowest(known[before]) - MAX_SHARE_BELOW,
+            FEWER_UPDATES: visible[day] < _lowest(visible[before]) - MAX_SHARE_BELOW,
+            FEWER_REQUESTS: volume[day] * MAX_VOLUME_RATIO < volume[before].min(),
+            MORE_REQUESTS: volume[day] > MAX_VOLUME_RATIO * volume[before].max(),
+        }
+        reasons[day] = next((reason for reason, is_met in conditions.items() if is_met), None)
+    return reasons
+
+
+def _requests(counts: Mapping[str, pd.Series]) -> pd.Series:
+    """Return the requests of each period: old history has no verdicts, and bulk objects have none."""
+    return pd.concat([counts["updates"], counts["verdicts"].fillna(0)], axis=1).max(axis=1)
+
+
+def _lowest(values: Rates) -> float:
+    """Return the lowest known share, missing without any."""
+    known = values[~np.isnan(values)]
+    return float(known.min()) if len(known) else float("nan")

@@ -1,0 +1,95 @@
+"""Picture of one transaction: its tree, views, cost and what it earned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
+from ledgerframes.plot._cost import cost_anatomy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MAX_NODES = 24
+SIZE = (13.0, 8.5)
+
+
+def draw_anatomy(
+    table: pd.DataFrame, views: pd.DataFrame, earned: pd.DataFrame, missing: Mapping[str, str], title: str
+) -> Figure:
+    """Return four pictures on one figure, each with a sentence instead if it has no rows."""
+    plt = c.pyplot()
+    with plt.style.context(c.STYLE):
+        figure, axes = plt.subplots(2, 2, figsize=SIZE, layout="constrained", width_ratios=(1.15, 1))
+        plt.close(figure)  # a notebook shows what it gets, not what is open
+        (tree_axes, view_axes), (cost_axes, earned_axes) = axes
+        figure.suptitle(r.label(title, 110), x=0.01, ha="left", fontsize=12)
+        nodes = table[table["part"] == "node"]
+        draw_levels(tree_axes, nodes["depth"].tolist(), nodes["label"].tolist(), "Tree", missing["node"])
+        draw_levels(view_axes, views["depth"].tolist(), _view_texts(views), "Views and who confirms", missing["view"])
+        with c.canvas(cost_axes):
+            cost_anatomy(table, ax=cost_axes)
+        _draw_earned(earned_axes, earned, missing["activity"])
+    return figure
+
+
+def draw_levels(ax: Axes, depths: Sequence[int], texts: Sequence[str], title: str, missing: str) -> None:
+    """Draw rows in order, each indented by its depth and connected with the row above it in the tree."""
+    ax.set_axis_off()
+    omitted = len(texts) - MAX_NODES
+    c.set_titles(ax, f"{title} ({len(texts):,})" if texts else title, f"{omitted:,} more not shown" if omitted > 0 else "")
+    if not texts:
+        ax.text(0.5, 0.5, missing, transform=ax.transAxes, ha="center", va="center", color=c.text_color(ax))
+        return
+    last_row: dict[int, int] = {}
+    for row, (depth, text) in enumerate(zip(depths[:MAX_NODES], texts[:MAX_NODES], strict=True)):
+        if depth - 1 in last_row:
+            above = last_row[depth - 1]
+            ax.plot([depth - 0.6, depth - 0.6, depth - 0.1], [above + 0.3, row, row], color="0.6", linewidth=0.8)
+        ax.text(depth, row, r.label(text, 66 - 2 * depth), va="center", fontsize=8, color=c.text_color(ax))
+        last_row[depth] = row
+    ax.set_xlim(-0.2, max(max(depths[:MAX_NODES]) + 8, 9))
+    ax.set_ylim(max(min(len(texts), MAX_NODES), 6) - 0.4, -0.6)
+
+
+def _view_texts(views: pd.DataFrame) -> list[str]:
+    return [f"view {row.view_id}: {_confirmers(row.confirmers)}, {row.informees} informees" for row in views.itertuples()]
+
+
+def _confirmers(quorums: object) -> str:
+    """Return the threshold of each quorum, and the names of its parties without their fingerprints."""
+    if not isinstance(quorums, str):
+        return "nobody confirms"
+    short = [f"{quorum.partition(': ')[0]} ({_names(quorum.partition(': ')[2])})" for quorum in quorums.split(" and ")]
+    return " and ".join(short)
+
+
+def _names(parties: str) -> str:
+    return ", ".join(party.partition("::")[0] for party in parties.split(", "))
+
+
+def _draw_earned(ax: Axes, earned: pd.DataFrame, missing: str) -> None:
+    if earned.empty:
+        c.set_titles(ax, "Activity weight")
+        c.draw_message(ax, missing)
+        return
+    rows = earned.sort_values("weight", ascending=False)
+    texts = [_earned_text(row) for _, row in rows.iterrows()]
+    weights = rows["weight"].to_numpy("float64")
+    c.bars(ax, [r.label(party) for party in rows["party"]], list(weights), texts)
+    ax.set_xlim(0, max(weights.max(), 1) * 1.9)
+    c.bytes_axis(ax.xaxis, weights.max(), "Activity weight")
+    rounds = ", ".join(str(number) for number in rows["round_number"].unique())
+    c.set_titles(ax, f"Activity weight of round {rounds}", "An allowance is paid only if the party reaches the round's threshold")
+
+
+def _earned_text(row: pd.Series) -> str:
+    text = c.size(float(row["weight"]))
+    if not pd.isna(row["activity_weight"]):
+        text = f"{c.size(float(row['burn_bytes']))} × {row['activity_weight'].normalize():f} = {text}"
+    return text if pd.isna(row["allowance"]) else f"{text}, {row['allowance']:,.4f} coin"
