@@ -27,6 +27,7 @@ html_show_sourcelink = False
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 PAGE = re.compile(r"^\| \[[^\]]+\]\(([\w-]+)\.md\)", re.MULTILINE)
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((\.\./[\w./-]+)\)")
+TOCTREE = "\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 
 
@@ -47,6 +48,4 @@ def navigation(index: str) -> str:
     """Return the sidebar: the tables of the index, each with its heading as caption."""
     _, *parts = SECTION.split(index)
     sections = zip(parts[::2], map(PAGE.findall, parts[1::2]), strict=True)
-    return "".join(
-        "\n```{toctree}\n:hidden:\n:caption: " + caption + "\n\n" + "\n".join(pages) + "\n```\n" for caption, pages in sections if pages
-    )
+    return "".join(TOCTREE.format(caption=caption, pages="\n".join(pages)) for caption, pages in sections if pages)

@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: tables, results, cli, api, operations, questions, notebooks, and parts of configuration.
+"""Write the pages that are made from code: tables, results, cli, api, operations, questions, notebooks, parts of configuration.
 
 ``python docs/generate.py`` writes them; ``python docs/generate.py --check`` says which are stale and ends with 1.
 """

@@ -18,15 +18,15 @@ HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 QUESTIONS_INTRODUCTION = """\
 # Questions
 
-Find your question, and copy its calls. The examples run on the sandbox, one after the other. For your own network, replace the profile and the
-windows of the first block:
+Find your question, and copy its calls. The examples run on the sandbox, one after the other. For another network, replace the
+profile and the windows of the first block:
 """
 
 NOTEBOOKS_INTRODUCTION = """\
 # Notebooks
 
-Run the notebooks as a course, each from top to bottom. `ledgerframes lab` opens JupyterLab on a copy of them. Without configuration they read the
-sandbox, otherwise the profile in `LEDGERFRAMES_PROFILE`.
+Run the notebooks as a course, each from top to bottom. `ledgerframes lab` opens JupyterLab on a copy of them. Without
+configuration they read the sandbox, otherwise the profile in `LEDGERFRAMES_PROFILE`.
 """
 
 
