@@ -5,7 +5,7 @@ STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
 SOAK := $(CURDIR)/.ledgerframes/soak-tools
 
-.PHONY: help venv report test test-lowest mutants soak spark lint lab docs data bench lock clean
+.PHONY: help venv report test test-lowest mutants soak spark lint lab pages docs data bench lock clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -53,8 +53,11 @@ lint: .venv/ready  ## Check style, types and layers
 lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
 	$(BIN)/ledgerframes lab
 
-docs: .venv/ready  ## Write the generated pages of docs/
+pages: .venv/ready  ## Write the generated pages of docs/
 	$(BIN)/python docs/generate.py
+
+docs: pages  ## Build the site of the docs, in build/docs/index.html
+	$(BIN)/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going docs build/docs
 
 data: .venv/ready  ## Write the sample in data/
 	$(BIN)/python data/make.py
@@ -68,4 +71,4 @@ lock:  ## Resolve the dependencies again (needs uv)
 		--no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 
 clean:  ## Remove what these targets made, except reports/
-	rm -rf .venv .venv-lowest .ledgerframes .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .venv-lowest .ledgerframes build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

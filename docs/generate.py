@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: tables, results, cli, api, operations, and the marked parts of configuration.
+"""Write the pages that are made from code: tables, results, cli, api, operations, questions, notebooks, parts of configuration.
 
 ``python docs/generate.py`` writes them; ``python docs/generate.py --check`` says which are stale and ends with 1.
 """
@@ -19,9 +19,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from questions import notebooks_page, questions_page
+
 HERE = Path(__file__).parent
 PACKAGE = "ledgerframes"
 HELP_WIDTH = "100"
+MAX_KEYS = 6  # of a dictionary; the page is not a dump of objects
 GENERATED = "<!-- Written by docs/generate.py; do not edit. -->"
 
 
@@ -33,6 +36,8 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "api.md": api_page(),
         "operations.md": operations_page(),
+        "questions.md": f"{GENERATED}\n\n{questions_page()}",
+        "notebooks.md": f"{GENERATED}\n\n{notebooks_page()}",
         "configuration.md": with_generated_parts((HERE / "configuration.md").read_text(encoding="utf-8")),
     }
 
@@ -261,7 +266,7 @@ def signature(value: Any, *, method: bool = False) -> str:
     plain = [
         each.replace(annotation=inspect.Parameter.empty) for each in parameters if not (method and each.name in ("self", "cls"))
     ]
-    text = str(inspect.Signature(plain))
+    text = str(inspect.Signature(plain)).replace("mappingproxy({})", "{}")
     return re.sub(r"<([\w.]+)[^<>]*>", r"\1", text)  # a default without a readable form, such as a factory
 
 
@@ -279,15 +284,13 @@ def first_sentence(value: Any) -> str:
 def described(value: Any) -> str:
     """What a public constant is."""
     if isinstance(value, dict):
-        return f"Dictionary: {', '.join(f'`{key}`' for key in value)}."
+        more = f" and {len(value) - MAX_KEYS} more" if len(value) > MAX_KEYS else ""
+        return f"Dictionary with {', '.join(f'`{key}`' for key in list(value)[:MAX_KEYS])}{more}."
     if isinstance(value, tuple):
         return f"Tuple of {len(value)}."
     if dataclasses.is_dataclass(value):
         return f"`{type(value).__name__}`."
     return f"`{value!r}`." if isinstance(value, str | int | float) else f"`{str(value).replace('typing.', '')}`."
-
-
-# -- configuration ------------------------------------------------------------------------------------------------
 
 
 # -- operations ---------------------------------------------------------------------------------------------------
@@ -330,6 +333,9 @@ def operations_page() -> str:
     parts = [GENERATED, OPERATIONS_INTRODUCTION.rstrip(), "## Served by the sandbox", grid(titles, specified)]
     parts += ["## Not served by the sandbox", grid(titles, only_sent)]
     return "\n\n".join(parts) + "\n"
+
+
+# -- configuration ------------------------------------------------------------------------------------------------
 
 
 def with_generated_parts(page: str) -> str:

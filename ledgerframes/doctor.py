@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -85,6 +86,8 @@ def settings_in_use(settings: Settings, overrides: Mapping[str, Any]) -> list[Se
         Keywords, or options of the command line.
     """
     layers = setting_layers(settings.profile, overrides)
+    if os.environ.get(f"{ENVIRONMENT}PROFILE") == settings.profile:
+        layers["environment"]["profile"] = settings.profile
     return [
         Setting(
             name,

@@ -316,7 +316,7 @@ def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | Non
     try:
         box = Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=faults)
     except ValueError as error:
-        raise UsageError(f"Cannot start the sandbox: {error}.") from None
+        raise UsageError(f"Cannot start the sandbox: {error}") from None
     # The sandbox needs no request rate, unless the caller wants to see its effect.
     rate_override = {"requests_per_second"} & set(overrides)
     limits = settings.limits if rate_override else settings.limits.model_copy(update={"requests_per_second": 0.0})

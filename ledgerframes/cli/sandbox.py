@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
@@ -24,8 +25,8 @@ def sandbox(
         str, typer.Option(metavar="ADDRESS", help="Address to listen on (default: 127.0.0.1).", show_default=False)
     ] = "127.0.0.1",
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed of the simulated data (default: 1).")] = None,
-    events: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of history events (default: 24000).")] = None,
-    days: Annotated[int | None, typer.Option(min=1, metavar="N", help="Days of history (default: 8).")] = None,
+    events: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of history events (default: 52000).")] = None,
+    days: Annotated[int | None, typer.Option(min=1, metavar="N", help="Days of history (default: 52).")] = None,
     vocabulary: Annotated[
         str | None, typer.Option(metavar="NAME", help="Vocabulary of the network, neutral or canton (default: neutral).")
     ] = None,
@@ -74,7 +75,7 @@ def _create_sandbox(shape: dict[str, Any], faults: list[str], speed: float | Non
     try:
         return Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=_parse_faults(faults), **growth)
     except ValueError as error:
-        raise UsageError(f"Cannot create the sandbox: {error}. Run `ledgerframes sandbox --help` for the options.") from None
+        raise UsageError(f"Cannot create the sandbox: {error} Run `ledgerframes sandbox --help` for the options.") from None
 
 
 def _parse_faults(texts: list[str]) -> Faults | None:
@@ -95,7 +96,7 @@ def _parse_faults(texts: list[str]) -> Faults | None:
     try:
         return Faults(**values) if values else None
     except ValueError as error:
-        raise UsageError(f"Invalid --fault: {error}.") from None
+        raise UsageError(f"Invalid --fault: {error}") from None
 
 
 def _require_free_port(host: str, port: int) -> None:
@@ -121,17 +122,19 @@ def _format(document: dict[str, Any]) -> str:
         f'history_url = "{document["history_url"]}"',
         f'ledger_url = "{document["ledger_url"]}"',
         f'wallet_url = "{document["wallet_url"]}"',
-        'token = "any text"',
+        'token = "sandbox-token"',  # any token is accepted
         f'vocabulary = "{document["vocabulary"]}"',
         "requests_per_second = 0  # no limit",
     ]
+    # A date, because words such as yesterday follow this machine's clock.
+    last_day = (document["until"] - timedelta(days=1)).date()
     return "\n".join(
         [
             output.format_pairs(pairs),
             "\nAdd this profile to ledgerframes.toml:\n",
             *(f"    {line}" for line in profile),
             "\nThen run, in another shell:\n",
-            f"    ledgerframes --profile local sync events --during {document['since'].date()}",
+            f"    ledgerframes --profile local sync events --during {last_day}",
             "\nPress Ctrl-C to stop.",
         ]
     )

@@ -1,0 +1,51 @@
+"""The site of these pages: ``make docs`` builds it in ``build/docs``. It loads nothing from other hosts."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+project = PROJECT["name"]
+author = PROJECT["authors"][0]["name"]
+version = release = PROJECT["version"]
+html_title = f"{project} {release}"
+
+extensions = ["myst_parser"]
+myst_heading_anchors = 6  # the anchors that hosts of repositories give to headings
+nitpicky = True
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+
+SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+PAGE = re.compile(r"^\| \[[^\]]+\]\(([\w-]+)\.md\)", re.MULTILINE)
+OUTSIDE = re.compile(r"\[([^\]]+)\]\((\.\./[\w./-]+)\)")
+TOCTREE = "\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
+ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
+
+
+def setup(app: Sphinx) -> None:
+    """Register the changes to pages."""
+    app.connect("source-read", change_page)
+
+
+def change_page(app: Sphinx, name: str, source: list[str]) -> None:
+    """Turn what hosts of repositories show into what Sphinx reads: anchors, files outside this directory, and the sidebar."""
+    source[0] = ANCHOR.sub(r"(\1)=", source[0])
+    source[0] = OUTSIDE.sub(r"{download}`\1 <\2>`", source[0])
+    if name == "index":
+        source[0] += navigation(source[0])
+
+
+def navigation(index: str) -> str:
+    """Return the sidebar: the tables of the index, each with its heading as caption."""
+    _, *parts = SECTION.split(index)
+    sections = zip(parts[::2], map(PAGE.findall, parts[1::2]), strict=True)
+    return "".join(TOCTREE.format(caption=caption, pages="\n".join(pages)) for caption, pages in sections if pages)
