@@ -14,6 +14,7 @@ from ledgerframes.report.overview import write_overview
 from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
 from ledgerframes.report.run import ReportResult, run_report
 from ledgerframes.report.runs import compare_runs, list_runs
+from ledgerframes.report.state import load_state
 from ledgerframes.report.tables import show_table, show_text
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "compare_runs",
     "list_runs",
     "load_history",
+    "load_state",
     "notebooks_dir",
     "run_report",
     "show_table",

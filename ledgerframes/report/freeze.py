@@ -14,6 +14,7 @@ from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers
+from ledgerframes.report.summary.periods import Periods, load_before
 from ledgerframes.store import StoreSnapshot
 from ledgerframes.windows import Window, iso
 
@@ -35,6 +36,8 @@ class FrozenInputs:
         The integers of each day that the usual ranges of later reports need.
     problems : list of dict
         Counts of the rows that the frames of the window exclude.
+    periods : Periods
+        The window and the period before, from the copied catalog.
     """
 
     catalog: Path
@@ -43,6 +46,7 @@ class FrozenInputs:
     headline: dict[str, int | float | None]
     days: list[dict[str, object]]
     problems: list[dict[str, object]]
+    periods: Periods
 
     def segments(self) -> list[dict[str, object]]:
         """Return every segment with the digests of its files.
@@ -81,4 +85,5 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
     snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
     problems = [{str(name): value for name, value in row.items()} for row in frames.problems.to_dict("records")]
-    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems)
+    periods = Periods(frames, load_before(offline, window))
+    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems, periods)

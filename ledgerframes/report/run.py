@@ -24,9 +24,12 @@ from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
 from ledgerframes.report.history import load_history
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
+from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, file_digest, find_report
 from ledgerframes.report.rules import Rule, parse_rule
+from ledgerframes.report.summary import summarize
+from ledgerframes.report.summary.periods import load_before
 from ledgerframes.windows import Time, Window, iso
 from ledgerframes.windows import window as parse_window
 
@@ -137,13 +140,14 @@ def run_report(
     rules = tuple(parse_rule(text) for text in fail_if)
     _require_positive(keep, timeout)
     values = report.parse_parameters(parameters or {})
+    prices = read_prices(values)
     window = parse_window(net.now(), since, until, during)
     requirements = Requirements(min_coverage, max_age)
     report_dir = ReportDir(Path(out), report.name)
     report_dir.prepare()
     with extra_for("A report"), report_dir.lock():
         try:
-            result = _Run(report, net, window, values, requirements, report_dir, rules, _Timer(timeout), progress).run()
+            result = _Run(report, net, window, values, prices, requirements, report_dir, rules, _Timer(timeout), progress).run()
             if keep is not None:
                 report_dir.delete_old(keep)
         except Exception as error:
@@ -169,6 +173,7 @@ class _Run:
     net: Network
     window: Window
     parameters: dict[str, Any]
+    prices: Prices
     requirements: Requirements
     report_dir: ReportDir
     rules: tuple[Rule, ...]
@@ -183,11 +188,13 @@ class _Run:
                 frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
                 if self.report.needs_history:
                     load_history(self.net, frames, progress=self.progress)
+                load_before(self.net, self.window, progress=self.progress)
             with timer.step("freeze"):
                 inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite")
             require_requests(self.net, inputs.coverage, self.window)
             self.requirements.check(inputs.coverage, self.report.needs_cost, self.net.now())
-            facts = self._facts(inputs)
+            with timer.step("summary"):
+                facts = self._facts(inputs)
             key = self._key(facts)
             if self.report_dir.is_complete(key):
                 is_latest = self.report_dir.set_latest(key)
@@ -227,6 +234,7 @@ class _Run:
             },
             "coverage": inputs.coverage.as_dict(),
             "headline": inputs.headline,
+            "summary": summarize(self.report.subjects, inputs.periods, self.prices),
             "days": inputs.days,
             "problems": inputs.problems,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
@@ -240,7 +248,7 @@ class _Run:
 
     def _key(self, facts: dict[str, Any]) -> str:
         """Return the window and a digest of all inputs that determine the page."""
-        content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage")}
+        content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "summary")}
         content |= {name: facts["inputs"][name] for name in ("snapshot", "notebook", "page")}
         content["version"] = facts["versions"]["ledgerframes"]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,33 @@
+"""The statement on what is wrong with the data of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ledgerframes.analysis import cost
+from ledgerframes.analysis._coverage import window_share
+from ledgerframes.frames import Frames
+from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.statistics import printing
+
+
+def describe_problems(periods: Periods) -> Statement:
+    """Return what is wrong with the data of a window: incomplete coverage, and rows and values that do not count."""
+    return {"term": "Problems", "text": " ".join(_problems(periods.after)) or "None."}
+
+
+def _problems(frames: Frames) -> Iterator[str]:
+    final = window_share(frames)
+    if final < 1:
+        yield f"Only {printing.share(final)} of the window is final."
+    (total,) = cost.spend(frames).itertuples()
+    unknown = total.requests - total.requests_with_cost
+    if unknown:
+        yield f"The cost of {unknown:,} requests is unknown."
+    excluded = frames.problems
+    for name, rows in excluded[excluded["table"] == "verdicts"].groupby("problem")["rows"].sum().items():
+        yield f"{rows:,} {'verdict is' if rows == 1 else 'verdicts are'} excluded ({name})."
+    values = cost.problems(frames)
+    for row in values[values["rows"] > 0].itertuples():
+        verb = "value does" if row.rows == 1 else "values do"
+        yield f"{row.rows:,} {verb} not count: {row.column} {row.problem}."
