@@ -76,7 +76,7 @@ def _lines(ax: Axes) -> list[str]:
 
 def _describe_line(ax: Axes, line: Line2D) -> str:
     x, y = (np.asarray(values, dtype=np.float64) for values in line.get_data())
-    if len(x) < MIN_POINTS or _name(line.get_label()) == "" and len(ax.get_legend_handles_labels()[1]) > 1:
+    if len(x) < MIN_POINTS or (_name(line.get_label()) == "" and len(ax.get_legend_handles_labels()[1]) > 1):
         return ""
     return f"{_name(line.get_label())}{_describe_range(ax, x, y)}"
 

@@ -14,6 +14,7 @@ from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers
+from ledgerframes.report.state import load_state
 from ledgerframes.report.summary.periods import Periods, load_before
 from ledgerframes.store import StoreSnapshot
 from ledgerframes.windows import Window, iso
@@ -65,7 +66,7 @@ class FrozenInputs:
         ]
 
 
-def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
+def freeze_inputs(net: Network, window: Window, catalog: Path, *, needs_state: bool = False) -> FrozenInputs:
     """Copy the catalog, and measure the coverage of the window through the copy.
 
     Parameters
@@ -74,6 +75,8 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     window : Window
     catalog : Path
         Path of the copy.
+    needs_state : bool, optional
+        Whether to read the network's state, too (default: False).
 
     Raises
     ------
@@ -85,5 +88,5 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
     snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
     problems = [{str(name): value for name, value in row.items()} for row in frames.problems.to_dict("records")]
-    periods = Periods(frames, load_before(offline, window))
+    periods = Periods(frames, load_before(offline, frames), load_state(offline, frames) if needs_state else None)
     return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems, periods)

@@ -188,6 +188,7 @@ REPORTS: dict[str, Report] = {
             parameters=Weekly,
             needs_cost=True,
             needs_history=True,
+            needs_state=True,
             subjects=("traffic", "verdicts", "activity"),
         ),
     )

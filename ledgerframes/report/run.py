@@ -28,6 +28,7 @@ from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, file_digest, find_report
 from ledgerframes.report.rules import Rule, parse_rule
+from ledgerframes.report.state import load_state
 from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.periods import load_before
 from ledgerframes.windows import Time, Window, iso
@@ -188,9 +189,12 @@ class _Run:
                 frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
                 if self.report.needs_history:
                     load_history(self.net, frames, progress=self.progress)
-                load_before(self.net, self.window, progress=self.progress)
+                load_before(self.net, frames, progress=self.progress)
+                if self.report.needs_state:
+                    load_state(self.net, frames, progress=self.progress)
             with timer.step("freeze"):
-                inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite")
+                catalog = staging_dir / "catalog.sqlite"
+                inputs = freeze_inputs(self.net, self.window, catalog, needs_state=self.report.needs_state)
             require_requests(self.net, inputs.coverage, self.window)
             self.requirements.check(inputs.coverage, self.report.needs_cost, self.net.now())
             with timer.step("summary"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis import state
+from ledgerframes.analysis._network_state import network_state
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.bulk import load_bulk
@@ -58,9 +59,10 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
     source = net if net.in_process or net.offline else Network(net.settings, clock=net.now, offline=True)
     since, until = iso(frames.window.since), iso(frames.window.until)
     try:
-        return _tables(load_events(source, since=BEGINNING, until=until, progress=progress))
+        whole = network_state(load_events(source, since=BEGINNING, until=until, progress=progress))
     except CoverageError:
         return _from_snapshot(source, since, until)
+    return {"rounds": whole.rounds, "featured": whole.rights, "sv_participants": whole.validators}
 
 
 def _from_snapshot(source: Network, since: str, until: str) -> State | None:
@@ -68,14 +70,11 @@ def _from_snapshot(source: Network, since: str, until: str) -> State | None:
     try:
         snapshot = load_bulk(source, kind="acs", at=since, progress=False)
         start = snapshot.read("active_contracts", ["snapshot_time"])["snapshot_time"].max()
-        return _tables(load_events(source, since=iso(start.to_pydatetime()), until=until, progress=False), snapshot)
+        history = load_events(source, since=iso(start.to_pydatetime()), until=until, progress=False)
     except (CoverageError, UsageError):
         return None
-
-
-def _tables(history: Frames, base: Frames | None = None) -> State:
     return {
-        "rounds": state.rounds(history, base=base),
-        "featured": state.featured(history, base=base),
-        "sv_participants": state.super_validators(history, base=base),
+        "rounds": state.rounds(history, base=snapshot),
+        "featured": state.featured(history, base=snapshot),
+        "sv_participants": state.super_validators(history, base=snapshot),
     }

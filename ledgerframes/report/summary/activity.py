@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from ledgerframes import decimals
 from ledgerframes.analysis import activity
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
@@ -20,9 +21,11 @@ def describe_activity(periods: Periods, prices: Prices) -> list[Statement]:
     parties = parties[parties["weight"].notna()]
     if parties.empty:
         return [{"term": "Activity", "text": "No activity record. The host publishes a round after its end."}]
+    rewards = _rewards(periods, prices)
     return [
         {"term": "Activity", "text": _total(parties)},
         {"term": "Change of the activity", "text": _change(periods, parties)},
+        *([Statement(term="Rewards", text=rewards)] if rewards else []),
     ]
 
 
@@ -31,6 +34,18 @@ def _total(parties: pd.DataFrame) -> str:
     share = printing.percent(int(parties["weight"].head(MAX_PARTIES).sum()), total)
     verb = "has" if len(names) == 1 else "have"
     return f"A weight of {total:,} bytes for {len(parties):,} app providers. {listing(names)} {verb} {share} of it."
+
+
+def _rewards(periods: Periods, prices: Prices) -> str:
+    """Return what the rounds minted for app providers, an empty text without the network's state."""
+    if periods.state is None:
+        return ""
+    rounds = activity.rounds(periods.after, rounds=periods.state["rounds"])
+    paid = rounds.dropna(subset="amount")
+    if paid.empty:
+        return f"None of {len(rounds):,} rounds has a known reward."
+    minted = prices.of_coins(decimals.total(paid["amount"]))
+    return f"{len(paid):,} of {len(rounds):,} rounds minted {minted} for app providers. The others are partial."
 
 
 def _change(periods: Periods, parties: pd.DataFrame) -> str:

@@ -41,7 +41,9 @@ def describe_change(periods: Periods, prices: Prices) -> str:
 
 def _coverage_note(before: Any, after: Any) -> str:
     shares = [printing.share(side.coverage) for side in (after, before)]
-    return f"A part of it is coverage: the cost of {shares[0]} of the requests is known, {shares[1]} before. So no reason is given."
+    return (
+        f"A part of it is coverage: the cost of {shares[0]} of the requests is known, {shares[1]} before. So no reason is given."
+    )
 
 
 def _parts(before: pd.DataFrame, after: pd.DataFrame) -> str:

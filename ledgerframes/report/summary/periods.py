@@ -7,10 +7,11 @@ from datetime import timedelta
 from typing import TypedDict
 
 from ledgerframes.analysis._coverage import window_share
-from ledgerframes.errors import CoverageError
+from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
+from ledgerframes.report.state import State
 from ledgerframes.statistics import printing
 from ledgerframes.windows import Window, iso
 
@@ -35,10 +36,13 @@ class Periods:
         The window of the report.
     before : Frames or None
         The period before, None if the store does not have it.
+    state : dict of str to DataFrame, or None
+        The network's state, None if the report does not need it or the store does not have it.
     """
 
     after: Frames
     before: Frames | None
+    state: State | None = None
 
     @property
     def name(self) -> str:
@@ -73,13 +77,14 @@ def window_before(window: Window) -> Window | None:
         return None
 
 
-def load_before(net: Network, window: Window, *, progress: bool | None = None) -> Frames | None:
-    """Load the period before a window.
+def load_before(net: Network, frames: Frames, *, progress: bool | None = None) -> Frames | None:
+    """Load the period before the window of frames, which has the same length.
 
     Parameters
     ----------
     net : Network
-    window : Window
+    frames : Frames
+        Loaded from it for a window.
     progress : bool, optional
         Whether to show a progress bar (default: in terminals and notebooks).
 
@@ -87,8 +92,24 @@ def load_before(net: Network, window: Window, *, progress: bool | None = None) -
     -------
     Frames or None
         All requests of the period, None offline if the store does not have it.
+
+    Raises
+    ------
+    UsageError
+        If the frames have no window.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> from ledgerframes.report import load_before
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> evening = lf.load_events(net, since="2026-11-08T18:00Z", until="2026-11-09")
+    >>> print(load_before(net, evening).window)
+    2026-11-08T12:00:00Z … 2026-11-08T18:00:00Z
     """
-    before = window_before(window)
+    if frames.window is None:
+        raise UsageError("load_before needs frames of a window. Load them with since= and until=.")
+    before = window_before(frames.window)
     if before is None:
         return None
     try:
