@@ -18,7 +18,7 @@ from ledgerframes.report.run import ReportResult, run_report
 from ledgerframes.report.runs import compare_runs, list_runs
 from ledgerframes.report.state import load_state
 from ledgerframes.report.summary.periods import load_before
-from ledgerframes.report.tables import show_table, show_text
+from ledgerframes.report.tables import shorten, show_table, show_text
 
 __all__ = [
     "HEADLINE",
@@ -35,6 +35,7 @@ __all__ = [
     "read_budgets",
     "read_prices",
     "run_report",
+    "shorten",
     "show_table",
     "show_text",
     "write_overview",

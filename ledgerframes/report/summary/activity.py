@@ -41,11 +41,9 @@ def _rewards(periods: Periods, prices: Prices) -> str:
     if periods.state is None:
         return ""
     rounds = activity.rounds(periods.after, rounds=periods.state["rounds"])
-    paid = rounds.dropna(subset="amount")
-    if paid.empty:
-        return f"None of {len(rounds):,} rounds has a known reward."
-    minted = prices.of_coins(decimals.total(paid["amount"]))
-    return f"{len(paid):,} of {len(rounds):,} rounds minted {minted} for app providers. The others are partial."
+    complete = rounds.dropna(subset="amount")
+    text = f"{len(complete):,} of {len(rounds):,} rounds have all their records and a known reward"
+    return f"{text}. Together: {prices.of_coins(decimals.total(complete['amount']))}." if len(complete) else f"{text}."
 
 
 def _change(periods: Periods, parties: pd.DataFrame) -> str:

@@ -29,5 +29,6 @@ def _problems(frames: Frames) -> Iterator[str]:
         yield f"{rows:,} {'verdict is' if rows == 1 else 'verdicts are'} excluded ({name})."
     values = cost.problems(frames)
     for row in values[values["rows"] > 0].itertuples():
-        verb = "value does" if row.rows == 1 else "values do"
-        yield f"{row.rows:,} {verb} not count: {row.column} {row.problem}."
+        count, reason = ("value", "it is") if row.rows == 1 else ("values", "they are")
+        verb = "does" if row.rows == 1 else "do"
+        yield f"{row.rows:,} {count} of {row.column} {verb} not count, because {reason} {row.problem}."

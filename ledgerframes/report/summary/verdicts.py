@@ -75,7 +75,7 @@ def _latency(periods: Periods) -> str:
         return f"{text}."
     (before,) = verdict.latency(periods.before).itertuples()
     earlier = _duration(before.p50)
-    return f"{text}, in the {periods.name} {earlier}." if earlier else f"{text}."
+    return f"{text}, after {earlier} in the {periods.name}." if earlier else f"{text}."
 
 
 def _duration(value: Any) -> str | None:
