@@ -24,6 +24,7 @@ from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
 from ledgerframes.report.history import load_history
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
+from ledgerframes.report.pdf import PDF, find_chromium, print_pdf
 from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, file_digest, find_report
@@ -87,6 +88,7 @@ def run_report(
     fail_if: Sequence[str] = (),
     keep: int | None = None,
     timeout: timedelta | None = None,
+    pdf: bool = False,
     progress: bool | None = None,
 ) -> ReportResult:
     """Run a report on the data of a window, and publish its page.
@@ -119,6 +121,8 @@ def run_report(
         Number of published runs to keep (default: all). The one that ``latest`` shows always stays.
     timeout : timedelta, optional
         Maximum time for the run. It is checked between the steps, and limits each cell of the notebook.
+    pdf : bool, optional
+        Whether to print the page as ``report.pdf`` too, by Chromium (default: False).
     progress : bool, optional
         Whether to show a progress bar while data are loaded (default: in terminals and notebooks).
 
@@ -129,7 +133,8 @@ def run_report(
     Raises
     ------
     UsageError
-        If the report or a parameter is unknown, or a value is invalid. Nothing is fetched or written then.
+        If the report or a parameter is unknown, a value is invalid, or `pdf` is set without Chromium. Nothing is fetched or
+        written then.
     CoverageError
         If the window is in the future or has no requests, or the data do not meet `min_coverage` or `max_age`.
     ServiceError, TransportError, DecodeError
@@ -140,6 +145,8 @@ def run_report(
     report = find_report(name)
     rules = tuple(parse_rule(text) for text in fail_if)
     _require_positive(keep, timeout)
+    if pdf:
+        find_chromium()
     values = report.parse_parameters(parameters or {})
     prices = read_prices(values)
     window = parse_window(net.now(), since, until, during)
@@ -148,7 +155,9 @@ def run_report(
     report_dir.prepare()
     with extra_for("A report"), report_dir.lock():
         try:
-            result = _Run(report, net, window, values, prices, requirements, report_dir, rules, _Timer(timeout), progress).run()
+            result = _Run(
+                report, net, window, values, prices, requirements, report_dir, rules, _Timer(timeout), pdf, progress
+            ).run()
             if keep is not None:
                 report_dir.delete_old(keep)
         except Exception as error:
@@ -179,6 +188,7 @@ class _Run:
     report_dir: ReportDir
     rules: tuple[Rule, ...]
     timer: _Timer
+    pdf: bool
     progress: bool | None
 
     def run(self) -> ReportResult:
@@ -221,6 +231,9 @@ class _Run:
         run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
         with timer.step("page"):
             (directory / PAGE).write_text(render(book, run), encoding="utf-8")
+        if self.pdf:
+            with timer.step("pdf"):
+                print_pdf(directory / PAGE, timer.remaining_seconds())
         run["seconds"] = timer.seconds
         (directory / RUN).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -255,6 +268,8 @@ class _Run:
         content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "summary")}
         content |= {name: facts["inputs"][name] for name in ("snapshot", "notebook", "page")}
         content["version"] = facts["versions"]["ledgerframes"]
+        if self.pdf:
+            content["files"] = PDF
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         since, until = (f"{time:%Y%m%dT%H%M%SZ}" for time in (self.window.since, self.window.until))
         return f"{since}_{until}_{digest[:12]}"

@@ -35,7 +35,7 @@ def summarize(subjects: Sequence[str], periods: Periods, prices: Prices) -> list
     Returns
     -------
     list of dict
-        A ``term`` and a ``text`` each. The last one has the problems of the data.
+        A ``term``, a ``text`` and its ``details`` each. The last one has the problems of the data.
     """
     statements = [statement for subject in subjects for statement in SUBJECTS[subject](periods, prices)]
     return [*statements, describe_problems(periods)]

@@ -20,12 +20,12 @@ def describe_activity(periods: Periods, prices: Prices) -> list[Statement]:
     parties = activity.weights(periods.after, every=None)
     parties = parties[parties["weight"].notna()]
     if parties.empty:
-        return [{"term": "Activity", "text": "No activity record. The host publishes a round after its end."}]
+        return [{"term": "Activity", "text": "No activity record. The host publishes a round after its end.", "details": []}]
     rewards = _rewards(periods, prices)
     return [
-        {"term": "Activity", "text": _total(parties)},
-        {"term": "Change of the activity", "text": _change(periods, parties)},
-        *([Statement(term="Rewards", text=rewards)] if rewards else []),
+        {"term": "Activity", "text": _total(parties), "details": []},
+        {"term": "Change of the activity", "text": _change(periods, parties), "details": []},
+        *([Statement(term="Rewards", text=rewards, details=[])] if rewards else []),
     ]
 
 

@@ -19,24 +19,23 @@ MAX_COVERAGE_DIFFERENCE = 0.01  # beyond it, coverage is a part of the change
 KIND = ["kind", "package_name", "template_name", "choice"]
 
 
-def describe_change(periods: Periods, prices: Prices) -> str:
-    """Return the change of the known cost, what it consists of, and the kinds of request and the participant behind it."""
+def describe_change(periods: Periods, prices: Prices) -> tuple[str, list[str]]:
+    """Return the change of the known cost, and what it consists of: its parts, and the kinds and the participant behind it."""
     if periods.before is None or periods.obstacle:
-        return periods.obstacle
+        return periods.obstacle, []
     sides = periods.before, periods.after
     (before,), (after,) = (cost.spend(frames).itertuples() for frames in sides)
     if not before.requests_with_cost:
-        return f"Not compared, because no cost of the {periods.name} is known."
+        return f"Not compared, because no cost of the {periods.name} is known.", []
     change = int(after.total_traffic_cost) - int(before.total_traffic_cost)
-    amount = prices.of_bytes(abs(change))
     relative = signed_percent(change, int(before.total_traffic_cost)) if before.total_traffic_cost else ""
-    size = ", ".join(text for text in (relative, amount) if text)
+    size = ", ".join(text for text in (relative, prices.of_bytes(abs(change))) if text)
     text = f"{signed(change)} bytes ({size}) against the {periods.name}."
     if abs(after.coverage - before.coverage) > MAX_COVERAGE_DIFFERENCE:
-        return f"{text} {_coverage_note(before, after)}"
+        return text, [_coverage_note(before, after)]
     kinds, participants = ([cost.spend(frames, by=by) for frames in sides] for by in ("template", "participant"))
-    sentences = [_parts(*kinds), *_reasons(cost.compare(*sides), change), _participant(*participants, change)]
-    return " ".join([text, *(sentence for sentence in sentences if sentence)])
+    details = [_parts(*kinds), *_reasons(cost.compare(*sides), change), _participant(*participants, change)]
+    return text, [detail for detail in details if detail]
 
 
 def _coverage_note(before: Any, after: Any) -> str:
@@ -57,7 +56,7 @@ def _parts(before: pd.DataFrame, after: pd.DataFrame) -> str:
         "kinds that no longer occur": parts.removed,
     }
     texts = {name: number for name, number in texts.items() if number}
-    return f"Of this: {listing([f'{signed(number)} by {name}' for name, number in texts.items()])}." if texts else ""
+    return f"It consists of {listing([f'{signed(number)} by {name}' for name, number in texts.items()])}." if texts else ""
 
 
 def _requests_and_bytes(kinds: pd.DataFrame) -> dict[Any, tuple[int, int]]:
@@ -91,7 +90,7 @@ def _reason(row: Any) -> str:
 def _new_package(before: object, after: object) -> str:
     old, current = (set(ids.split(", ")) if isinstance(ids, str) else set() for ids in (before, after))
     new = sorted(current - old)
-    return f", with the new package {shorten(new[0][:8])}…" if old and new else ""
+    return f", with the new package {shorten(new[0][:8])}" if old and new else ""
 
 
 def _participant(before: pd.DataFrame, after: pd.DataFrame, change: int) -> str:

@@ -20,10 +20,11 @@ DAY = timedelta(days=1)
 
 
 class Statement(TypedDict):
-    """A statement of a summary."""
+    """A statement of a summary, with its details."""
 
     term: str
     text: str
+    details: list[str]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,9 @@ from ledgerframes.statistics import printing
 
 def describe_problems(periods: Periods) -> Statement:
     """Return what is wrong with the data of a window: incomplete coverage, and rows and values that do not count."""
-    return {"term": "Problems", "text": " ".join(_problems(periods.after)) or "None."}
+    problems = list(_problems(periods.after))
+    text = "None." if not problems else "Unknown, excluded or not counted:"
+    return {"term": "Problems", "text": text, "details": problems}
 
 
 def _problems(frames: Frames) -> Iterator[str]:

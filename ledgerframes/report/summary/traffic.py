@@ -17,13 +17,15 @@ from ledgerframes.statistics import printing
 def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
     """Return the statements on traffic cost."""
     (total,) = cost.spend(periods.after).itertuples()
-    statements: list[Statement] = [{"term": "Traffic cost", "text": _total(total, prices)}]
-    if total.requests_with_cost:
-        statements += [
-            {"term": "Change of the cost", "text": describe_change(periods, prices)},
-            {"term": "Highest cost", "text": _highest(periods.after)},
-        ]
-    return statements
+    statement = Statement(term="Traffic cost", text=_total(total, prices), details=[])
+    if not total.requests_with_cost:
+        return [statement]
+    text, details = describe_change(periods, prices)
+    return [
+        statement,
+        {"term": "Change of the cost", "text": text, "details": details},
+        {"term": "Highest cost", "text": _highest(periods.after), "details": []},
+    ]
 
 
 def _total(total: Any, prices: Prices) -> str:

@@ -21,12 +21,12 @@ def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
     (overall,) = verdict.outcomes(periods.after).itertuples()
     decided = overall.accepted + overall.rejected
     if not decided:
-        return [{"term": "Rejections", "text": "No request has a decision."}]
+        return [{"term": "Rejections", "text": "No request has a decision.", "details": []}]
     return [
-        {"term": "Rejections", "text": _rejections(overall, decided)},
-        {"term": "Change of the rejections", "text": _change(periods, overall)},
-        {"term": "Cost of the rejections", "text": _waste(periods.after, prices)},
-        {"term": "Latency", "text": _latency(periods)},
+        {"term": "Rejections", "text": _rejections(overall, decided), "details": []},
+        {"term": "Change of the rejections", "text": _change(periods, overall), "details": []},
+        {"term": "Cost of the rejections", "text": _waste(periods.after, prices), "details": []},
+        {"term": "Latency", "text": _latency(periods), "details": []},
     ]
 
 
