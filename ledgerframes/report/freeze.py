@@ -21,6 +21,9 @@ from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers, history_window, write_days
+from ledgerframes.report.registry import Report
+from ledgerframes.report.state import load_state
+from ledgerframes.report.summary.periods import Periods, load_before
 from ledgerframes.store import StoreSnapshot
 from ledgerframes.windows import Window, iso
 
@@ -48,6 +51,8 @@ class FrozenInputs:
         Digest of the weeks before, empty for a report without usual ranges.
     extra_members : list of str
         Members that services sent and this release does not know, as ``table.member``.
+    periods : Periods
+        The window and the period before, from the copied catalog.
     """
 
     catalog: Path
@@ -59,6 +64,7 @@ class FrozenInputs:
     history: Path | None
     history_digest: str
     extra_members: list[str]
+    periods: Periods
 
     def segments(self) -> list[dict[str, object]]:
         """Return every segment with the digests of its files.
@@ -77,9 +83,7 @@ class FrozenInputs:
         ]
 
 
-def freeze_inputs(
-    net: Network, window: Window, catalog: Path, *, kept_days: pd.DataFrame | None, needs_history: bool
-) -> FrozenInputs:
+def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, kept_days: pd.DataFrame | None) -> FrozenInputs:
     """Copy the catalog, and measure the coverage of the window through the copy.
 
     Parameters
@@ -88,10 +92,10 @@ def freeze_inputs(
     window : Window
     catalog : Path
         Path of the copy.
+    report : Report
+        Says whether the weeks before and the network's state are inputs, too.
     kept_days : DataFrame or None
         Days of earlier runs that stand for the weeks before, None if the store has these weeks.
-    needs_history : bool
-        Whether the report shows usual ranges.
 
     Raises
     ------
@@ -114,8 +118,9 @@ def freeze_inputs(
         daily_integers(frames, rows),
         _problems(frames),
         history,
-        _history_digest(offline, window, history) if needs_history else "",
+        _history_digest(offline, window, history) if report.needs_history else "",
         extra_members(frames),
+        Periods(frames, load_before(offline, frames), load_state(offline, frames) if report.needs_state else None),
     )
 
 

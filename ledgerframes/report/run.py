@@ -28,10 +28,15 @@ from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
 from ledgerframes.report.history import HISTORY_WEEKS, days_of_runs, history_window, load_history
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
+from ledgerframes.report.pdf import PDF, find_chromium, print_pdf
+from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, file_digest, find_report
 from ledgerframes.report.rules import Rule, parse_rule
 from ledgerframes.report.runs import published_contents
+from ledgerframes.report.state import load_state
+from ledgerframes.report.summary import summarize
+from ledgerframes.report.summary.periods import load_before
 from ledgerframes.windows import Time, Window, iso
 from ledgerframes.windows import window as parse_window
 
@@ -88,6 +93,7 @@ def run_report(
     fail_if: Sequence[str] = (),
     keep: int | None = None,
     timeout: timedelta | None = None,
+    pdf: bool = False,
     progress: bool | None = None,
 ) -> ReportResult:
     """Run a report on the data of a window, and publish its page.
@@ -120,6 +126,8 @@ def run_report(
         Number of published runs to keep (default: all). The one that ``latest`` shows always stays.
     timeout : timedelta, optional
         Maximum time for the run. It is checked between the steps, and limits each cell of the notebook.
+    pdf : bool, optional
+        Whether to print the page as ``report.pdf`` too, by Chromium (default: False).
     progress : bool, optional
         Whether to show a progress bar while data are loaded (default: in terminals and notebooks).
 
@@ -130,7 +138,8 @@ def run_report(
     Raises
     ------
     UsageError
-        If the report or a parameter is unknown, or a value is invalid. Nothing is fetched or written then.
+        If the report or a parameter is unknown, a value is invalid, or `pdf` is set without Chromium. Nothing is fetched or
+        written then.
     CoverageError
         If the window is in the future or has no requests, or the data do not meet `min_coverage` or `max_age`.
     ServiceError, TransportError, DecodeError
@@ -141,14 +150,19 @@ def run_report(
     report = find_report(name)
     rules = tuple(parse_rule(text) for text in fail_if)
     _require_positive(keep, timeout)
+    if pdf:
+        find_chromium()
     values = report.parse_parameters(parameters or {})
+    prices = read_prices(values)
     window = parse_window(net.now(), since, until, during)
     requirements = Requirements(min_coverage, max_age)
     report_dir = ReportDir(Path(out), report.name)
     report_dir.prepare()
     with extra_for("A report"), report_dir.lock():
         try:
-            result = _Run(report, net, window, values, requirements, report_dir, rules, _Timer(timeout), progress).run()
+            result = _Run(
+                report, net, window, values, prices, requirements, report_dir, rules, _Timer(timeout), pdf, progress
+            ).run()
             if keep is not None:
                 report_dir.delete_old(keep)
         except Exception as error:
@@ -174,10 +188,12 @@ class _Run:
     net: Network
     window: Window
     parameters: dict[str, Any]
+    prices: Prices
     requirements: Requirements
     report_dir: ReportDir
     rules: tuple[Rule, ...]
     timer: _Timer
+    pdf: bool
     progress: bool | None
 
     def run(self) -> ReportResult:
@@ -187,12 +203,15 @@ class _Run:
             with timer.step("load"):
                 frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
                 kept_days = self._load_history(frames) if self.report.needs_history else None
+                load_before(self.net, frames, progress=self.progress)
+                if self.report.needs_state:
+                    load_state(self.net, frames, progress=self.progress)
             with timer.step("freeze"):
-                catalog, needs_history = staging_dir / "catalog.sqlite", self.report.needs_history
-                inputs = freeze_inputs(self.net, self.window, catalog, kept_days=kept_days, needs_history=needs_history)
+                inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite", self.report, kept_days)
             require_requests(self.net, inputs.coverage, self.window)
             self.requirements.check(inputs.coverage, self.report.needs_cost, self.net.now())
-            facts = self._facts(inputs)
+            with timer.step("summary"):
+                facts = self._facts(inputs)
             key = self._key(facts)
             if self.report_dir.is_complete(key):
                 is_latest = self.report_dir.set_latest(key)
@@ -231,6 +250,9 @@ class _Run:
         run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
         with timer.step("page"):
             (directory / PAGE).write_text(render(book, run), encoding="utf-8")
+        if self.pdf:
+            with timer.step("pdf"):
+                print_pdf(directory / PAGE, timer.remaining_seconds())
         run["seconds"] = timer.seconds
         (directory / RUN).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -248,6 +270,7 @@ class _Run:
             },
             "coverage": inputs.coverage.as_dict(),
             "headline": inputs.headline,
+            "summary": summarize(self.report.subjects, inputs.periods, self.prices),
             "days": inputs.days,
             "problems": inputs.problems,
             "extra_members": inputs.extra_members,
@@ -268,9 +291,11 @@ class _Run:
 
     def _key(self, facts: dict[str, Any]) -> str:
         """Return the window and a digest of all inputs that determine the page."""
-        content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage")}
+        content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "summary")}
         content |= {name: facts["inputs"][name] for name in ("snapshot", "history", "notebook", "page")}
         content["version"] = facts["versions"]["ledgerframes"]
+        if self.pdf:
+            content["files"] = PDF
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         since, until = (f"{time:%Y%m%dT%H%M%SZ}" for time in (self.window.since, self.window.until))
         return f"{since}_{until}_{digest[:12]}"
