@@ -54,8 +54,9 @@ def load_transfer_offers(net: Network, *, refresh: bool = True, plan: bool = Fal
     if plan:
         return plan_frame(TRANSFER_OFFERS.name, [{}] if refresh else [])
     if refresh:
-        with Progress(f"Fetching transfer offers ({net.name})", 1, "journals", progress) as bar:
+        with Progress(f"transfer offers ({net.name})", 1, "journals", progress) as bar:
             offers = net.wallet.refresh()
             bar.advance(1)
+            bar.count(rows=len(offers))
     offers.sort(key=lambda offer: (offer.recorded_at, offer.tracking_id))
     return TRANSFER_OFFERS.from_rows([[getattr(offer, name) for name in TRANSFER_OFFERS.column_names] for offer in offers])

@@ -109,12 +109,13 @@ def _load_observations(
     if plan:
         return plan_frame(dataset.name, [{"since": now}] if refresh else [])
     if refresh:
-        with Progress(f"Fetching {noun} ({net.name})", 1, "observations", progress) as bar:
+        with Progress(f"{noun} ({net.name})", 1, "observations", progress) as bar:
             rows = observe(now)
             tables = {dataset.tables[0].name: rows}
             source = net.history.transport.last_host
             net.store.commit(dataset, Observation.at(now), tables, final=True, source=source)
             bar.advance(1)
+            bar.count(rows=rows.num_rows)
     return _observations(net, dataset)
 
 

@@ -53,11 +53,12 @@ def _load_state(
     if plan:
         return plan_frame(table.name, [extent])
     fetched: list[T] = []
-    title = f"Fetching {table.name.replace('_', ' ')} ({net.name})"
-    with Progress(title, None, "rows", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
+    subject = f"{table.name.replace('_', ' ')} ({net.name})"
+    with Progress(subject, None, "rows", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
         for item in items():
             fetched.append(item)
             bar.advance(1)
+            bar.count(rows=1)
         return table.to_pandas(build(fetched, net.ledger.participant_id()))
 
 

@@ -222,15 +222,16 @@ def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool 
 
 def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None, progress: bool | None) -> None:
     here = executor is None and not loader.uses_processes(chunks)
-    stop, commit = threading.Event(), functools.partial(_commit, loader)
+    stop = threading.Event()
     fetch = functools.partial(_fetch_chunk, loader.net, loader.dataset.name, loader.reader, loader.pipelined)
     total = sum(map(loader.size, chunks))
     extra_members: set[str] = set()
     with (
-        Progress(f"Fetching {loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
+        Progress(f"{loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
         loader.net.waits.session(bar.show_wait, stop),
         (ThreadPoolExecutor(loader.threads) if loader.threads else inline()) if here else nullcontext(executor) as pool,
     ):
+        commit = functools.partial(_commit, loader, bar)
         if here:
             fetch = functools.partial(fetch, commit=commit, bar=bar, stop=stop)
         try:
@@ -242,6 +243,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
                     extra_members |= report.extra_members
                     loader.finish_chunk(outcome.task, report.error)
                     bar.advance(loader.size(outcome.task) - report.progress)
+                    bar.count(chunks=1)
         finally:
             stop.set()
             if extra_members:
@@ -290,8 +292,9 @@ def _fetch_chunk(
     return ChunkReport(items, context.progress, None, context.extra_members)
 
 
-def _commit(loader: Loader[Any], item: CommitItem) -> None:
+def _commit(loader: Loader[Any], bar: Progress, item: CommitItem) -> None:
     if isinstance(item, Segment):
         loader.net.store.add_segment(loader.dataset, item)
+        bar.count(rows=item.rows)
     else:
         loader.commit(item)

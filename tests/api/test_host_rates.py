@@ -189,7 +189,7 @@ def test_the_progress_bar_says_what_it_waits_for(clock: VirtualClock, capsys: py
         sender.request("GET", "/thing")
     assert shown[0].startswith("waits 34 s: one.invalid returned 429")
     assert shown[-1] == ""
-    with Progress("Fetching events (x)", 10, "h", visible=True) as bar:
+    with Progress("events (x)", 10, "h", visible=True) as bar:
         bar.show_wait(shown[0])
         assert bar._bar.desc == "Fetching events (x) waits 34 s: one.invalid returned 429 for GET /thing"
     capsys.readouterr()

@@ -280,19 +280,6 @@ def test_progress_of_a_state_counts_its_rows(tmp_path: Path, bars: list[Bar], na
     assert bar.count > 0
 
 
-def test_a_real_bar_formats_its_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    from ledgerframes.loaders.progress import Progress
-
-    for total in (24, None):
-        with Progress("Fetching events (mainnet)", total, "h", True) as bar:
-            bar._bar.delay = 0
-            bar.advance(12)
-            bar._bar.refresh()
-    shown = capsys.readouterr().err
-    assert "Fetching events (mainnet): 12 of 24 h |" in shown
-    assert "Fetching events (mainnet): 12 h 00:00" in shown
-
-
 # -- what all loaders have in common --------------------------------------------------------------------------------
 
 

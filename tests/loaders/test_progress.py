@@ -1,0 +1,89 @@
+"""Progress is one line that updates and ends as a sentence, and nothing at all in a log."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.loaders import progress
+from ledgerframes.loaders.progress import Progress
+
+WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show progress without a delay, of loads that take no time."""
+    monkeypatch.setattr(progress, "DELAY", 0)
+    monkeypatch.setattr(progress, "monotonic", lambda: 0.0)
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Be in a notebook, with the texts that its one output has in turn."""
+    texts: list[str] = []
+
+    def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Any:
+        assert raw and display_id
+        assert not texts, "a second output"
+        texts.append(data["text/plain"])
+        return SimpleNamespace(update=lambda data, raw: texts.append(data["text/plain"]))
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=None)))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    return texts
+
+
+def test_a_line_has_its_counts(at_once: None, capsys: pytest.CaptureFixture[str]) -> None:
+    for total in (24, None):
+        with Progress("events (mainnet)", total, "h", True) as bar:
+            bar.advance(12)
+            bar._bar.refresh()
+    shown = capsys.readouterr().err
+    assert "Fetching events (mainnet): 12 of 24 h |" in shown
+    assert "Fetching events (mainnet): 12 h 00:00" in shown
+
+
+def test_a_terminal_keeps_one_sentence(
+    at_once: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress("events (mainnet)", 24, "h", None) as bar:
+        bar.advance(24)
+        bar.count(rows=52_012, chunks=1)
+        bar._bar.refresh()
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert shown.rstrip("\n").split("\r")[-1] == "Fetched events (mainnet): 52,012 rows in 1 chunk, 0 s."
+
+
+def test_a_cell_has_one_output_with_the_rows_of_the_load(at_once: None, cell: list[str], tmp_path: Path) -> None:
+    net = lf.connect("sandbox", events=400, days=1, store=tmp_path)
+    frames = lf.load_events(net, **WINDOW)
+    rows = sum(frames.count_rows(name) for name in frames.tables) + sum(frames.problems["rows"])
+    assert all(text.startswith("Fetching events (sandbox") for text in cell[:-1])
+    assert re.fullmatch(re.escape(f"Fetched events ({net.name}): {rows:,} rows in ") + r"\d+ chunks, 0 s\.", cell[-1])
+
+
+def test_a_load_of_less_than_a_second_shows_nothing(cell: list[str], tmp_path: Path) -> None:
+    with Progress("events (mainnet)", 24, "h", None) as bar:
+        bar.advance(24)
+    assert cell == []
+
+
+def test_a_failure_says_what_was_fetched(at_once: None, cell: list[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), Progress("events (mainnet)", 24, "h", None) as bar:
+        bar.count(rows=7, chunks=2)
+        raise KeyboardInterrupt
+    assert cell[-1] == "Stopped fetching events (mainnet): 7 rows in 2 chunks, 0 s."
+
+
+def test_a_log_has_nothing(at_once: None, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lf.load_events(lf.connect("sandbox", events=400, days=1, store=tmp_path), **WINDOW)
+    assert capsys.readouterr() == ("", "")
