@@ -18,6 +18,8 @@ DATA = Path(__file__).parent / "data"
 # Seconds are never asserted: machines differ.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("default")
+# Processes that tests start use what was compiled once, also where the environment of a container says otherwise.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
