@@ -162,7 +162,7 @@ def cost_wasted(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'Share of the cost that was wasted (%)'
     """
     shape = r.check_result(frame, "cost.wasted")
-    title = "Traffic cost of rejected requests"
+    title = "Share of the traffic cost that was wasted"
     visible, note = (frame, "") if shape.has_periods else r.largest_groups(frame[frame["share"].notna()])
     with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(visible))) as ax:
         if frame["share"].notna().sum() == 0:

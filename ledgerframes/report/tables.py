@@ -229,7 +229,9 @@ class _Column:
         if self.is_duration:
             return printing.duration_number(value // MICROSECOND)
         if self.unit == SHARE:
-            return printing.share_number(float(value))
+            end = self.name.rpartition("_")[2]
+            is_end = end in ("low", "high")
+            return printing.interval_end(float(value), end) if is_end else printing.share_number(float(value))
         if self.is_flag:
             return "yes" if value else "no"
         if isinstance(value, pd.Timestamp):

@@ -139,6 +139,34 @@ def interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -
     return f"{_end(low, decimals, math.floor)} to {_end(high, decimals, math.ceil)} %"
 
 
+def interval_end(value: Fraction | float | None, end: str, decimals: int = 1) -> str:
+    """Return one end of an interval of shares without its sign, for a column whose head has the unit.
+
+    Parameters
+    ----------
+    value : Fraction or float or None
+        Share of 1.
+    end : {"low", "high"}
+        A low end is rounded down, a high end up, as in :func:`interval`.
+    decimals : int, optional
+        Decimal places (default: 1).
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ledgerframes.statistics import printing
+    >>> printing.interval_end(0.12172, "low"), printing.interval_end(0.13791, "high"), printing.interval_end(0.0004, "low")
+    ('12.1', '13.8', '< 0.1')
+    """
+    number = share_number(value, decimals)
+    if value is None or number == MISSING or number.startswith(("<", ">")):
+        return number
+    return _end(value, decimals, math.floor if end == "low" else math.ceil)
+
+
 def rate(hits: int, trials: int, decimals: int = 1) -> str:
     """Return a rate with its counts, without decimals below 100 trials.
 

@@ -169,9 +169,8 @@ def sentence_on_waste(stored: Stored, total: int) -> str:
     late = stored.cost_of(update_id for update_id in rejected if latency_of(stored.verdicts[update_id]) >= TIMEOUT)
     cause = "timeout" if late > wasted - late else "contention"
     share = percent(wasted, total)
-    return (
-        f"Rejected requests caused {wasted:,} bytes ({share} of the known cost). Guessed from the latency, most of it is {cause}."
-    )
+    guess = f"Guessed from the latency, {cause} caused most of them."
+    return f"Rejected requests caused {wasted:,} bytes ({share} of the known cost). {guess}"
 
 
 def sentence_on_history(stored: Stored) -> str:
@@ -264,11 +263,18 @@ def sentence_on_latency(decided: list[Row]) -> str:
     rejected = [latency_of(verdict) for verdict in possible if verdict["verdict_result"] == REJECTED]
     timeouts = sum(latency >= TIMEOUT for latency in rejected)
     assert sum(SUSPECT <= latency < TIMEOUT for latency in rejected) <= timeouts, "a limit that is not 30 s needs other words"
-    texts = [f"p{level} {text}" for level in (50, 90, 95, 99) if (text := percentile(accepted, level))]
+    in_time = sorted(latency for latency in rejected if latency < TIMEOUT)
     impossible = len(decided) - len(possible)
     note = f" Left out: {impossible:,} with a finalization time before the record time." if impossible else ""
     rate = f"{percent(timeouts, len(possible))} ({timeouts:,} of {len(possible):,})"
-    return f"Accepted requests: {', '.join(texts)}. Timeouts: {rate}.{note}"
+    return (
+        f"Accepted requests: {percentiles(accepted)}. Rejected before the limit: {percentiles(in_time)}. Timeouts: {rate}.{note}"
+    )
+
+
+def percentiles(ordered: list[timedelta]) -> str:
+    texts = [f"p{level} {text}" for level in (50, 90, 95, 99) if (text := percentile(ordered, level))]
+    return ", ".join(texts) or "too few for a percentile"
 
 
 def percentile(ordered: list[timedelta], level: int) -> str:

@@ -32,6 +32,12 @@ def test_numbers_read_well_and_text_is_escaped() -> None:
     assert "…" in html and f'title="{"p" * 99}"' in html
 
 
+def test_ends_of_an_interval_are_rounded_as_in_sentences() -> None:
+    ends = pd.DataFrame({"rejection_rate": [0.12955], "low": [0.12172], "high": [0.13742], "timeout_high": [0.0004]})
+    html = show_table("t", ends)._repr_html_()
+    assert [cell in html for cell in (">13.0<", ">12.1<", ">13.8<", ">&lt; 0.1<")] == [True] * 4
+
+
 def test_nothing_is_written_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "2 rows" in show_table("t", FRAME)._repr_html_()
