@@ -190,3 +190,30 @@ def test_following_stops_at_an_update_after_the_others_of_its_page(tmp_path: Pat
     with pytest.raises(DecodeError, match="Item 1 of a page from POST /v2/updates"):
         follow(net, ledger_filter, 0, 0.01, stop)
     assert stored_offsets(net) == [2, 8]
+
+
+# -- active contracts -----------------------------------------------------------------------------------------------------
+
+
+def contract(number: int, **members: Any) -> Item:
+    created = {"contractId": f"00{number}", "templateId": f"{'a' * 64}:M:E", "offset": number, "nodeId": 0, **members}
+    return {"contractEntry": {"JsActiveContract": {"createdEvent": created, "synchronizerId": "s", "reassignmentCounter": 0}}}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"contractEntry": {"JsSurprise": {}}}, contract(2, createdAt="soon"), contract(2, offset=2**70), {"contractEntry": {}}],
+)
+def test_a_contract_does_not_lose_the_others(bad: Item, tmp_path: Path) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path in PARTICIPANT:
+            return httpx.Response(200, json=PARTICIPANT[request.url.path])
+        return httpx.Response(200, json={"activeContracts": [contract(1), bad, contract(3)], "activeAtOffset": 9})
+
+    transport = httpx.MockTransport(handler)
+    net = lf.connect("sandbox", ledger_url="http://one.invalid", transport=transport, store=tmp_path, requests_per_second=0)
+    contracts = lf.load_active_contracts(net, active_at_offset=9, on_bad_item="quarantine")
+    assert contracts["contract_id"].tolist() == ["001", "003"]
+    assert quarantined(net) == [bad]
+    with pytest.raises(DecodeError):
+        lf.load_active_contracts(net, active_at_offset=9)
