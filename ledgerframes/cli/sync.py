@@ -175,6 +175,7 @@ def bulk(
     allow_partial: Annotated[
         bool, typer.Option("--allow-partial", help="Report failed objects as warnings, not as an error.")
     ] = False,
+    quarantine: Quarantine = False,
     dry_run: DryRun = False,
     workers: Workers = None,
     dask: Dask = None,
@@ -188,7 +189,16 @@ def bulk(
 
     net = context.connect()
     load: Any = partial(
-        load_bulk, net, since=since, until=until, during=during, object_keys=object_key, paths=path, kind=kind, at=at
+        load_bulk,
+        net,
+        since=since,
+        until=until,
+        during=during,
+        object_keys=object_key,
+        paths=path,
+        kind=kind,
+        at=at,
+        on_bad_item="quarantine" if quarantine else "raise",
     )
     if dry_run:
         context.print_result(describe_plan(net, load(plan=True)), format_plan)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -22,7 +23,7 @@ from ledgerframes.network import Network
 from ledgerframes.store.location import not_writable_error
 from ledgerframes.windows import instant
 
-__all__ = ["BadItem", "OnBadItem", "bad_item", "decode_items", "quarantine"]
+__all__ = ["BadItem", "OnBadItem", "bad_item", "decode_items", "quarantine", "require_on_bad_item", "settle"]
 
 MAX_MIGRATIONS = 1_000_000
 OnBadItem = Literal["raise", "quarantine"]
@@ -134,6 +135,28 @@ def _identity(content: bytes) -> tuple[str, tuple[int, int] | None]:
         return update_id, None
     # A position that no event can have would end the listing of the window.
     return update_id, position if 0 <= migration_id < MAX_MIGRATIONS else None
+
+
+def require_on_bad_item(value: object) -> None:
+    """Raise UsageError unless a value can be passed as ``on_bad_item=``."""
+    if value not in get_args(OnBadItem):
+        raise UsageError(f"Unknown on_bad_item {value!r}. Choose from {', '.join(get_args(OnBadItem))}.")
+
+
+def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem | None) -> None:
+    """Raise the error of the first item, or keep the bytes of each.
+
+    Raises
+    ------
+    DecodeError
+        With ``raise``, if there is an item.
+    StoreError
+        If a file cannot be written.
+    """
+    for item in items:
+        if on_bad_item != "quarantine":
+            raise item.error
+        quarantine(net, item)
 
 
 def quarantine(net: Network, item: BadItem) -> Path:

@@ -17,6 +17,7 @@ from ledgerframes.errors import IntegrityError, LedgerframesError, NotFoundError
 from ledgerframes.extents import MigrationWindow, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing
+from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.bulk_listing import BulkFolder
 from ledgerframes.loaders.bulk_object import BulkKind, BulkTask, choose_dataset, read_object
 from ledgerframes.loaders.executors import cores
@@ -41,13 +42,18 @@ class BulkLoader(Loader[BulkTask]):
         Directory that downloaded objects are saved to.
     allow_partial : bool
         Return frames even if some objects could not be read.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with a line that cannot be decoded.
     """
 
     noun, unit = "bulk objects", "objects"
     by_key = True  # objects that the caller names are stored apart, because they may repeat the lines of others
 
-    def __init__(self, net: Network, kind: BulkKind, download_dir: str | None, allow_partial: bool) -> None:
+    def __init__(
+        self, net: Network, kind: BulkKind, download_dir: str | None, allow_partial: bool, on_bad_item: OnBadItem = "raise"
+    ) -> None:
         self.net, self.kind, self.download_dir, self.allow_partial = net, kind, download_dir, allow_partial
+        self.on_bad_item = on_bad_item
         self.dataset = choose_dataset(kind, by_key=self.by_key)
         self.failures: dict[str, str] = {}
         self._consecutive_failures = 0
@@ -78,7 +84,7 @@ class BulkLoader(Loader[BulkTask]):
     @property
     def reader(self) -> Reader[BulkTask]:
         """Function that reads one object."""
-        return functools.partial(_read_object, self.net)
+        return functools.partial(_read_object, self.net, self.on_bad_item)
 
     def finish_chunk(self, chunk: BulkTask, error: LedgerframesError | None) -> None:
         """Note an object that could not be read, unless the service seems to be unavailable."""
@@ -130,8 +136,8 @@ def _plan_row(object_key: str, key: ObjectKey | None) -> Mapping[str, object]:
     return {"since": key and key.since, "until": key and key.until, "object_key": object_key}
 
 
-def _read_object(net: Network, task: BulkTask, context: ChunkContext) -> Iterator[ChunkResult]:
-    yield read_object(net, task, context)
+def _read_object(net: Network, on_bad_item: OnBadItem, task: BulkTask, context: ChunkContext) -> Iterator[ChunkResult]:
+    yield read_object(net, task, context, on_bad_item)
 
 
 class _FolderLoader(BulkLoader):
@@ -153,10 +159,10 @@ class _FolderLoader(BulkLoader):
         return [task for folder in self.folders for task in folder.tasks]
 
     def finish(self) -> None:
-        """Commit the folders of which every object is stored."""
+        """Commit the folders of which every object is stored as final."""
         stored_keys = self.net.store.committed_keys(self.dataset)
         for folder in self.folders:
-            if folder.name not in stored_keys and not self.failures.keys() & {task.object_key for task in folder.tasks}:
+            if folder.name not in stored_keys and stored_keys.issuperset(task.object_key for task in folder.tasks):
                 window = microseconds(folder.since), microseconds(folder.until)
                 extent = ObjectSet(frozenset({folder.name}), ANY_MIGRATION, *window)
                 self.net.store.commit(self.dataset, extent, {}, final=True, source=self.net.name)
@@ -165,8 +171,10 @@ class _FolderLoader(BulkLoader):
 class BulkWindowLoader(_FolderLoader):
     """Loads the objects with updates of a window."""
 
-    def __init__(self, net: Network, window: Window, download_dir: str | None, allow_partial: bool) -> None:
-        super().__init__(net, "updates", download_dir, allow_partial)
+    def __init__(
+        self, net: Network, window: Window, download_dir: str | None, allow_partial: bool, on_bad_item: OnBadItem = "raise"
+    ) -> None:
+        super().__init__(net, "updates", download_dir, allow_partial, on_bad_item)
         self.window = window
 
     def list_folders(self) -> list[BulkFolder]:
@@ -196,8 +204,10 @@ class BulkWindowLoader(_FolderLoader):
 class BulkSnapshotLoader(_FolderLoader):
     """Loads the newest ACS snapshot at a time."""
 
-    def __init__(self, net: Network, at: datetime, download_dir: str | None, allow_partial: bool) -> None:
-        super().__init__(net, "acs", download_dir, allow_partial)
+    def __init__(
+        self, net: Network, at: datetime, download_dir: str | None, allow_partial: bool, on_bad_item: OnBadItem = "raise"
+    ) -> None:
+        super().__init__(net, "acs", download_dir, allow_partial, on_bad_item)
         self.at = at
 
     def list_folders(self) -> list[BulkFolder]:
@@ -234,9 +244,15 @@ class BulkKeyLoader(BulkLoader):
     """Loads objects by key."""
 
     def __init__(
-        self, net: Network, object_keys: Iterable[str], kind: BulkKind, download_dir: str | None, allow_partial: bool
+        self,
+        net: Network,
+        object_keys: Iterable[str],
+        kind: BulkKind,
+        download_dir: str | None,
+        allow_partial: bool,
+        on_bad_item: OnBadItem = "raise",
     ) -> None:
-        super().__init__(net, kind, download_dir, allow_partial)
+        super().__init__(net, kind, download_dir, allow_partial, on_bad_item)
         self.keys = bulk_listing.parse_keys(object_keys, kind)
 
     def tasks(self) -> list[BulkTask]:
@@ -263,8 +279,15 @@ class BulkFileLoader(BulkLoader):
 
     needs_network = False
 
-    def __init__(self, net: Network, paths: Iterable[str | Path] | str | Path, kind: BulkKind, allow_partial: bool) -> None:
-        super().__init__(net, kind, None, allow_partial)
+    def __init__(
+        self,
+        net: Network,
+        paths: Iterable[str | Path] | str | Path,
+        kind: BulkKind,
+        allow_partial: bool,
+        on_bad_item: OnBadItem = "raise",
+    ) -> None:
+        super().__init__(net, kind, None, allow_partial, on_bad_item)
         self._tasks = self._deduplicate(bulk_listing.tasks_by_path(paths, kind))
 
     def _deduplicate(self, tasks: list[BulkTask]) -> list[BulkTask]:

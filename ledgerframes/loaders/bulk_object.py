@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.bulk.build import ActiveContractTableBuilder
 from ledgerframes.datasets.bulk.expand import LineBatch, iter_line_batches, verify_zstd_frames
 from ledgerframes.datasets.bulk.extent import ANY_MIGRATION, ObjectSet
@@ -22,12 +23,13 @@ from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
-from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder
+from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder, event_tables
 from ledgerframes.datasets.events.wire import Event, Update
 from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Dataset
 from ledgerframes.errors import DecodeError, IntegrityError
 from ledgerframes.extents import EPOCH, from_microseconds, microseconds
 from ledgerframes.loaders import buffering
+from ledgerframes.loaders.bad_items import BadItem, OnBadItem, quarantine
 from ledgerframes.loaders.buffering import Pipeline
 from ledgerframes.loaders.event_pages import Position, positions_of
 from ledgerframes.loaders.sync import ChunkContext
@@ -96,14 +98,19 @@ def choose_dataset(kind: str, *, by_key: bool) -> Dataset:
     return BULK_ACS_BY_KEY if by_key else BULK_ACS
 
 
-def read_object(net: Network, task: BulkTask, context: ChunkContext) -> Segment:
+def read_object(net: Network, task: BulkTask, context: ChunkContext, on_bad_item: OnBadItem = "raise") -> Segment:
     """Read one object, and write its tables to the store as a segment that is not committed.
+
+    Blocks of lines are decoded at once, which is fast. If one cannot be and bad lines are quarantined, the object is read again
+    line by line.
 
     Parameters
     ----------
     net : Network
     task : BulkTask
     context : ChunkContext
+    on_bad_item : {"raise", "quarantine"}
+        What to do with a line that cannot be decoded. Without it, the segment is provisional.
 
     Raises
     ------
@@ -116,7 +123,13 @@ def read_object(net: Network, task: BulkTask, context: ChunkContext) -> Segment:
         verify_zstd_frames(file, task.name)
         file.seek(0)
         limit = max(MIN_SIZE_LIMIT, int(local.bytes * net.settings.limits.max_decompression_ratio))
-        return _ObjectReader(net, task, local, context).segment(iter_line_batches(file, task.name, limit))
+        try:
+            return _ObjectReader(net, task, local, context).segment(iter_line_batches(file, task.name, limit))
+        except IntegrityError as error:
+            if on_bad_item == "raise" or not isinstance(error.__cause__, DecodeError):
+                raise
+        file.seek(0)
+        return _LineReader(net, task, local, context).segment(iter_line_batches(file, task.name, limit))
 
 
 @dataclass(frozen=True)
@@ -195,6 +208,8 @@ def _check_digest(task: BulkTask, digest: str, size: int) -> str:
 class _ObjectReader:
     """Reads the lines of one object into a segment."""
 
+    _status = "final"
+
     def __init__(self, net: Network, task: BulkTask, local: _LocalObject, context: ChunkContext) -> None:
         self._net = net
         self._task = task
@@ -221,7 +236,7 @@ class _ObjectReader:
                 pipeline.write_behind(writer.write, self._tables(builder))
             writer.write({BULK_OBJECTS.name: self._object_row()})
             source = self._local.source
-            segment = new_segment(self._dataset, self._extent(), status="final", source=source, segment_id=segment_id)
+            segment = new_segment(self._dataset, self._extent(), status=self._status, source=source, segment_id=segment_id)
             return finish_segment(writer, self._dataset, segment)
 
     def _new_builder(self) -> EventTableBuilder | ActiveContractTableBuilder:
@@ -316,6 +331,45 @@ class _ObjectReader:
         return BULK_OBJECTS.from_arrays(
             {column.name: pa.array([values[column.name]], column.type) for column in BULK_OBJECTS.columns}
         )
+
+
+class _LineReader(_ObjectReader):
+    """Reads the lines of one object, and keeps the bytes of bad ones below the store.
+
+    A block with a bad line is halved until the line is alone.
+    """
+
+    def _add(self, builder: EventTableBuilder | ActiveContractTableBuilder, block: LineBatch) -> None:
+        self._add_lines(builder, [line for line in bytes(block.lines).split(b"\n") if line.strip()], block)
+
+    def _add_lines(self, builder: EventTableBuilder | ActiveContractTableBuilder, lines: list[bytes], block: LineBatch) -> None:
+        content = b"\n".join(lines)
+        try:
+            self._check(content)
+        except DecodeError as error:
+            if len(lines) > 1:
+                half = len(lines) // 2
+                self._add_lines(builder, lines[:half], block)
+                self._add_lines(builder, lines[half:], block)
+                return
+            self._status = "provisional"
+            self._lines += 1
+            quarantine(self._net, BadItem(content, error, None))
+        else:
+            super()._add(builder, replace(block, lines=memoryview(content)))
+
+    def _check(self, lines: bytes) -> None:
+        """Raise DecodeError unless the tables can have these lines."""
+        name, number = self._task.name, self._lines + 1
+        with decode_boundary(name):
+            if self._task.kind == "acs":
+                trial = ActiveContractTableBuilder(self._key.since)
+                trial.add(decode_lines(lines, ActiveContract, name, number))
+                trial.tables()
+            else:
+                events = [Event(update=update) for update in decode_lines(lines, Update, name, number)]
+                positions_of(events)
+                event_tables(events, "bulk", UPDATE_TABLES)
 
 
 def _file_name(task: BulkTask, segment_id: str) -> str:

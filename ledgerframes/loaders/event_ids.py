@@ -11,13 +11,17 @@ from datetime import timedelta
 
 import pyarrow as pa
 
+from ledgerframes.api.history import History
+from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import WEB_PAGE
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.datasets.registry import EVENTS_BY_ID
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import IdSet, microseconds
 from ledgerframes.frames import Frames
+from ledgerframes.loaders.bad_items import BadItem, OnBadItem, settle
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import position_of
@@ -30,12 +34,18 @@ IDS_PER_CHUNK = 500
 ROUTE_NOT_FOUND_TEXT = "The requested resource could not be found"
 
 Ids = tuple[str, ...]
-LookupResult = tuple[Event, str]  # an event, and the host that returned it
 
 
 @dataclass(frozen=True)
 class UnknownIds:
     """Ids that the service does not know, which are never stored."""
+
+    update_ids: Ids
+
+
+@dataclass(frozen=True)
+class BadIds:
+    """Ids whose events cannot be decoded, which are never stored."""
 
     update_ids: Ids
 
@@ -70,13 +80,16 @@ class EventIdLoader(Loader[Ids]):
     net : Network
     update_ids : list of str
     id_source : str
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an event that cannot be decoded.
     """
 
     dataset, noun, unit = EVENTS_BY_ID, "events by id", "ids"
 
-    def __init__(self, net: Network, update_ids: list[str], id_source: str) -> None:
-        self.net, self.update_ids, self.id_source = net, update_ids, id_source
+    def __init__(self, net: Network, update_ids: list[str], id_source: str, on_bad_item: OnBadItem = "raise") -> None:
+        self.net, self.update_ids, self.id_source, self.on_bad_item = net, update_ids, id_source, on_bad_item
         self.unknown_ids: set[str] = set()
+        self.bad_ids: set[str] = set()
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing ids."""
@@ -100,11 +113,11 @@ class EventIdLoader(Loader[Ids]):
     def reader(self) -> Reader[Ids]:
         """Function that looks up the ids of one chunk."""
         cutoff = self.net.now() - timedelta(minutes=self.net.settings.limits.provisional_minutes)
-        return functools.partial(_fetch_ids, self.net, self.id_source, microseconds(cutoff))
+        return functools.partial(_fetch_ids, self.net, self.id_source, microseconds(cutoff), self.on_bad_item)
 
-    def commit(self, item: UnknownIds) -> None:
-        """Remember ids that the service does not know."""
-        self.unknown_ids.update(item.update_ids)
+    def commit(self, item: UnknownIds | BadIds) -> None:
+        """Remember ids that the service does not know, or whose events cannot be decoded."""
+        (self.unknown_ids if isinstance(item, UnknownIds) else self.bad_ids).update(item.update_ids)
 
     def finish(self) -> None:
         """Log how many ids the service does not know."""
@@ -115,7 +128,7 @@ class EventIdLoader(Loader[Ids]):
 
     def frames(self) -> Frames:
         """Return frames of the ids that the service knows."""
-        known = [update_id for update_id in self.update_ids if update_id not in self.unknown_ids]
+        known = [update_id for update_id in self.update_ids if update_id not in self.unknown_ids | self.bad_ids]
         unknown = [update_id for update_id in self.update_ids if update_id in self.unknown_ids]
         snapshot = self.net.store.snapshot(EVENTS_BY_ID, IdSet(frozenset(known)))
         known_to_updates = functools.partial(committed_ids, self.net.store)
@@ -130,8 +143,10 @@ class EventIdLoader(Loader[Ids]):
         )
 
 
-def _fetch_ids(net: Network, id_source: str, cutoff: int, chunk: Ids, context: ChunkContext) -> Iterator[ChunkResult]:
-    """Yield the events with these ids, then raise the first error of a lookup."""
+def _fetch_ids(
+    net: Network, id_source: str, cutoff: int, on_bad_item: OnBadItem, chunk: Ids, context: ChunkContext
+) -> Iterator[ChunkResult]:
+    """Yield the events with these ids, then raise the first error of a lookup, or of an event that cannot be decoded."""
     with ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
         lookups = {update_id: pool.submit(_fetch_event, net, update_id) for update_id in chunk}
         try:
@@ -141,37 +156,63 @@ def _fetch_ids(net: Network, id_source: str, cutoff: int, chunk: Ids, context: C
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     results = {update_id: lookup.result() for update_id, lookup in lookups.items() if lookup.exception() is None}
-    yield from _batches([result for result in results.values() if result is not None], id_source, cutoff)
+    responses = {update_id: result for update_id, result in results.items() if result is not None}
+    bad: dict[str, BadItem] = {}
+    try:
+        batches = _batches(responses, id_source, cutoff)
+    except DecodeError:
+        bad = _bad_items(responses, id_source, cutoff)
+        batches = _batches({each: response for each, response in responses.items() if each not in bad}, id_source, cutoff)
+    yield from batches
     yield UnknownIds(tuple(update_id for update_id, result in results.items() if result is None))
+    yield BadIds(tuple(bad))
+    settle(net, bad.values(), on_bad_item)
     for lookup in lookups.values():
         lookup.result()
 
 
-def _fetch_event(net: Network, update_id: str) -> LookupResult | None:
-    """Return an event with its host, or None if the service does not know the id."""
+def _bad_items(responses: Mapping[str, Response], id_source: str, cutoff: int) -> dict[str, BadItem]:
+    """Return the responses that cannot be decoded, by id, which takes longer than decoding all at once."""
+    bad: dict[str, BadItem] = {}
+    for update_id, response in responses.items():
+        try:
+            with decode_boundary(response.endpoint, update_id=update_id):
+                _batches({update_id: response}, id_source, cutoff)
+        except DecodeError as error:
+            bad[update_id] = BadItem(response.body, error, None)
+    return bad
+
+
+def _decode_event(response: Response, update_id: str) -> Event:
+    event = History.decode_event(response)
+    returned_id = header_of(event)[2]
+    if returned_id != update_id:
+        raise DecodeError(f"{response.host} returned update {returned_id} for {update_id}.", json_path="$..update_id")
+    return event
+
+
+def _fetch_event(net: Network, update_id: str) -> Response | None:
+    """Return the response with an event, or None if the service does not know the id."""
     try:
-        response = net.history.event_response(update_id)
+        return net.history.event_response(update_id)
     except NotFoundError as error:
         if ROUTE_NOT_FOUND_TEXT in error.detail or error.detail == WEB_PAGE:
             raise
         return None
-    event = net.history.decode_event(response)
-    returned_id = header_of(event)[2]
-    if returned_id != update_id:
-        raise DecodeError(f"{response.host} returned update {returned_id} for {update_id}.", json_path="$..update_id")
-    return event, response.host
 
 
-def _batches(results: list[LookupResult], id_source: str, cutoff: int) -> Iterator[Batch]:
-    """Yield events as final if nothing more can arrive, as provisional otherwise.
+def _batches(responses: Mapping[str, Response], id_source: str, cutoff: int) -> list[Batch]:
+    """Return the events of responses by id, as final if nothing more can arrive, as provisional otherwise.
 
     A service that is still loading its history returns a part of an event without a warning (docs/facts.md#history-not-ready),
     so only an event with verdict and traffic is final.
     """
     groups: dict[tuple[bool, str], list[Event]] = {}
-    for event, host in results:
+    for update_id, response in responses.items():
+        event = _decode_event(response, update_id)
         is_whole = event.verdict is not None and event.traffic_summary is not None
-        groups.setdefault((is_whole and position_of(event)[1] < cutoff, host), []).append(event)
-    for (final, host), events in groups.items():
-        ids = IdSet(frozenset(header_of(event)[2] for event in events))
-        yield Batch(ids, event_tables(events, id_source), host, final=final)
+        groups.setdefault((is_whole and position_of(event)[1] < cutoff, response.host), []).append(event)
+    return [
+        Batch(IdSet(frozenset(header_of(event)[2] for event in events)), event_tables(events, id_source), host, final=final)
+        for (final, host), events in groups.items()
+    ]

@@ -15,14 +15,12 @@ from ledgerframes.errors import DecodeError, ServiceError, TransportError
 from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds, plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import buffering
-from ledgerframes.loaders.bad_items import OnBadItem, quarantine
+from ledgerframes.loaders.bad_items import OnBadItem, settle
 from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
 from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
 from ledgerframes.network import Network
 from ledgerframes.windows import Window, iso
-
-logger = logging.getLogger("ledgerframes")
 
 logger = logging.getLogger("ledgerframes")
 
@@ -181,10 +179,7 @@ def _read_pages(
             if page.source != buffer.source:  # a segment has the rows of one host
                 yield from buffer.flush()
             buffer.add(page)
-            for item in page.bad_items:
-                if on_bad_item == "raise":
-                    raise item.error
-                quarantine(net, item)
+            settle(net, page.bad_items, on_bad_item)
             if page.ends_migration:
                 yield Migration(chunk.migration_id, chunk.start, ended=chunk.stop)
             if buffer.bytes >= buffering.SEGMENT_BYTES:

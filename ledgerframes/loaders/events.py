@@ -11,7 +11,7 @@ import pandas as pd
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
-from ledgerframes.loaders.bad_items import OnBadItem
+from ledgerframes.loaders.bad_items import OnBadItem, require_on_bad_item
 from ledgerframes.loaders.event_ids import EventIdLoader, parse_update_ids
 from ledgerframes.loaders.event_windows import EventLoader
 from ledgerframes.loaders.sync import load
@@ -72,9 +72,9 @@ def load_events(
         Origin of the ids, for ``verdicts.id_source``. Ledger updates and bulk objects are committed updates only
         (docs/facts.md#survivorship). If the store knows one of the ids from them, so are the frames, also with ``user``.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an item of a window that cannot be decoded, after the other items of its page are committed. Its
-        record time stays provisional, so the next load fetches it again. ``quarantine`` keeps its bytes in a file below the
-        store and continues (docs/facts.md#unknown-kinds).
+        What to do with an item that cannot be decoded, after the other items of its page, or the other ids, are committed.
+        The next load fetches it again: its record time stays provisional, or its id is not in the store. ``quarantine`` keeps
+        its bytes in a file below the store and continues (docs/facts.md#unknown-kinds).
 
     Returns
     -------
@@ -104,8 +104,7 @@ def load_events(
     >>> list(frames.traffic.columns)
     ['migration_id', 'record_time', 'update_id', 'total_traffic_cost', 'envelope_count', 'extra']
     """
-    if on_bad_item not in get_args(OnBadItem):
-        raise UsageError(f"Unknown on_bad_item {on_bad_item!r}. Choose from {', '.join(get_args(OnBadItem))}.")
+    require_on_bad_item(on_bad_item)
     if update_ids is None:
         by_window = EventLoader(net, window(net.now(), since, until, during), on_bad_item)
         return load(by_window, plan=plan, executor=executor, progress=progress)
@@ -113,7 +112,7 @@ def load_events(
         raise UsageError("update_ids= cannot be combined with since=, until= or during=.")
     if id_source not in get_args(IdSource):
         raise UsageError(f"Unknown id_source {id_source!r}. Choose from {', '.join(get_args(IdSource))}.")
-    by_id = EventIdLoader(net, parse_update_ids(update_ids), id_source)
+    by_id = EventIdLoader(net, parse_update_ids(update_ids), id_source, on_bad_item)
     return load(by_id, plan=plan, executor=executor, progress=progress)
 
 

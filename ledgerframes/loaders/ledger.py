@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
-from typing import Literal, TypedDict, Unpack, get_args, overload
+from typing import Literal, TypedDict, Unpack, overload
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ from ledgerframes.errors import PrunedOffsetError, UsageError
 from ledgerframes.extents import OffsetRange
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
-from ledgerframes.loaders.bad_items import OnBadItem
+from ledgerframes.loaders.bad_items import OnBadItem, require_on_bad_item
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.ledger_pages import LedgerFilter, OffsetReader, follow, gap, open_ledger, pruned_through
 from ledgerframes.loaders.sync import Loader, Reader, load, require_coverage
@@ -186,7 +186,7 @@ def load_updates(
     page_size : int, optional
         Updates per page; by default that of the profile.
     on_bad_item : {"raise", "quarantine"}
-        What to do with an update that cannot be decoded, as for :func:`load_events`; without effect on ``follow``.
+        What to do with an update that cannot be decoded, as for :func:`load_events`.
     follow : bool
         Continue with what the ledger appends, until interrupted; the next load resumes there.
     poll_seconds : float
@@ -224,8 +224,7 @@ def load_updates(
     """
     if follow and (plan or through is not None or descending or poll_seconds <= 0):
         raise UsageError("follow=True cannot be combined with plan=, through= or descending=, and needs poll_seconds > 0.")
-    if on_bad_item not in get_args(OnBadItem):
-        raise UsageError(f"Unknown on_bad_item {on_bad_item!r}. Choose from {', '.join(get_args(OnBadItem))}.")
+    require_on_bad_item(on_bad_item)
     wanted_format = update_format(
         parties=parties,
         templates=templates,
@@ -242,7 +241,7 @@ def load_updates(
     )
     if follow:
         load(ledger, plan=False, executor=executor, progress=progress)
-        reached = _follow_until_interrupted(net, ledger_filter, offsets.stop, poll_seconds)
+        reached = _follow_until_interrupted(net, ledger_filter, offsets.stop, poll_seconds, on_bad_item)
         ledger.offsets = replace(offsets, stop=reached)
         return ledger.frames()
     return load(ledger, plan=plan, executor=executor, progress=progress)
@@ -270,11 +269,13 @@ def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, 
     return ledger_filter.offset_range(start, stop)
 
 
-def _follow_until_interrupted(net: Network, ledger_filter: LedgerFilter, after: int, poll_seconds: float) -> int:
+def _follow_until_interrupted(
+    net: Network, ledger_filter: LedgerFilter, after: int, poll_seconds: float, on_bad_item: OnBadItem
+) -> int:
     """Follow the ledger until Ctrl-C, and return the last committed offset."""
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        reached = pool.submit(follow, net, ledger_filter, after, poll_seconds, stop)
+        reached = pool.submit(follow, net, ledger_filter, after, poll_seconds, stop, on_bad_item)
         try:
             return reached.result(NO_TIMEOUT)
         except KeyboardInterrupt:

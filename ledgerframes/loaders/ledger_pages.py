@@ -17,7 +17,7 @@ from ledgerframes.api.response import Response
 from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets.ledger.build import ledger_tables
-from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage, decode_page
+from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import (
     DecodeError,
@@ -30,7 +30,7 @@ from ledgerframes.errors import (
 from ledgerframes.extents import OffsetRange
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders import buffering
-from ledgerframes.loaders.bad_items import OnBadItem, quarantine
+from ledgerframes.loaders.bad_items import OnBadItem, settle
 from ledgerframes.loaders.bad_updates import BadUpdate, decode_updates
 from ledgerframes.loaders.buffering import TableBuffer
 from ledgerframes.loaders.sync import Batch, ChunkContext, require_coverage
@@ -196,7 +196,8 @@ class OffsetReader:
 
         def flush(bad_updates: Sequence[BadUpdate] = ()) -> Iterator[Batch]:
             if known.start < known.stop:
-                yield from self._batches(known, buffer.flush(descending=self.descending), source, bad_updates)
+                tables = buffer.flush(descending=self.descending)
+                yield from _batches(known, tables, source, bad_updates, descending=self.descending)
 
         try:
             for response, page, bad_updates in self._iter_pages(rest, page_size):
@@ -212,26 +213,13 @@ class OffsetReader:
                 if buffer.bytes >= buffering.SEGMENT_BYTES or bad_updates:
                     yield from flush(bad_updates)
                     known = self._after(known)
-                for bad in bad_updates:
-                    if self.on_bad_item == "raise":
-                        raise bad.item.error
-                    quarantine(self.net, bad.item)
+                settle(self.net, [bad.item for bad in bad_updates], self.on_bad_item)
                 if context.is_stopped:
                     break
         except Exception:
             yield from flush()  # the pages before an error are retained
             raise
         yield from flush()
-
-    def _batches(
-        self, known: OffsetRange, tables: dict[str, pa.Table], source: str, bad_updates: Sequence[BadUpdate]
-    ) -> Iterator[Batch]:
-        """Yield the known offsets in reading order, provisional near a bad update."""
-        certain = known.difference([replace(known, start=bad.after, stop=bad.through) for bad in bad_updates])
-        parts = [(part, True) for part in certain] + [(part, False) for part in known.difference(certain)]
-        for part, final in sorted(parts, key=lambda each: each[0].start, reverse=self.descending):
-            rows = tables if part == known else {name: table.filter(part.filter()) for name, table in tables.items()}
-            yield Batch(part, rows, source, final=final)
 
     def _iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[tuple[Response, UpdatesPage, list[BadUpdate]]]:
         """Yield the pages of a range, and the bad updates of each."""
@@ -251,6 +239,17 @@ class OffsetReader:
             if token is None:
                 return
             request = {**request, "pageToken": token}
+
+
+def _batches(
+    known: OffsetRange, tables: dict[str, pa.Table], source: str, bad_updates: Sequence[BadUpdate], *, descending: bool = False
+) -> Iterator[Batch]:
+    """Yield the known offsets in reading order, provisional near a bad update."""
+    certain = known.difference([replace(known, start=bad.after, stop=bad.through) for bad in bad_updates])
+    parts = [(part, True) for part in certain] + [(part, False) for part in known.difference(certain)]
+    for part, final in sorted(parts, key=lambda each: each[0].start, reverse=descending):
+        rows = tables if part == known else {name: table.filter(part.filter()) for name, table in tables.items()}
+        yield Batch(part, rows, source, final=final)
 
 
 def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, descending: bool) -> OffsetRange:
@@ -279,7 +278,14 @@ def _page_bounds(page: UpdatesPage) -> bytes:
 # -- following ------------------------------------------------------------------------------------------------------
 
 
-def follow(net: Network, ledger_filter: LedgerFilter, after: int, poll_seconds: float, stop: threading.Event) -> int:
+def follow(
+    net: Network,
+    ledger_filter: LedgerFilter,
+    after: int,
+    poll_seconds: float,
+    stop: threading.Event,
+    on_bad_item: OnBadItem = "raise",
+) -> int:
     """Commit what the ledger appends, page by page, until an event is set.
 
     Parameters
@@ -292,6 +298,8 @@ def follow(net: Network, ledger_filter: LedgerFilter, after: int, poll_seconds: 
         Pause after a page without updates.
     stop : threading.Event
         Ends the loop after the page in progress.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with an update that cannot be decoded, after the others of its page are committed.
 
     Returns
     -------
@@ -307,13 +315,15 @@ def follow(net: Network, ledger_filter: LedgerFilter, after: int, poll_seconds: 
             token, request = None, _open_end_request(net, ledger_filter, reached)  # the token has expired
             stop.wait(poll_seconds)
             continue
-        page = decode_page(response.body)
+        page, bad_updates = decode_updates(response, ledger_filter.tables)
         end = ledger_filter.offset_range(reached, page.highest_page_offset_inclusive)
         reached = _append_page(replace(end, stop=reached), page, end, descending=False).stop
         tables = ledger_filter.tables(page)
-        if page.updates:
-            net.store.commit(LEDGER, ledger_filter.offset_range(after, reached), tables, final=True, source=response.host)
+        if page.updates or bad_updates:
+            for batch in _batches(ledger_filter.offset_range(after, reached), tables, response.host, bad_updates):
+                net.store.commit(LEDGER, batch.extent, batch.tables, final=batch.final, source=batch.source)
             after = reached
+            settle(net, [bad.item for bad in bad_updates], on_bad_item)
         else:
             stop.wait(poll_seconds)
         token = page.next_page_token

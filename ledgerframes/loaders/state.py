@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.update_format import EventFormat, event_format
 from ledgerframes.datasets import Table
+from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
@@ -26,12 +29,14 @@ from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRA
 from ledgerframes.datasets.state.wire import Completion, Synchronizer
 from ledgerframes.errors import DecodeError, UnsupportedOperationError
 from ledgerframes.loaders.arguments import loader
+from ledgerframes.loaders.bad_items import OnBadItem, bad_item, quarantine, require_on_bad_item
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
 
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
 
+CONTRACT_LIST = "POST /v2/state/active-contracts"
 CONTRACTS = "POST /v2/state/active-contracts-page"
 COMPLETION_LIST = "POST /v2/commands/command-completions"
 LIST_SIZE = 100  # below the list limit of 200 (docs/facts.md#ledger-operations)
@@ -71,6 +76,7 @@ def load_active_contracts(
     templates: Sequence[str] = (),
     interfaces: Sequence[str] = (),
     include_blobs: bool = False,
+    on_bad_item: OnBadItem = "raise",
     plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
@@ -87,6 +93,9 @@ def load_active_contracts(
         Only contracts of these, such as ``package-name:Module:Entity``.
     include_blobs : bool
         Include created-event blobs, several kB per row.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with a contract that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
+        and returns the other contracts (docs/facts.md#unknown-kinds).
 
     Returns
     -------
@@ -96,6 +105,8 @@ def load_active_contracts(
 
     Raises
     ------
+    DecodeError
+        If a contract cannot be decoded, unless it is quarantined.
     TooManyElementsError
         Before ledger API 3.5, if there are more contracts than a list may have.
 
@@ -110,17 +121,20 @@ def load_active_contracts(
     >>> bool(contracts["contract_id"].is_unique)
     True
     """
+    require_on_bad_item(on_bad_item)
     contract_format = event_format(parties, templates, interfaces, blobs=include_blobs)
     offset = active_at_offset if plan or active_at_offset is not None else net.ledger.ledger_end()
 
     def build(items: list[ActiveContractItem], participant_id: str) -> pa.Table:
         return active_contract_table(items, participant_id, offset or 0)
 
-    contracts = functools.partial(_iter_contracts, net, contract_format, offset or 0)
+    contracts = functools.partial(_iter_contracts, net, contract_format, offset or 0, on_bad_item)
     return _load_state(net, plan, progress, LEDGER_ACTIVE_CONTRACTS, contracts, build, through=offset)
 
 
-def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
+def _iter_contracts(
+    net: Network, contract_format: EventFormat, offset: int, on_bad_item: OnBadItem
+) -> Iterator[ActiveContractItem]:
     token, chain = None, PageChain(CONTRACTS)
     while True:
         try:
@@ -129,13 +143,36 @@ def _iter_contracts(net: Network, contract_format: EventFormat, offset: int) -> 
             )
         except UnsupportedOperationError:
             response = net.ledger.active_contracts(contract_format, active_at_offset=offset)
-            yield from decode(response.body, list[ActiveContractItem], "POST /v2/state/active-contracts")
+            yield from _decode_contracts(net, response.body, CONTRACT_LIST, on_bad_item)
             return
         page = net.ledger.decode_active_contracts(response)
-        yield from decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
+        yield from _decode_contracts(net, page.active_contracts, CONTRACTS, on_bad_item)
         token = chain.next_token(page.next_page_token, bytes(page.active_contracts))
         if token is None:
             return
+
+
+def _decode_contracts(net: Network, body: bytes | msgspec.Raw, endpoint: str, on_bad_item: OnBadItem) -> list[ActiveContractItem]:
+    """Return the contracts of a list, without those that are quarantined."""
+    if on_bad_item == "raise":
+        return decode(body, list[ActiveContractItem], endpoint)
+    with suppress(DecodeError):
+        return _tabular_contracts(body, endpoint)
+    good: list[ActiveContractItem] = []
+    for number, content in enumerate(decode(body, list[msgspec.Raw], endpoint)):
+        try:
+            good += _tabular_contracts(b"[%s]" % bytes(content), endpoint)
+        except DecodeError as error:
+            quarantine(net, bad_item(bytes(content), number, endpoint, "", error, "$"))
+    return good
+
+
+def _tabular_contracts(body: bytes | msgspec.Raw, endpoint: str) -> list[ActiveContractItem]:
+    """Return contracts that the table can have."""
+    items = decode(body, list[ActiveContractItem], endpoint)
+    with decode_boundary(endpoint):
+        active_contract_table(items, "", 0)
+    return items
 
 
 @loader()

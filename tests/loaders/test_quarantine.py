@@ -1,0 +1,219 @@
+"""Quarantine of what cannot be decoded: events by id, lines of bulk objects, and updates that are followed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import zstandard
+
+import ledgerframes as lf
+from ledgerframes.api.update_format import update_format
+from ledgerframes.errors import DecodeError, IntegrityError
+from ledgerframes.loaders.ledger_pages import follow, open_ledger
+
+Item = dict[str, Any]
+
+
+def quarantined(net: lf.Network) -> list[Any]:
+    return [json.loads(path.read_bytes()) for path in sorted((net.local_dir / "quarantine").iterdir())]
+
+
+# -- events by id ---------------------------------------------------------------------------------------------------------
+
+IDS = [f"id{number}" for number in range(6)]
+SPOILED: dict[str, Item] = {
+    "no event": {"update": 5},
+    "another event": {"verdict": {"update_id": "other"}},
+    "no finalization time": {"verdict": {"finalization_time": "late"}},
+    "a huge number": {"traffic_summary": {"total_traffic_cost": 2**70}},
+}
+
+
+def event(update_id: str) -> Item:
+    time = "2026-11-01T00:00:01.000000Z"
+    verdict = {
+        "update_id": update_id, "migration_id": 4, "domain_id": "d", "record_time": time, "finalization_time": time,
+        "verdict_result": "VERDICT_RESULT_ACCEPTED", "submitting_participant_uid": "p",
+    }  # fmt: skip
+    return {"update": None, "verdict": verdict, "traffic_summary": None, "app_activity_records": None}
+
+
+def bad_event(kind: str) -> Item:
+    parts = SPOILED[kind]
+    good = event("id3")
+    return {**good, **parts, **({"verdict": {**good["verdict"], **parts["verdict"]}} if "verdict" in parts else {})}
+
+
+def history(store: Path, bad: Item | None) -> lf.Network:
+    def handler(request: httpx.Request) -> httpx.Response:
+        update_id = request.url.path.rpartition("/")[2]
+        if update_id == "id5":
+            return httpx.Response(404, json={"error": "unknown"})
+        return httpx.Response(200, json=bad if bad and update_id == "id3" else event(update_id))
+
+    transport = httpx.MockTransport(handler)
+    return lf.connect("sandbox", history_url="http://one.invalid", transport=transport, store=store, requests_per_second=0)
+
+
+@pytest.mark.parametrize("kind", SPOILED)
+def test_an_event_by_id_does_not_lose_the_others(kind: str, tmp_path: Path) -> None:
+    bad = bad_event(kind)
+    net = history(tmp_path / "store", bad)
+    frames = lf.load_events(net, update_ids=IDS, on_bad_item="quarantine")
+    assert sorted(frames.verdicts["update_id"]) == ["id0", "id1", "id2", "id4"]
+    assert frames.unknown_ids == ("id5",)
+    assert quarantined(net) == [bad]
+    assert lf.load_events(net, update_ids=["id3"], plan=True)["update_id"].tolist() == ["id3"]
+    with pytest.raises(DecodeError) as caught:
+        lf.load_events(net, update_ids=IDS)
+    assert (caught.value.endpoint, caught.value.update_id) == ("GET /v0/events/{update_id}", "id3")
+    well = history(tmp_path / "store", None)
+    assert len(lf.load_events(well, update_ids=IDS).verdicts) == 5
+
+
+# -- lines of bulk objects ------------------------------------------------------------------------------------------------
+
+DAYS = {"since": "2026-11-07", "until": "2026-11-09"}
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bulk objects of two days."""
+    folder = tmp_path_factory.mktemp("objects")
+    net = lf.connect("sandbox", events=1200, days=2, store=tmp_path_factory.mktemp("store"))
+    lf.load_bulk(net, **DAYS, download_dir=folder)
+    return folder
+
+
+def spoil(path: Path, target: Path, line: bytes, position: int) -> bytes:
+    """Write an object with another line in the place of one, and return the line that was there."""
+    with path.open("rb") as file:
+        lines = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read().split(b"\n")
+    old, lines[position] = lines[position], line
+    target.write_bytes(zstandard.ZstdCompressor(write_checksum=True).compress(b"\n".join(lines)))
+    return old
+
+
+LINES = {"no update": b'{"update_id": 7}', "no JSON": b'{"update_id"', "a list": b"[1]"}
+
+
+@pytest.mark.parametrize("position", [0, 7, -2])
+@pytest.mark.parametrize("kind", LINES)
+def test_a_line_does_not_lose_its_object(kind: str, position: int, objects: Path, tmp_path: Path) -> None:
+    whole = sorted(objects.glob("*updates*.zstd"))[-1]
+    spoiled = tmp_path / whole.name
+    lost = json.loads(spoil(whole, spoiled, LINES[kind], position))["update_id"]
+    net = lf.connect("sandbox", store=tmp_path / "store")
+    with pytest.raises(IntegrityError, match="line"):
+        lf.load_bulk(net, paths=[spoiled])
+    frames = lf.load_bulk(net, paths=[spoiled], on_bad_item="quarantine")
+    [file] = (net.local_dir / "quarantine").iterdir()
+    assert file.read_bytes() == LINES[kind]
+    assert set(frames.coverage["status"]) == {"provisional"}
+    expected = lf.load_bulk(lf.connect("sandbox", store=tmp_path / "whole"), paths=[whole]).updates
+    assert frames.updates["update_id"].tolist() == [each for each in expected["update_id"] if each != lost]
+    assert lf.load_bulk(net, paths=[spoiled], plan=True)["object_key"].notna().all(), "the next load reads it again"
+    well = lf.load_bulk(net, paths=[whole])
+    assert well.updates.equals(expected)
+    assert lf.load_bulk(net, paths=[whole], plan=True).empty
+
+
+# -- updates that are followed --------------------------------------------------------------------------------------------
+
+PARTICIPANT = {
+    "/v2/parties/participant-id": {"participantId": "p"},
+    "/v2/state/ledger-end": {"offset": 0},
+    "/v2/state/latest-pruned-offsets": {"participantPrunedUpToInclusive": 0},
+}
+
+
+def update(offset: int, kind: str = "Transaction", **members: Any) -> Item:
+    value = {
+        "updateId": f"u{offset}", "offset": offset, "recordTime": "2026-11-01T00:00:00Z", "synchronizerId": "s", "events": [],
+        "effectiveAt": "2026-11-01T00:00:00Z", **members,
+    }  # fmt: skip
+    return {"update": {kind: {"value": value}}}
+
+
+def growing(store: Path, pages: list[list[Item]], stop: threading.Event) -> lf.Network:
+    """A participant that appends ten offsets with each page, until it has no more pages."""
+    left: Iterator[list[Item]] = iter(pages)
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path in PARTICIPANT:
+            return httpx.Response(200, json=PARTICIPANT[request.url.path])
+        sent = json.loads(request.content)
+        begin = int(sent.get("pageToken", sent["beginOffsetExclusive"]))
+        items = next(left, None)
+        if items is None:
+            stop.set()
+        end = begin if items is None else begin + 10
+        body = {"updates": items or [], "lowestPageOffsetExclusive": begin, "highestPageOffsetInclusive": end}
+        return httpx.Response(200, json={**body, "nextPageToken": str(end)})
+
+    transport = httpx.MockTransport(handler)
+    return lf.connect("sandbox", ledger_url="http://one.invalid", transport=transport, store=store, requests_per_second=0)
+
+
+def stored_offsets(net: lf.Network) -> list[int]:
+    offline = lf.connect("sandbox", ledger_url="http://one.invalid", store=net.settings.store, offline=True)
+    segments = offline.store.all_segments()
+    return sorted(
+        offset
+        for segment in segments
+        for offset in offline.store.snapshot_of([segment]).scan("ledger_updates").to_table()["offset"].to_pylist()
+    )
+
+
+@pytest.mark.parametrize("bad", [update(6, "Surprise"), update(6, recordTime="soon"), update(6, events=[{"SomeEvent": {}}])])
+def test_following_goes_on_after_an_update(bad: Item, tmp_path: Path) -> None:
+    stop = threading.Event()
+    net = growing(tmp_path / "store", [[update(2), bad, update(8)], [update(12), update(20)]], stop)
+    ledger_filter = open_ledger(net, update_format(), bind=True)
+    assert follow(net, ledger_filter, 0, 0.01, stop, "quarantine") == 20
+    assert stored_offsets(net) == [2, 8, 12, 20]
+    assert quarantined(net) == [bad]
+    provisional = [segment.extent for segment in net.store.all_segments() if not segment.final]
+    assert [(each.start, each.stop) for each in provisional] == [(5, 6)], "the next load fetches it again"
+
+
+def test_following_stops_at_an_update_after_the_others_of_its_page(tmp_path: Path) -> None:
+    stop = threading.Event()
+    net = growing(tmp_path / "store", [[update(2), update(6, "Surprise"), update(8)], [update(12)]], stop)
+    ledger_filter = open_ledger(net, update_format(), bind=True)
+    with pytest.raises(DecodeError, match="Item 1 of a page from POST /v2/updates"):
+        follow(net, ledger_filter, 0, 0.01, stop)
+    assert stored_offsets(net) == [2, 8]
+
+
+# -- active contracts -----------------------------------------------------------------------------------------------------
+
+
+def contract(number: int, **members: Any) -> Item:
+    created = {"contractId": f"00{number}", "templateId": f"{'a' * 64}:M:E", "offset": number, "nodeId": 0, **members}
+    return {"contractEntry": {"JsActiveContract": {"createdEvent": created, "synchronizerId": "s", "reassignmentCounter": 0}}}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"contractEntry": {"JsSurprise": {}}}, contract(2, createdAt="soon"), contract(2, offset=2**70), {"contractEntry": {}}],
+)
+def test_a_contract_does_not_lose_the_others(bad: Item, tmp_path: Path) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path in PARTICIPANT:
+            return httpx.Response(200, json=PARTICIPANT[request.url.path])
+        return httpx.Response(200, json={"activeContracts": [contract(1), bad, contract(3)], "activeAtOffset": 9})
+
+    transport = httpx.MockTransport(handler)
+    net = lf.connect("sandbox", ledger_url="http://one.invalid", transport=transport, store=tmp_path, requests_per_second=0)
+    contracts = lf.load_active_contracts(net, active_at_offset=9, on_bad_item="quarantine")
+    assert contracts["contract_id"].tolist() == ["001", "003"]
+    assert quarantined(net) == [bad]
+    with pytest.raises(DecodeError):
+        lf.load_active_contracts(net, active_at_offset=9)
