@@ -1,4 +1,4 @@
-"""``ledgerframes store recheck`` and ``rebuild`` compare final rows with the service, and restore the catalog."""
+"""``ledgerframes store recheck`` and ``rebuild`` find and undo changes of the store."""
 
 from __future__ import annotations
 

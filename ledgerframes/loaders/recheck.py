@@ -1,4 +1,4 @@
-"""Final rows fetched again from the service and compared, because a release can change what was final."""
+"""Final rows compared with what the service returns now, after a release changed them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Change = tuple[str, str, str, str, str | None, int]
 
 @dataclass(frozen=True)
 class RecheckResult:
-    """What the service returns now for a sample of final segments.
+    """Differences between a sample of final segments and the service.
 
     Attributes
     ----------
@@ -126,14 +126,13 @@ def recheck(
     if net.offline:
         raise CoverageError(f"{net.name} is offline, so nothing was fetched again. Reconnect without offline=True.")
     chance = random.Random(seed)  # noqa: S311 - a sample, no secret
-    segments = [
-        each for dataset in choose_datasets(net.store, datasets) for each in net.store.segments(dataset) if _is_served(each)
-    ]
-    chosen = chance.sample(segments, min(sample, len(segments)))
+    segments = [segment for dataset in choose_datasets(net.store, datasets) for segment in net.store.segments(dataset)]
+    served = [segment for segment in segments if _is_served(segment)]
+    selection = chance.sample(served, min(sample, len(served)))
     changes: list[Change] = []
     changed: list[Segment] = []
     skipped: dict[str, str] = {}
-    for segment in chosen:
+    for segment in selection:
         part = _part(segment.extent, chance)
         try:
             segment_changes = _changes(net, segment, part, update_formats)
@@ -144,7 +143,7 @@ def recheck(
         changed += [segment] if segment_changes else []
     damage = [DamagedFile(segment, "", "", UPSTREAM) for segment in changed if replace]
     repairs = repair(net, damage, update_formats=update_formats)
-    return RecheckResult(len(chosen) - len(skipped), UPSTREAM_CHANGES.from_rows(changes), skipped, repairs)
+    return RecheckResult(len(selection) - len(skipped), UPSTREAM_CHANGES.from_rows(changes), skipped, repairs)
 
 
 def _is_served(segment: Segment) -> bool:

@@ -202,7 +202,7 @@ def segments(
 
 
 def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> Iterator[Segment]:
-    """Yield the segments of a damaged catalog whose record has its checksum, as far as pages can be read."""
+    """Yield the segments of a damaged catalog that have an intact record."""
     query = f"SELECT {SEGMENT_COLUMNS}, checksum FROM segments NOT INDEXED WHERE dataset = ? AND fingerprint = ?"  # noqa: S608
     with suppress(*DAMAGE_ERRORS):
         for row in connection.execute(query, [dataset.name, dataset.schema_fingerprint]):

@@ -1,4 +1,4 @@
-"""Segments read from the metadata of their own files, for a store without an intact catalog."""
+"""Segments as the metadata of their files describe them, without a catalog."""
 
 from __future__ import annotations
 
@@ -142,7 +142,10 @@ def _check_rows(parquet: pq.ParquetFile, schema: pa.Schema) -> None:
 
 
 def _agrees(rows: pa.Table, column: pq.ColumnChunkMetaData) -> bool:
-    """Return whether the statistics of a column, by which scans skip row groups, are those of its values."""
+    """Return whether the statistics of a column are those of its values.
+
+    Scans skip row groups by them.
+    """
     statistics = column.statistics
     if statistics is None or column.path_in_schema not in rows.column_names:  # the values of a list have another path
         return True

@@ -122,7 +122,7 @@ def table_files(store: Store) -> list[FileInfo]:
 
 
 def files_without_catalog(store: Store) -> int:
-    """Return the number of files of tables in a store whose catalog is lost, 0 if there is one."""
+    """Return the number of files of tables, or 0 if there is a catalog."""
     return 0 if store.is_frozen or store.exists() else len(table_files(store))
 
 

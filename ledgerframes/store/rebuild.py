@@ -1,4 +1,4 @@
-"""A catalog that is damaged or lost, rebuilt from its intact records and from the segments."""
+"""Restoration of a catalog from its intact records and from the segments."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def rebuild(store: Store, *, dry_run: bool = False) -> RebuildResult:
         return RebuildResult(is_needed=False)
     with tempfile.TemporaryDirectory() as directory:
         old, new = Path(directory) / "old.sqlite", Path(directory) / "new.sqlite"
-        kept = _intact_records(store, old) if store.exists() else []
-        known = {file.path for segment in kept for file in segment.files.values()}
+        salvaged = _intact_records(store, old) if store.exists() else []
+        known = {file.path for segment in salvaged for file in segment.files.values()}
         files = read_segments(store.location, store.datasets, [path for path in paths if path not in known])
         if not dry_run:
-            _write_catalog(store, new, kept, files.segments)
+            _write_catalog(store, new, salvaged, files.segments)
             _replace_catalog(store, new)
-    logger.info("catalog_rebuilt network=%s records=%d files=%d", store.network, len(kept), len(files.segments))
-    return RebuildResult(True, len(kept), len(files.segments), files.problems)
+    logger.info("catalog_rebuilt network=%s records=%d files=%d", store.network, len(salvaged), len(files.segments))
+    return RebuildResult(True, len(salvaged), len(files.segments), files.problems)
 
 
 def _is_intact(store: Store, paths: list[str]) -> bool:
@@ -138,13 +138,13 @@ def _intact_records(store: Store, path: Path) -> list[Segment]:
 # -- the new catalog ------------------------------------------------------------------------------------------------
 
 
-def _write_catalog(store: Store, path: Path, kept: list[Segment], files: list[tuple[int, Segment]]) -> None:
+def _write_catalog(store: Store, path: Path, salvaged: list[Segment], files: list[tuple[int, Segment]]) -> None:
     """Write a catalog in which newer segments replace older ones, as their commits did."""
     new = copy.copy(store)
     new.catalog = Catalog(path, store.catalog.display_name)
     newest = [segment for _, segment in sorted(files, key=lambda each: each[0], reverse=True)]
-    final = [segment for segment in (*kept, *newest) if segment.final]
-    provisional = [segment for segment in (*kept, *newest) if not segment.final]
+    final = [segment for segment in (*salvaged, *newest) if segment.final]
+    provisional = [segment for segment in (*salvaged, *newest) if not segment.final]
     with new.catalog.write_transaction():
         pass  # the tables, also without segments
     for segment in (*final, *sorted(provisional, key=lambda each: each.fetched_at)):

@@ -1,4 +1,4 @@
-"""``ledgerframes store compact``, ``verify`` and ``prune``: texts, documents and exit codes."""
+"""The commands that maintain the store: texts, documents and exit codes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.loaders import buffering
 from ledgerframes.network import Network
+from ledgerframes.sandbox.builder import Event
 
 Run = Callable[..., Any]
 
@@ -220,3 +222,42 @@ def test_a_frozen_snapshot_can_be_verified_and_nothing_else(
     net.store.freeze(tmp_path / "frozen.sqlite")
     monkeypatch.setenv("LEDGERFRAMES_SNAPSHOT", str(tmp_path / "frozen.sqlite"))
     assert run("store", command).code == (0 if command == "verify" else 2)
+
+
+# -- rebuild and recheck --------------------------------------------------------------------------------------------
+
+
+def test_rebuild_restores_a_lost_catalog(run: Run, net: Network) -> None:
+    assert "is intact" in run("store", "rebuild").out
+    net.store.catalog.path.unlink()
+    lost = run("store", "verify")
+    assert lost.code == 1 and "There is no catalog" in lost.err and "store rebuild" in lost.err
+    assert "failed  catalog" in run("doctor").out
+    planned = run("store", "rebuild", "--dry-run")
+    assert "Nothing was written." in planned.out and not net.store.exists()
+    document = run("store", "rebuild", "--json").document
+    assert document["from_files"] > 1 and document["problems"] == {}
+    assert run("store", "verify").code == 0
+
+
+def test_rebuild_names_files_that_it_cannot_use(run: Run, net: Network) -> None:
+    path = damage(net)
+    net.store.catalog.path.unlink()
+    done = run("store", "rebuild")
+    assert done.code == 0
+    assert path.name in done.out and "unreadable" in done.out and "The next load fetches what is missing." in done.out
+
+
+def test_recheck_names_what_changed_upstream(run: Run, net: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    same = run("store", "recheck", "--sample", 2, "--seed", 1)
+    assert same.code == 0 and "2 extents" in same.out
+    item = Event.item
+    monkeypatch.setattr(Event, "item", lambda event: item(replace(event, app_activity_records=b"null")))
+    changed = run("store", "recheck", "--sample", 3, "--seed", 1)
+    assert changed.code == 1
+    assert "changed upstream" in changed.err and "activity_records (rows removed: " in changed.err and "--replace" in changed.err
+    document = run("store", "recheck", "--sample", 3, "--seed", 1, "--json")
+    assert document.code == 1 and document.document["error"]
+    replaced = run("store", "recheck", "--sample", 3, "--seed", 1, "--replace")
+    assert replaced.code == 1 and "The segments were fetched again." in replaced.err and "fetched again" in replaced.out
+    assert run("store", "recheck", "--sample", 3, "--seed", 1).code == 0
