@@ -57,7 +57,7 @@ pages: .venv/ready  ## Write the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
 docs: pages  ## Build the site of the docs, in build/docs/index.html
-	$(BIN)/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going docs build/docs
+	$(BIN)/python -m sphinx --quiet --fresh-env --write-all --nitpicky --fail-on-warning --keep-going docs build/docs
 
 data: .venv/ready  ## Write the sample in data/
 	$(BIN)/python data/make.py

@@ -181,7 +181,7 @@ def title_of(page: str) -> str:
 
 def example_block(code: str) -> str:
     """Return lines of Python as at the prompt, so that the tests of the pages run them."""
-    lines = [line if line.startswith("    ") else f">>> {line}" for line in code.strip().splitlines()]
+    lines = [f"{'...' if line[0] in ' )]}' else '>>>'} {line}" for line in code.strip().splitlines()]
     return "\n".join(["```python", *lines, "", "```"])
 
 

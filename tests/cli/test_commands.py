@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import ledgerframes as lf
+from ledgerframes.api.tokens import token_source
 from ledgerframes.cli import lab, options
 from ledgerframes.cli.app import app
 from ledgerframes.cli.exit_codes import EXIT_CODES
@@ -20,6 +21,7 @@ from ledgerframes.datasets import EVENT_TABLES, TABLES
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.report import REPORTS, ReportResult
 from ledgerframes.sandbox import Faults
+from ledgerframes.settings import SandboxShape, load_settings
 
 Run = Callable[..., Any]
 
@@ -280,6 +282,19 @@ def test_sandbox_prints_a_valid_profile(run: Run, tmp_path: Path, monkeypatch: p
     (tmp_path / "ledgerframes.toml").write_text("\n".join(section))
     document = run("store", "info", "--profile", "local", "--json").document
     assert document["network"].endswith("-served")
+    assert token_source(load_settings("local"))() == "sandbox-token"
+
+
+def test_sandbox_names_the_defaults_of_the_settings(run: Run) -> None:
+    shown = run("sandbox", "--help").out
+    defaults = SandboxShape()
+    assert f"events (default: {defaults.events})" in shown
+    assert f"history (default: {defaults.days})" in shown
+
+
+def test_sandbox_that_is_too_small_says_so_once(run: Run) -> None:
+    shown = run("sandbox", "--port", "8765", "--events", "10", "--days", "9").err
+    assert "fewer days. Run" in shown
 
 
 # -- lab ----------------------------------------------------------------------------------------------------------

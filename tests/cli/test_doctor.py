@@ -61,6 +61,14 @@ def test_each_setting_has_its_origin(run: Run, tmp_path: Path, monkeypatch: pyte
     assert "geheim" not in result.out + result.err
 
 
+def test_a_profile_of_the_environment_has_that_origin(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ledgerframes.toml").write_text('[live]\nhistory_url = "http://127.0.0.1:9/api"\n')
+    monkeypatch.setenv("LEDGERFRAMES_PROFILE", "live")
+    result = run("doctor", "--offline", "--json")
+    rows = {row["name"]: (row["value"], row["origin"]) for row in result.document["settings"]}
+    assert rows["profile"] == ("live", "LEDGERFRAMES_PROFILE")
+
+
 def test_every_setting_is_shown() -> None:
     shown = {row.name for row in doctor.settings_in_use(load_settings(), {})}
     fields = {*Settings.model_fields, *Limits.model_fields, *SandboxShape.model_fields}

@@ -22,7 +22,8 @@ OUTDATED = re.compile(
     r"|\bquestions(?:\.md)?,? T\d"
     r"|(?:\b[Ss]ource: |[\"'])order(?:\.md)?[:,]? [A-Z\"]"
     r"|[\"'(]design: [A-Z]"
-    r"|\b(?:order|questions|answers|words|statistics|network-today|activity-weights)\.md\b"
+    r"|\b(?:order|answers|words|statistics|network-today|activity-weights)\.md\b"
+    r"|(?<![(/\"])\bquestions\.md\b"  # as a link or a path it is a page of docs/
 )
 OUTSIDE = re.compile(r"\.\./shared\b|parents?(?:\[\d\])?\s*/\s*[\"']shared\b|[\"']shared/|(?<![\w.])/(?:work|home|root|Users)/\w")
 # Each step leaves one directory: .parents[2] leaves three.

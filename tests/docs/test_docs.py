@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
@@ -16,21 +15,29 @@ PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 # -- generated pages ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", ["tables.md", "results.md", "cli.md", "api.md", "operations.md", "configuration.md"])
+GENERATED_PAGES = [
+    "tables.md",
+    "results.md",
+    "cli.md",
+    "api.md",
+    "operations.md",
+    "questions.md",
+    "notebooks.md",
+    "configuration.md",
+]
+
+
+@pytest.mark.parametrize("page", GENERATED_PAGES)
 def test_generated_pages_are_current(generate: ModuleType, page: str) -> None:
     assert (DOCS / page).read_text() == generate.pages()[page], "run: python docs/generate.py"
+
+
+def test_no_page_shows_an_object_as_python_does() -> None:
+    page = (DOCS / "api.md").read_text()
+    assert not re.search(r"mappingproxy|<\w[\w.]* object|, \.\.\.|(?:`\w+`, ){20}", page)
 
 
 def test_every_public_name_is_documented(generate: ModuleType) -> None:

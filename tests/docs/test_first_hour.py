@@ -1,0 +1,81 @@
+"""The commands of the first hour run on a served network, and print what the page shows."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ledgerframes.cli import main
+from ledgerframes.sandbox import Sandbox
+from ledgerframes.sandbox.serve import make_server
+
+PAGE = (Path(__file__).parents[2] / "docs" / "first-hour.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(console|text|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# Reports run in tests/report, and the sandbox is served by a fixture.
+NOT_RUN = ("ledgerframes report run", "ledgerframes report diff", "ledgerframes sandbox")
+
+
+def blocks() -> list[tuple[str, str]]:
+    return [(language, text) for language, text in BLOCK.findall(PAGE)]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every command with the output that the page shows after it."""
+    pairs = zip(blocks(), [*blocks()[1:], ("", "")], strict=True)
+    return [
+        (line, output if language == "text" else "")
+        for (kind, lines), (language, output) in pairs
+        if kind == "console"
+        for line in lines.splitlines()
+        if line.startswith("ledgerframes ")
+    ]
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """The port of the sandbox that the page serves."""
+    (line,) = (line for line, _ in commands() if line.startswith("ledgerframes sandbox"))
+    words = shlex.split(line)
+    box = Sandbox(events=int(words[words.index("--events") + 1]), days=int(words[words.index("--days") + 1]))
+    server = make_server(box, 0)
+    threading.Thread(target=server.run, daemon=True).start()
+    yield server.effective_port
+    server.close()
+
+
+@pytest.mark.loopback
+def test_commands_print_what_the_page_shows(
+    port: int, own_settings: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (profile,) = (text for language, text in blocks() if language == "toml")
+    (own_settings / "ledgerframes.toml").write_text(profile.replace("…", str(port)), encoding="utf-8")
+    monkeypatch.setenv("LEDGERFRAMES_PROFILE", "local")
+    run = [(line, output) for line, output in commands() if not line.startswith(NOT_RUN)]
+    assert len(run) >= 5
+    for line, output in run:
+        capsys.readouterr()
+        assert main(shlex.split(line)[1:]) == 0, line
+        shown = capsys.readouterr().out
+        if output:
+            assert is_like(shown, output), f"{line}\n{shown}"
+
+
+def is_like(shown: str, output: str) -> bool:
+    """Whether an output is that of the page, where … stands for anything."""
+    return doctest.OutputChecker().check_output(output.replace("…", "..."), shown, doctest.ELLIPSIS)
+
+
+def test_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    for line, _ in commands():
+        words = shlex.split(line)[1:]
+        options = [word for word in words if word.startswith("--")]
+        command = words[:2] if words[0] in ("sync", "report") else words[:1]
+        assert main([*command, "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert all(option in shown for option in options), line

@@ -1,0 +1,101 @@
+"""The site builds without a warning, its links resolve, its sidebar is complete, and it loads nothing from other hosts."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+REMOTE = re.compile(r"^(?:https?:)?//")
+
+
+class Page(HTMLParser):
+    """The ids of a page, its links, and what it loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.ids |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        elif tag == "link":
+            self.loads.append(values["href"])
+        elif "src" in values:
+            self.loads.append(values["src"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` builds it."""
+    (options,) = re.findall(r"-m sphinx (.+) docs build/docs", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    target = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", *options.split(), str(DOCS), str(target)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return target
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    return {path: Page(path) for path in site.glob("*.html")}
+
+
+def test_warnings_are_errors() -> None:
+    command = re.search(r"-m sphinx (.+) docs build/docs", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert command and {"--nitpicky", "--fail-on-warning"} <= set(command[1].split())
+
+
+def broken_links(pages: dict[Path, Page]) -> Iterator[str]:
+    for path, page in pages.items():
+        for link in page.links + page.loads:
+            target, fragment = urldefrag(unquote(link))
+            if REMOTE.match(link) or target.startswith("mailto:"):
+                continue
+            file = (path.parent / target.partition("?")[0]).resolve() if target else path
+            if not file.is_file() or (fragment and file in pages and fragment not in pages[file].ids):
+                yield f"{path.name}: {link}"
+
+
+def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
+    assert len(pages) > 30
+    assert list(broken_links(pages)) == []
+
+
+def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text('<h1 id="here"></h1><a href="#here">a</a><a href="#there">b</a><a href="none.html">c</a><img src="none.png">')
+    assert list(broken_links({page: Page(page)})) == ["page.html: #there", "page.html: none.html", "page.html: none.png"]
+
+
+def test_nothing_is_loaded_from_other_hosts(site: Path, pages: dict[Path, Page]) -> None:
+    assert [load for page in pages.values() for load in page.loads if REMOTE.match(load)] == []
+    for path in site.rglob("*.css"):
+        assert not re.search(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", path.read_text(encoding="utf-8")), path.name
+
+
+def test_the_sidebar_names_every_page(site: Path) -> None:
+    sidebar = (
+        (site / "index.html").read_text(encoding="utf-8").partition('<div class="sidebar-tree">')[2].partition("</aside>")[0]
+    )
+    named = set(re.findall(r'href="([\w-]+)\.html"', sidebar))
+    assert named == {page.stem for page in DOCS.glob("*.md")} - {"index"}
+
+
+def test_the_search_index_knows_the_pages(site: Path) -> None:
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    assert all(f'"{page.stem}"' in index for page in DOCS.glob("*.md"))
+    assert "survivorship" in index
