@@ -25,12 +25,13 @@ def register_alt_texts() -> None:
     """Let each plot of this notebook carry its text, in the metadata of the output."""
     from IPython.core.getipython import get_ipython
 
-    formatter = get_ipython().display_formatter.mimebundle_formatter  # type: ignore[no-untyped-call]
+    shell: Any = get_ipython()
+    formatter = shell.display_formatter.mimebundle_formatter
     formatter.for_type_by_name("matplotlib.figure", "Figure", lambda figure, **_: ({}, {"alt": describe_figure(figure)}))
 
 
 def describe_figure(figure: Figure) -> str:
-    """Return what a figure shows: its titles, its axes, and its first rows or the range of each series.
+    """Return titles, axes, and the first rows or the range of each series of a figure.
 
     Examples
     --------
@@ -90,9 +91,10 @@ def _series(ax: Axes) -> Iterator[str]:
             values, edges, baseline = patch.get_data()
             heights = np.asarray(values, dtype=np.float64) - (0.0 if baseline is None else baseline)
             yield _describe(ax, patch.get_label(), (edges[1:] + edges[:-1]) / 2, heights)
-    lines = [line for line in ax.get_lines() if len(line.get_xdata()) >= MIN_POINTS and line.get_marker() not in CAPS]
-    for line in lines:
-        yield _describe(ax, line.get_label(), line.get_xdata(), line.get_ydata())
+    for line in ax.get_lines():
+        x, y = line.get_xdata(), np.asarray(line.get_ydata())
+        if len(y) >= MIN_POINTS and line.get_marker() not in CAPS:
+            yield _describe(ax, line.get_label(), x, y)
 
 
 def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
@@ -129,7 +131,7 @@ def _text(axis: Axis, value: Any) -> str:
 
     formatter = axis.get_major_formatter()
     if isinstance(formatter, dates.ConciseDateFormatter | dates.AutoDateFormatter | dates.DateFormatter):
-        return f"{dates.num2date(value):%Y-%m-%d %H:%M}"
+        return f"{dates.num2date(value):%Y-%m-%d %H:%M}"  # type: ignore[no-untyped-call]
     return _number(str(value) if isinstance(formatter, ScalarFormatter) else formatter(value))
 
 

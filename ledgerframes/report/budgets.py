@@ -6,12 +6,17 @@ from ledgerframes.errors import UsageError
 
 
 def read_budgets(text: str) -> dict[str, int]:
-    """Return the budgets that a parameter is set to, as :func:`ledgerframes.cost.budget` takes them.
+    """Return the budgets that a parameter is set to.
 
     Parameters
     ----------
     text : str
         Pairs of a kind and its bytes, separated by commas; empty for none.
+
+    Returns
+    -------
+    dict of str to int
+        As :func:`ledgerframes.cost.budget` takes them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The contents of a page: anchors of its headings, and the list of links to them."""
+"""The contents of a page, from the anchors of its headings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Heading:
 
 @dataclass
 class Contents:
-    """The headings of a page so far, each with an anchor of its own."""
+    """The headings of a page so far, with unique anchors."""
 
     headings: list[Heading] = field(default_factory=list)
 
@@ -55,9 +55,9 @@ class Contents:
         ('cost-by-party', 'cost-by-party-2')
         """
         plain = re.sub(r"<[^>]*>", "", html)
-        words = re.sub(r"[^a-z0-9]+", "-", re.sub(r"&\w+;", "", plain.lower()))[:MAX_ANCHOR].strip("-") or "section"
-        same = sum(re.fullmatch(rf"{words}(-\d+)?", heading.anchor) is not None for heading in self.headings)
-        anchor = f"{words}-{same + 1}" if same else words
+        slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"&\w+;", "", plain.lower()))[:MAX_ANCHOR].strip("-") or "section"
+        same = sum(re.fullmatch(rf"{slug}(-\d+)?", heading.anchor) is not None for heading in self.headings)
+        anchor = f"{slug}-{same + 1}" if same else slug
         self.headings.append(Heading(anchor, plain, level))
         return anchor
 

@@ -60,13 +60,13 @@ def print_pdf(page: Path, seconds: float | None = None) -> Path:
     with tempfile.TemporaryDirectory(prefix="lf-") as profile:
         command = [chromium, *OPTIONS, *_sandbox_option(), f"--user-data-dir={profile}", f"--print-to-pdf={pdf}", page.as_uri()]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)  # noqa: S603
+            process = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)  # noqa: S603
         except subprocess.TimeoutExpired:
             raise ReportError(f"{chromium} took longer than {limit:.0f} seconds for the PDF. Omit pdf=.") from None
         except OSError as error:
             raise ReportError(f"Cannot run {chromium}: {error.strerror}. Omit pdf=.") from None
-    if done.returncode or not pdf.is_file():
-        lines = done.stderr.strip().splitlines() or ["no reason"]
+    if process.returncode or not pdf.is_file():
+        lines = process.stderr.strip().splitlines() or ["no reason"]
         raise ReportError(f"{chromium} printed no PDF: {lines[-1][:400]}. Omit pdf=.")
     return pdf
 

@@ -66,7 +66,7 @@ def load_state(net: Network, frames: Frames, *, progress: bool | None = None) ->
 
 
 def _from_snapshot(source: Network, since: str, until: str) -> State | None:
-    """Return the state from the newest ACS snapshot in the store before a window, None without one."""
+    """Return the state from the newest ACS snapshot in the store, None without one."""
     try:
         snapshot = load_bulk(source, kind="acs", at=since, progress=False)
         start = snapshot.read("active_contracts", ["snapshot_time"])["snapshot_time"].max()

@@ -1,4 +1,4 @@
-"""What a report opens with, as sentences on its window and the period before.
+"""Sentences that a report opens with, on its window and the period before.
 
 :func:`summarize` returns the statements of a report. Each module here has those on one subject.
 """

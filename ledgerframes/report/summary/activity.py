@@ -1,6 +1,8 @@
-"""Statements on activity: the weight of all app providers, its change, and the highest weights."""
+"""Statements on the activity weight, its change and the rewards."""
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 import pandas as pd
 
@@ -37,13 +39,14 @@ def _total(parties: pd.DataFrame) -> str:
 
 
 def _rewards(periods: Periods, prices: Prices) -> str:
-    """Return what the rounds minted for app providers, an empty text without the network's state."""
+    """Return the rewards of app providers, an empty text without the network's state."""
     if periods.state is None:
         return ""
     rounds = activity.rounds(periods.after, rounds=periods.state["rounds"])
     complete = rounds.dropna(subset="amount")
     text = f"{len(complete):,} of {len(rounds):,} rounds have all their records and a known reward"
-    return f"{text}. Together: {prices.of_coins(decimals.total(complete['amount']))}." if len(complete) else f"{text}."
+    amount = decimals.total(complete["amount"])
+    return f"{text}. Together: {prices.of_coins(amount)}." if isinstance(amount, Decimal) else f"{text}."
 
 
 def _change(periods: Periods, parties: pd.DataFrame) -> str:
@@ -58,6 +61,6 @@ def _change(periods: Periods, parties: pd.DataFrame) -> str:
     text = f"{signed(change)} bytes ({signed_percent(change, int(before.sum()))}) against the {periods.name}."
     if not change:
         return text
-    name = changes.idxmax() if change > 0 else changes.idxmin()
+    name = str(changes.idxmax() if change > 0 else changes.idxmin())
     relative = f" ({signed_percent(int(changes[name]), int(before[name]))})" if name in before.index else " (new)"
-    return f"{text} {shorten(str(name))}: {signed(int(changes[name]))} bytes{relative}."
+    return f"{text} {shorten(name)}: {signed(int(changes[name]))} bytes{relative}."

@@ -10,7 +10,7 @@ import pandas as pd
 from ledgerframes.analysis import cost
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods
-from ledgerframes.report.summary.texts import kind_name, listing, signed, signed_percent
+from ledgerframes.report.summary.texts import kind_name, listing, rows_of, signed, signed_percent
 from ledgerframes.report.tables import shorten
 from ledgerframes.statistics import decompose, printing
 
@@ -20,11 +20,14 @@ KIND = ["kind", "package_name", "template_name", "choice"]
 
 
 def describe_change(periods: Periods, prices: Prices) -> tuple[str, list[str]]:
-    """Return the change of the known cost, and what it consists of: its parts, and the kinds and the participant behind it."""
+    """Return the change of the known cost, and its parts.
+
+    They are the parts by bookkeeping, the kinds of request that changed most, and the participant.
+    """
     if periods.before is None or periods.obstacle:
         return periods.obstacle, []
     sides = periods.before, periods.after
-    (before,), (after,) = (cost.spend(frames).itertuples() for frames in sides)
+    (before,), (after,) = (rows_of(cost.spend(frames)) for frames in sides)
     if not before.requests_with_cost:
         return f"Not compared, because no cost of the {periods.name} is known.", []
     change = int(after.total_traffic_cost) - int(before.total_traffic_cost)
@@ -34,7 +37,11 @@ def describe_change(periods: Periods, prices: Prices) -> tuple[str, list[str]]:
     if abs(after.coverage - before.coverage) > MAX_COVERAGE_DIFFERENCE:
         return text, [_coverage_note(before, after)]
     kinds, participants = ([cost.spend(frames, by=by) for frames in sides] for by in ("template", "participant"))
-    details = [_parts(*kinds), *_reasons(cost.compare(*sides), change), _participant(*participants, change)]
+    details = [
+        _parts(*kinds),
+        *_reasons(cost.compare(*sides), change),
+        _participant_change(participants[0], participants[1], change),
+    ]
     return text, [detail for detail in details if detail]
 
 
@@ -69,9 +76,9 @@ def _requests_and_bytes(kinds: pd.DataFrame) -> dict[Any, tuple[int, int]]:
 def _reasons(kinds: pd.DataFrame, change: int) -> Iterator[str]:
     """Return the kinds that changed most in the direction of the total, each with its reason."""
     same_direction = kinds[kinds["change"] * (1 if change >= 0 else -1) > 0]
-    for row in same_direction.head(MAX_REASONS).itertuples():
+    for row in rows_of(same_direction.head(MAX_REASONS)):
         name = kind_name(row.kind, row.template_name, row.choice)
-        yield f"{name}: {signed(int(row.change))} bytes, {_reason(row)}."  # type: ignore[call-overload]
+        yield f"{name}: {signed(int(row.change))} bytes, {_reason(row)}."
 
 
 def _reason(row: Any) -> str:
@@ -93,12 +100,12 @@ def _new_package(before: object, after: object) -> str:
     return f", with the new package {shorten(new[0][:8])}" if old and new else ""
 
 
-def _participant(before: pd.DataFrame, after: pd.DataFrame, change: int) -> str:
+def _participant_change(before: pd.DataFrame, after: pd.DataFrame, change: int) -> str:
     """Return the participant whose cost changed most in the direction of the total."""
     key = "submitting_participant_uid"
     totals = [side[side[key].notna()].set_index(key)["total_traffic_cost"].fillna(0) for side in (before, after)]
     changes = totals[1].sub(totals[0], fill_value=0)
     if changes.empty or not change:
         return ""
-    name = changes.idxmax() if change > 0 else changes.idxmin()
-    return f"Participant {shorten(str(name))}: {signed(int(changes[name]))} bytes."
+    name = str(changes.idxmax() if change > 0 else changes.idxmin())
+    return f"Participant {shorten(name)}: {signed(int(changes[name]))} bytes."

@@ -66,7 +66,7 @@ class Periods:
 
 
 def window_before(window: Window) -> Window | None:
-    """Return the window of the same length that ends where this one begins, None before the first year.
+    """Return the window of the same length before a window, None before the first year.
 
     >>> from datetime import datetime, UTC
     >>> print(window_before(Window(datetime(2026, 11, 8, tzinfo=UTC), datetime(2026, 11, 9, tzinfo=UTC))))

@@ -1,15 +1,26 @@
-"""Changes, lists and names as text."""
+"""Rows, changes, lists and names for sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
+
+import pandas as pd
 
 from ledgerframes.report.tables import shorten
 from ledgerframes.statistics import printing
 
 NO_TEMPLATE = {"reassignment": "Reassignments", "transaction": "Transactions without a tree"}
 NOT_VISIBLE = "Requests that are not visible (rejected or private)"
+
+
+def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
+    """Iterate over the rows of a result, each with its columns as attributes.
+
+    The types of these attributes are not known to a type checker.
+    """
+    yield from frame.itertuples()
 
 
 def signed(number: int) -> str:
@@ -40,7 +51,7 @@ def listing(texts: Sequence[str]) -> str:
 
 
 def kind_name(kind: object, template_name: object, choice: object) -> str:
-    """Return the name of a kind of request: its choice, its template, or that it is not visible.
+    """Return the choice, the template, or else the kind of a request.
 
     >>> kind_name("transaction", "Splice.CoinRules:CoinRules", "CoinRules_Transfer"), kind_name("reassignment", None, None)
     ('CoinRules_Transfer', 'Reassignments')

@@ -1,4 +1,4 @@
-"""Statements on traffic cost: the total, its change with the reason, and the highest parts."""
+"""Statements on traffic cost, its change with the reason, and the highest parts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.cost_change import describe_change
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import kind_name
+from ledgerframes.report.summary.texts import kind_name, rows_of
 from ledgerframes.report.tables import shorten
 from ledgerframes.statistics import printing
 
 
 def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
     """Return the statements on traffic cost."""
-    (total,) = cost.spend(periods.after).itertuples()
+    (total,) = rows_of(cost.spend(periods.after))
     statement = Statement(term="Traffic cost", text=_total(total, prices), details=[])
     if not total.requests_with_cost:
         return [statement]
@@ -43,7 +43,7 @@ def _total(total: Any, prices: Prices) -> str:
 def _highest(frames: Frames) -> str:
     """Return the kind and the participant with the highest cost."""
     kinds, participants = cost.spend(frames, by="template"), cost.spend(frames, by="participant")
-    (kind,), (participant,) = kinds.head(1).itertuples(), participants.head(1).itertuples()
+    (kind,), (participant,) = rows_of(kinds.head(1)), rows_of(participants.head(1))
     name = kind_name(kind.kind, kind.template_name, kind.choice)
     payer = participant.submitting_participant_uid
     payer = f"Participant {shorten(payer)}" if isinstance(payer, str) else "An unknown participant"

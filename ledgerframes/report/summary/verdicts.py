@@ -1,4 +1,4 @@
-"""Statements on verdicts: the rejection rate, its change, its cost and the latency."""
+"""Statements on the rejection rate, its change, its cost, and the latency."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ledgerframes.analysis import cost, verdict
 from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.texts import rows_of
 from ledgerframes.report.tables import shorten
 from ledgerframes.statistics import difference_of_rates, printing
 
@@ -18,7 +19,7 @@ MICROSECOND = np.timedelta64(1, "us")
 
 def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
     """Return the statements on verdicts."""
-    (overall,) = verdict.outcomes(periods.after).itertuples()
+    (overall,) = rows_of(verdict.outcomes(periods.after))
     decided = overall.accepted + overall.rejected
     if not decided:
         return [{"term": "Rejections", "text": "No request has a decision.", "details": []}]
@@ -38,7 +39,7 @@ def _rejections(overall: Any, decided: int) -> str:
 def _change(periods: Periods, after: Any) -> str:
     if periods.before is None or periods.obstacle:
         return periods.obstacle
-    (before,) = verdict.outcomes(periods.before).itertuples()
+    (before,) = rows_of(verdict.outcomes(periods.before))
     sides = [(side.rejected, side.accepted + side.rejected) for side in (before, after)]
     if not sides[0][1]:
         return f"Not compared, because the {periods.name} has no decided request."
@@ -50,7 +51,7 @@ def _change(periods: Periods, after: Any) -> str:
 
 
 def _waste(frames: Frames, prices: Prices) -> str:
-    (total,) = cost.wasted(frames, every=None).itertuples()
+    (total,) = rows_of(cost.wasted(frames, every=None))
     if total.wasted_traffic_cost is None or total.wasted_traffic_cost != total.wasted_traffic_cost:
         return "Unknown."
     number = int(total.wasted_traffic_cost)
@@ -60,20 +61,20 @@ def _waste(frames: Frames, prices: Prices) -> str:
     participants = cost.wasted(frames, by="participant", every=None).dropna(subset="submitting_participant_uid")
     if participants.empty or not number:
         return text
-    (worst,) = participants.nlargest(1, "wasted_traffic_cost").itertuples()
+    (worst,) = rows_of(participants.nlargest(1, "wasted_traffic_cost"))
     share = printing.percent(int(worst.wasted_traffic_cost), number)
     return f"{text} Participant {shorten(worst.submitting_participant_uid)} caused {share} of it."
 
 
 def _latency(periods: Periods) -> str:
-    (after,) = verdict.latency(periods.after).itertuples()
+    (after,) = rows_of(verdict.latency(periods.after))
     median = _duration(after.p50)
     if median is None:
         return "Too few accepted requests for a median."
     text = f"Half of the accepted requests took at most {median}"
     if periods.before is None or periods.obstacle:
         return f"{text}."
-    (before,) = verdict.latency(periods.before).itertuples()
+    (before,) = rows_of(verdict.latency(periods.before))
     earlier = _duration(before.p50)
     return f"{text}, after {earlier} in the {periods.name}." if earlier else f"{text}."
 
