@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -30,6 +32,13 @@ def test_numbers_read_well_and_text_is_escaped() -> None:
     for cell in ("1,234,567", "1,152,921,504,606,846,977", ">25.0<", ">1.50<", ">2026-11-08 01:00<", ">yes<", ">–<"):
         assert cell in html
     assert "…" in html and f'title="{"p" * 99}"' in html
+
+
+def test_amounts_have_no_exponent_and_a_unit_is_not_repeated() -> None:
+    amounts = pd.array(["0", "108", "0.17849"], dtype=pd.ArrowDtype(pa.decimal128(38, 10)))
+    html = show_table("amounts", pd.DataFrame({"amount": amounts, "bytes": pd.array([1, 2, 3], "Int64")}))._repr_html_()
+    assert re.findall(r"\d+\.\d+", html) == ["0.00", "108.00", "0.1785"]
+    assert ">bytes</th>" in html
 
 
 def test_nothing_is_written_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
