@@ -417,6 +417,12 @@ def test_partial_periods_are_open_and_gray():
     assert any("Gray: partial periods" in text.get_text() for text in ax.texts)
 
 
+def test_one_observation_of_votes_has_the_day_around_it():
+    ax = plot.votes_price(result("votes.price")(1))
+    first, last = ax.get_xlim()
+    assert last - first == pytest.approx(1)
+
+
 def test_the_rest_of_the_quorums_says_of_how_many():
     ax = plot.verdict_quorums(result("verdict.quorums")(200))
     total = 9_000 * sum(range(1, 201))

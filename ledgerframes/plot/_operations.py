@@ -241,6 +241,8 @@ def votes_price(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.legend(loc="upper left", ncols=2)
         ax.set_ylim(0, float(highest.max()) * 1.3)
         c.time_axis(ax.xaxis)
+        if len(times) == 1:
+            ax.set_xlim(times[0] - 0.5, times[0] + 0.5)  # days; matplotlib would show years around one time
         ax.set_xlabel("Time of the observation (UTC)")
         ax.set_ylabel("Price (USD per coin)")
         c.set_titles(ax, "Votes on the network's own conversion rate", "Not a market price")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 MAX_TEXT = 56
 MAX_UNBROKEN_TEXT = 20
 MICROSECOND = pd.Timedelta(1, "us")
+LEAST_AMOUNT = Decimal("0.0001")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")  # of what a spreadsheet runs
 UNITS = {
     (column.name, column.dtype): column.unit
@@ -207,7 +209,7 @@ class _Column:
         self.unit = UNITS.get((self.name, str(values.dtype)), "")
 
     def head(self) -> str:
-        unit = self.unit if self.unit in UNITS_IN_HEAD else ""
+        unit = self.unit if self.unit in UNITS_IN_HEAD and self.unit != self.name else ""
         text = "s" if self.is_duration else "%" if self.unit == SHARE else unit
         title = escape(self.name.replace("_", " "))
         return f'<th scope="col"{self._class()}>{title}{f" <small>{text}</small>" if text else ""}</th>'
@@ -236,9 +238,25 @@ class _Column:
             return "yes" if value else "no"
         if isinstance(value, pd.Timestamp):
             return value.strftime("%Y-%m-%d %H:%M")
+        if isinstance(value, Decimal):
+            return _amount(value)
         if self.is_number:
             return f"{value:,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
         return shorten(str(value))
+
+
+def _amount(value: Decimal) -> str:
+    """Return an amount with 2 to 4 places.
+
+    >>> _amount(Decimal("108.0000000000")), _amount(Decimal("0E-10")), _amount(Decimal("0.1784923"))
+    ('108.00', '0.00', '0.1785')
+    >>> _amount(Decimal("-0.00000004")), _amount(Decimal("12345.6"))
+    ('> -0.0001', '12,345.60')
+    """
+    if value and abs(value) < LEAST_AMOUNT:
+        return f"< {LEAST_AMOUNT}" if value > 0 else f"> -{LEAST_AMOUNT}"
+    text = f"{value:,.4f}"
+    return text.removesuffix("0").removesuffix("0")
 
 
 def _allow_breaks(html: str) -> str:

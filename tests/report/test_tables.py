@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -36,6 +38,13 @@ def test_ends_of_an_interval_are_rounded_as_in_sentences() -> None:
     ends = pd.DataFrame({"rejection_rate": [0.12955], "low": [0.12172], "high": [0.13742], "timeout_high": [0.0004]})
     html = show_table("t", ends)._repr_html_()
     assert [cell in html for cell in (">13.0<", ">12.1<", ">13.8<", ">&lt; 0.1<")] == [True] * 4
+
+
+def test_amounts_have_no_exponent_and_a_unit_is_not_repeated() -> None:
+    amounts = pd.array(["0", "108", "0.17849"], dtype=pd.ArrowDtype(pa.decimal128(38, 10)))
+    html = show_table("amounts", pd.DataFrame({"amount": amounts, "bytes": pd.array([1, 2, 3], "Int64")}))._repr_html_()
+    assert re.findall(r"\d+\.\d+", html) == ["0.00", "108.00", "0.1785"]
+    assert ">bytes</th>" in html
 
 
 def test_nothing_is_written_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
