@@ -18,6 +18,7 @@ __all__ = ["verdict_rejection_rates", "verdict_rejections"]
 
 MIN_REQUESTS_PER_CELL = 20
 HOURS = range(24)
+CELL_INK = "#111418"  # of numbers on light cells, on a dark page as well
 
 
 def verdict_rejections(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -140,7 +141,7 @@ def _heat_map(ax: Axes, rejected: Any, decided: Any) -> None:
     ax.imshow(rates, aspect="auto", cmap="Blues", vmin=0, vmax=highest * 1.3)
     for row, column in np.argwhere(is_enough):
         rate = rates[row, column]
-        color = "#ffffff" if rate > highest * 0.75 else "#23272d"
+        color = "#ffffff" if rate > highest * 0.75 else CELL_INK
         ax.text(column, row, r.percent(rate).removesuffix(" %"), ha="center", va="center", fontsize=7, color=color)
     cells: dict[str, Any] = {"facecolor": "0.88", "edgecolor": "white", "linewidth": 0, "hatch": "////"}
     for row, column in np.argwhere(~is_enough & (decided > 0)):

@@ -1,4 +1,4 @@
-"""Texts for readers who do not see a plot, computed from what it draws."""
+"""Texts for readers who do not see a plot, computed from its marks."""
 
 from __future__ import annotations
 
@@ -19,15 +19,6 @@ MAX_ROWS = 3
 MIN_POINTS = 3  # a line with fewer marks a limit
 CAPS = ("_", "|")  # markers at the ends of intervals
 Numbers = npt.NDArray[np.float64]
-
-
-def register_alt_texts() -> None:
-    """Let each plot of this notebook carry its text, in the metadata of the output."""
-    from IPython.core.getipython import get_ipython
-
-    shell: Any = get_ipython()
-    formatter = shell.display_formatter.mimebundle_formatter
-    formatter.for_type_by_name("matplotlib.figure", "Figure", lambda figure, **_: ({}, {"alt": describe_figure(figure)}))
 
 
 def describe_figure(figure: Figure) -> str:

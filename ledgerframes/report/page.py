@@ -9,6 +9,7 @@ Content-Security-Policy is the second line of defense.
 from __future__ import annotations
 
 import hashlib
+from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.report.contents import Contents
+from ledgerframes.report.pictures import NARROW_SVG, SVG
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.statistics import printing
 
@@ -131,6 +133,8 @@ def _output_block(output: NotebookNode) -> Block | None:
     if output.output_type == "stream":
         return Block("text", f"<pre>{escape(output.text)}</pre>") if output.name == "stdout" else None
     data, metadata = output.get("data", {}), output.get("metadata", {})
+    if SVG in data:
+        return Block("plot", _render_pictures(data, metadata))
     if "image/png" in data:
         return Block("plot", _render_image(data["image/png"], metadata.get("image/png", {}), metadata.get("alt", ALT)))
     if "text/html" in data:
@@ -138,6 +142,22 @@ def _output_block(output: NotebookNode) -> Block | None:
     if "text/plain" in data:
         return Block("text", f"<pre>{escape(data['text/plain'])}</pre>")
     return None
+
+
+def _render_pictures(data: dict[str, str], metadata: dict[str, Any]) -> str:
+    """Return a plot as images for wide and narrow pages, below its title.
+
+    An SVG in an image can neither run scripts nor load anything.
+    """
+    title, note = (escape(metadata.get(name, "")) for name in ("title", "note"))
+    caption = f"<figcaption><strong>{title}</strong> <small>{note}</small></figcaption>" if title else ""
+    narrow = f'<source media="(max-width: 40rem)" srcset="{_data_url(data[NARROW_SVG])}">' if NARROW_SVG in data else ""
+    image = f'<img src="{_data_url(data[SVG])}" alt="{escape(metadata.get("alt", ALT))}">'
+    return f"{caption}<picture>{narrow}{image}</picture>"
+
+
+def _data_url(svg: str) -> str:
+    return f"data:{SVG};base64,{b64encode(svg.encode()).decode()}"
 
 
 def _render_image(base64: str, size: dict[str, int], alt: str) -> str:

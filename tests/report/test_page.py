@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from html.parser import HTMLParser
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -47,10 +49,23 @@ class Loads(HTMLParser):
         for name, value in attributes:
             if name.startswith("on"):
                 self.handlers.append(name)
-            if name in ("src", "href", "srcset", "action", "data", "poster", "background") and not (value or "").startswith(
-                "data:image/png;base64,"
-            ):
+            if name in ("src", "href", "srcset", "action", "data", "poster", "background") and not is_inline(value or ""):
                 self.outside.append(f"{tag} {name}={value}")
+
+
+def is_inline(value: str) -> bool:
+    """Whether a reference is a picture in the page itself, or a place in it."""
+    return value.startswith("data:image/png;base64,") or is_plain_svg(value)
+
+
+def is_plain_svg(value: str) -> bool:
+    start = "data:image/svg+xml;base64,"
+    if not value.startswith(start):
+        return False
+    root = ElementTree.fromstring(base64.b64decode(value.removeprefix(start)))
+    names = {element.tag.rpartition("}")[2] for element in root.iter()}
+    links = [text for element in root.iter() for name, text in element.items() if name.rpartition("}")[2] == "href"]
+    return not names & {"script", "foreignObject", "a", "image"} and all(link.startswith("#") for link in links)
 
 
 def assert_self_contained(page: str) -> None:

@@ -1,0 +1,176 @@
+"""Plots of a report as SVG, wide and narrow, in the reader's light or dark colors."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+from ledgerframes.report.alt_texts import describe_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+SVG = "image/svg+xml"
+NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a phone
+
+NARROW_WIDTH = 3.9  # inches, 374 pixels
+MIN_NARROW_HEIGHT = 3.0
+LEGEND_ROW_HEIGHT = 0.2
+MAX_LABEL = 22
+LABEL_END = 6  # characters of a shortened label that stay at its end, where counts and fingerprints are
+
+# Colors of the style that are text, lines or paper, each with its name in the SVG and its color on a dark page. Colors of data
+# are the same on both.
+PAPER = "#fefefe"
+INKS = {
+    "#23272d": ("title", "#e4e6ea"),
+    "#3c4148": ("text", "#c9cdd4"),
+    "#8a8f98": ("axis", "#838a95"),
+    "#dfe2e6": ("grid", "#343a42"),
+    PAPER: ("paper", "#16191d"),
+}
+LIGHT_STYLE = "".join(f"--{name}:{ink};" for ink, (name, _) in INKS.items())
+DARK_STYLE = "".join(f"--{name}:{dark};" for name, dark in INKS.values())
+STYLE = f"<style>:root{{{LIGHT_STYLE}}}@media (prefers-color-scheme:dark){{:root{{{DARK_STYLE}}}}}</style>"
+
+
+def register_pictures() -> None:
+    """Let each plot of this notebook show itself as two pictures with a title and a text."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    shell.run_line_magic("config", "InlineBackend.figure_formats = []")
+    formatter = shell.display_formatter.mimebundle_formatter
+    formatter.for_type_by_name("matplotlib.figure", "Figure", lambda figure, **_: draw_pictures(figure))
+
+
+def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
+    """Return a plot as SVG for a wide and for a narrow page, and what the page says beside it.
+
+    Parameters
+    ----------
+    figure : Figure
+        It is changed: the title is taken out, because the page shows it as text, and it becomes narrow.
+
+    Returns
+    -------
+    data : dict of str to str
+        SVG by media type.
+    metadata : dict of str to str
+        ``alt``, ``title`` and ``note``.
+    """
+    alt = describe_figure(figure)
+    title, note = _take_title(figure)
+    wide = _to_svg(figure)
+    _make_narrow(figure)
+    return {SVG: wide, NARROW_SVG: _to_svg(figure)}, {"alt": alt, "title": title, "note": note}
+
+
+def _take_title(figure: Figure) -> tuple[str, str]:
+    """Return title and note of the only axes with a title, and remove them."""
+    titles = [ax for ax in figure.axes if ax.get_title(loc="left")]
+    if len(titles) != 1:
+        return "", ""
+    (ax,) = titles
+    title, notes = ax.get_title(loc="left"), _notes(ax)
+    ax.set_title("", loc="left")
+    for note in notes:
+        note.set_visible(False)
+    return title, " ".join(f"{note.get_text().rstrip('.')}." for note in notes if note.get_text())
+
+
+def _notes(ax: Axes) -> list[Annotation]:
+    from matplotlib.text import Annotation
+
+    return [text for text in ax.texts if isinstance(text, Annotation) and text.xycoords == "axes fraction"]
+
+
+def _to_svg(figure: Figure) -> str:
+    """Return a figure as SVG with a transparent background, whose inks follow the reader's color scheme."""
+    from matplotlib import rc_context
+
+    figure.patch.set_alpha(0)
+    for ax in figure.axes:
+        ax.patch.set_alpha(0)
+        if legend := ax.get_legend():
+            legend.get_frame().set_facecolor(PAPER)
+    file = io.StringIO()
+    # Text stays text, which is small, sharp and searchable. With a salt and without a date, equal plots are equal files.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ledgerframes"}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    svg = re.sub("|".join(INKS), lambda match: f"var(--{INKS[match[0]][0]})", file.getvalue())
+    return re.sub(r"(<svg [^>]*>)", rf"\1{STYLE}", svg[svg.index("<svg ") :], count=1)
+
+
+# -- a narrow page ------------------------------------------------------------------------------------------------------
+
+
+def _make_narrow(figure: Figure) -> None:
+    """Give a figure the width of a phone, with short labels, few ticks and the legend below."""
+    legends: list[Any] = [legend for ax in figure.axes if (legend := ax.get_legend())]
+    rows = sum(len(legend.get_texts()) for legend in legends)
+    height = max(MIN_NARROW_HEIGHT, figure.get_size_inches()[1]) + LEGEND_ROW_HEIGHT * rows
+    figure.set_size_inches(NARROW_WIDTH, height)
+    for ax in figure.axes:
+        _shorten_row_labels(ax)
+        _reduce_ticks(ax)
+        _make_room_for_bar_labels(ax)
+        _hide_cell_texts(ax)
+    for legend in legends:
+        _move_below(figure, legend)
+
+
+def _move_below(figure: Figure, legend: Any) -> None:
+    """Replace a legend by one of the figure, below the axes."""
+    texts = legend.get_texts()
+    figure.legend(
+        legend.legend_handles,
+        [text.get_text() for text in texts],
+        loc="outside lower left",
+        frameon=False,
+        labelcolor=[text.get_color() for text in texts],
+    )
+    legend.remove()
+
+
+def _shorten_row_labels(ax: Axes) -> None:
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    if any(len(label) > MAX_LABEL for label in labels):
+        ax.set_yticks(ax.get_yticks(), labels=[_shorten(label) for label in labels])
+
+
+def _shorten(label: str) -> str:
+    """Shorten each line of a label in its middle."""
+    lines = label.split("\n")
+    return "\n".join(
+        line if len(line) <= MAX_LABEL else f"{line[: MAX_LABEL - LABEL_END - 1]}…{line[-LABEL_END:]}" for line in lines
+    )
+
+
+def _reduce_ticks(ax: Axes) -> None:
+    """Reduce the ticks of times and numbers, not those of categories."""
+    from matplotlib.dates import AutoDateLocator
+    from matplotlib.ticker import MaxNLocator
+
+    locator = ax.xaxis.get_major_locator()
+    if isinstance(locator, AutoDateLocator):
+        locator.minticks, locator.maxticks = 2, dict.fromkeys(locator.maxticks, 5)
+    elif isinstance(locator, MaxNLocator):
+        locator.set_params(nbins=4)
+
+
+def _make_room_for_bar_labels(ax: Axes) -> None:
+    from matplotlib.container import BarContainer
+
+    bars = [each for each in ax.containers if isinstance(each, BarContainer) and each.orientation == "horizontal"]
+    if bars and len(ax.texts) > len(_notes(ax)):
+        ax.set_xlim(right=ax.get_xlim()[1] * 1.3)
+
+
+def _hide_cell_texts(ax: Axes) -> None:
+    """Hide the numbers in the cells of a heat map, which would overlap."""
+    for text in ax.texts if ax.images else ():
+        text.set_visible(False)

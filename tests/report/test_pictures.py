@@ -1,0 +1,99 @@
+"""Plots of a report: sharp, legible on a phone, and in the reader's light or dark colors."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.plot._canvas import STYLE
+from ledgerframes.report.pictures import INKS, MAX_LABEL, NARROW_SVG, PAPER, SVG, draw_pictures
+
+from .conftest import EVIL
+
+POINTS_PER_INCH = 72
+
+
+@pytest.fixture(scope="module")
+def spend() -> pd.DataFrame:
+    frames = lf.load_events(lf.connect("sandbox", events=400, days=1), during="2026-11-08")
+    return lf.cost.spend(frames, by="participant")
+
+
+@pytest.fixture
+def pictures(spend: pd.DataFrame) -> dict[str, str]:
+    return draw_pictures(lf.plot.cost_spend(spend).figure)[0]
+
+
+def texts(svg: str) -> list[str]:
+    return ["".join(element.itertext()) for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def width(svg: str) -> float:
+    return float(re.search(r'<svg [^>]*width="([0-9.]+)pt"', svg)[1])  # type: ignore[index]
+
+
+def test_one_picture_is_for_a_phone(pictures: dict[str, str]) -> None:
+    assert width(pictures[SVG]) == pytest.approx(9 * POINTS_PER_INCH)
+    assert width(pictures[NARROW_SVG]) * 96 / POINTS_PER_INCH < 400  # pixels
+
+
+def test_text_is_text_and_fits_a_phone(pictures: dict[str, str]) -> None:
+    assert "Traffic cost (kB)" in texts(pictures[SVG]) + texts(pictures[NARROW_SVG])
+    assert max(len(text) for text in texts(pictures[SVG])) > MAX_LABEL
+    labels = [text for text in texts(pictures[NARROW_SVG]) if "validator" in text]
+    assert labels and all(len(label) <= MAX_LABEL for label in labels)
+
+
+def test_inks_follow_the_page_and_data_do_not(pictures: dict[str, str]) -> None:
+    for svg in pictures.values():
+        style, _, drawing = svg.partition("</style>")
+        assert "prefers-color-scheme:dark" in style
+        assert not [ink for ink in INKS if ink in drawing]
+        assert "var(--text)" in drawing and "var(--axis)" in drawing
+        assert "#4f86b0" in drawing  # the first color of data
+
+
+def test_the_background_is_the_page(pictures: dict[str, str]) -> None:
+    for svg in pictures.values():
+        backgrounds = re.findall(r'<g id="patch_[12]">\s*<path [^>]*style="([^"]*)"', svg)  # of the figure and of the axes
+        assert len(backgrounds) == 2 and all("fill: none" in style or "opacity: 0" in style for style in backgrounds)
+
+
+def test_every_ink_of_the_style_is_known() -> None:
+    style = STYLE.read_text(encoding="utf-8")
+    inks = {
+        f"#{ink}" for ink in re.findall(r"^(?:axes|text|[xy]tick|grid|legend)\.\w*color: ([0-9a-f]{6})$", style, re.MULTILINE)
+    }
+    assert inks - {"#ffffff"} == set(INKS) - {PAPER}
+
+
+def test_the_page_shows_the_title_as_text(spend: pd.DataFrame) -> None:
+    data, metadata = draw_pictures(lf.plot.cost_spend(spend).figure)
+    assert metadata["title"] == "Traffic cost by submitting participant"
+    assert metadata["note"].startswith("Cost known for ")
+    assert metadata["alt"].startswith(metadata["title"])
+    assert metadata["title"] not in texts(data[SVG])
+
+
+def test_equal_plots_are_equal_files(spend: pd.DataFrame) -> None:
+    first, second = (draw_pictures(lf.plot.cost_spend(spend).figure)[0] for _ in range(2))
+    assert first == second
+
+
+def test_a_hostile_label_is_text() -> None:
+    _, ax = plt.subplots()
+    ax.barh([0], [1])
+    ax.set_yticks([0], labels=[EVIL])
+    (wide, narrow) = draw_pictures(ax.figure)[0].values()
+    assert EVIL in texts(wide)
+    assert "<script" not in wide + narrow
+
+
+def test_plots_without_axes_are_pictures_too() -> None:
+    data, metadata = draw_pictures(plt.figure())
+    assert set(data) == {SVG, NARROW_SVG} and metadata["title"] == ""
