@@ -5,7 +5,7 @@ STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
 SOAK := $(CURDIR)/.ledgerframes/soak-tools
 
-.PHONY: help venv report test test-lowest mutants soak spark lint lab pages docs data bench lock clean
+.PHONY: help venv report test test-lowest mutants soak spark lint screenshots lab pages docs data bench lock clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -49,6 +49,9 @@ lint: .venv/ready  ## Check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_words.py
+
+screenshots: .venv/ready  ## Take pictures of every report and notebook, to look at (needs Chromium)
+	$(BIN)/python tools/screenshots.py
 
 lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks
 	$(BIN)/ledgerframes lab
