@@ -71,7 +71,7 @@ def run(mutant: Mutant) -> tuple[Mutant, str, float]:
         environment = {**os.environ, "PYTHONPATH": directory, "PYTHONDONTWRITEBYTECODE": "1"}
         arguments = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *mutant.tests]
         try:
-            code = subprocess.run(  (the commands are in the repository)
+            code = subprocess.run(
                 arguments, cwd=directory, env=environment, capture_output=True, timeout=MAX_SECONDS, check=False
             ).returncode
         except subprocess.TimeoutExpired:

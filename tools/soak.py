@@ -62,7 +62,7 @@ def run_piece(piece: str, arguments: argparse.Namespace) -> int:
     environment = {**os.environ, "SOAK_MINUTES": str(arguments.minutes), "SOAK_COUNTS": str(counts)}
     words = [sys.executable, "-m", "pytest", *files, *options]
     begin, used = time.monotonic(), processor_seconds()
-    code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode - its own tests
+    code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode
     run = {
         "attack": "run",
         "piece": piece,
