@@ -15,7 +15,7 @@ from contextlib import contextmanager
 COLLECT_SECONDS = 10.0
 
 _pauses = 0
-_last_collection = 0.0
+_last_collection = time.monotonic()
 _was_enabled = True
 _pauses_lock = threading.Lock()
 

@@ -84,7 +84,10 @@ class Api:
                 yield f"{cls.__name__} {handler.strip('_')}{number or ''}", handler, declared
 
     def views(self) -> dict[str, View]:
-        """Return the view of each endpoint. Threads must not call this at once, because it compiles decoders."""
+        """Return the view of each endpoint.
+
+        Threads must not call this at once, because it compiles decoders.
+        """
         return {name: self._view(declared, getattr(self, handler)) for name, handler, declared in self.endpoints()}
 
     def _view(self, declared: Endpoint, handler: Callable[..., Any]) -> View:

@@ -18,7 +18,7 @@ import ledgerframes as lf
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.serve import make_server
 
-WORLD = {"events": 9000, "days": 30}
+WORLD = {"events": 6500, "days": 30}
 WHOLE = {"since": "2026-10-10", "until": "2026-11-09"}
 PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
 

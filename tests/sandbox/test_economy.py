@@ -50,7 +50,7 @@ def test_every_update_is_explained(reader: EconomyReader) -> None:
 
 def test_rewards_of_validators_are_minted_in_a_busier_world() -> None:
     reader = EconomyReader()
-    for event in Sandbox(1, 24_000, 8).world.events():
+    for event in Sandbox(1, 6_000, 2).world.events():
         if b'"events_by_id"' in event.update:
             assert reader.read(json.loads(event.update))["unexplained"] == 0
     assert reader.totals["minted_validator"] > 0

@@ -133,7 +133,7 @@ def test_a_process_has_one_world_of_the_same_figures() -> None:
 
 
 def test_a_small_world_is_made_once_and_a_large_one_is_not_kept() -> None:
-    small, large = Sandbox(1, 700, 3).world, Sandbox(1, 24_000, 8).world
+    small, large = Sandbox(1, 700, 3).world, Sandbox(1, 6_000, 8).world
     for world in (small, large):
         for number in (*range(world.timeline.count), 0):
             world.slice(number)
