@@ -49,6 +49,7 @@ CATEGORIES = {
     "population": ["all", "all"],
     "network": ["devnet", "devnet"],
     "reject_kind_heuristic": ["contention", "timeout"],
+    "top_cause": ["contention", "timeout"],
     "verdict_result": ["VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"],
     "size": ["under 2 kB", "50 kB and more"],
     "verdict": ["dearer", "no clear change"],

@@ -26,7 +26,7 @@ INTEGERS = ["requests", "rejected", "requests_with_cost", "wasted_traffic_cost",
 TIMES = ["period_start", "period_end"]
 SERIES = ("rejection_rate", "wasted_share", "spend")
 MIN_COVERAGE = 0.9
-MIN_GROUP_REQUESTS = 4  # in one period: fewer have no limit, whatever their rate
+MIN_GROUP_REQUESTS = 4  # with fewer in each period, no rate can have a limit
 WEEK = pd.Timedelta(7, "D")
 Times: TypeAlias = "pd.Series[pd.Timestamp]"
 
@@ -167,7 +167,10 @@ def range_within_window(name: str, report: pd.DataFrame) -> UsualRange:
 
 
 def waste_range(report: pd.DataFrame, history: pd.DataFrame | None, every: str) -> UsualRange:
-    """Return the usual range of the wasted share, from the weeks before or without them from the other days of the window."""
+    """Return the usual range of the wasted share.
+
+    It is that of the weeks before, or without a history that of the other days of the window.
+    """
     if history is None and every == "1d":
         return range_within_window("wasted_share", report)
     return usual_ranges(report.head(0) if history is None else history, report, every)["wasted_share"]
@@ -189,8 +192,8 @@ def waste_limits(report: pd.DataFrame, history: pd.DataFrame | None, every: str,
     past = dict(iter(history.groupby(history[key].fillna(""))))
     parts = [without_limits(len(report), TOO_FEW_REQUESTS).to_frame().drop(index=tested.index)]
     for name, rows in tested.groupby(tested[key].fillna("")):
-        found = usual_ranges(past.get(name, history.head(0)), rows, every, group_count=count)["wasted_share"]
-        parts.append(found.periods.to_frame().set_index(rows.index))
+        limits = usual_ranges(past.get(name, history.head(0)), rows, every, group_count=count)["wasted_share"]
+        parts.append(limits.periods.to_frame().set_index(rows.index))
     return pd.concat(parts).sort_index()
 
 

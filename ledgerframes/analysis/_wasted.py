@@ -64,7 +64,7 @@ def wasted(
         With ``verdicts``, ``updates`` and ``traffic``.
     by : {None, "participant", "party", "hour"}, optional
         Submitting participant, submitting party, or hour of the day [UTC]. The usual range of a participant or a party is
-        that of its own weeks before. Hours of the day have none.
+        that of the same group in the weeks before. Hours of the day have no usual range.
     every : str, optional
         Length of a period, such as ``"1h"``, ``"1d"`` or ``"7d"``; None for the whole window in one row. Only
         days and hours have a usual range.

@@ -145,8 +145,8 @@ def days_of_runs(runs: Sequence[dict[str, object]], network: str, window: Window
     DataFrame
         One row per day, sorted by time: ``period_start``, the five integers of :func:`daily_integers` and ``is_whole``.
     """
-    kept = [day for run in runs if run["network"] == network for day in run.get("days", [])]  # type: ignore[attr-defined]
-    days = pd.DataFrame(kept, columns=["since", *INTEGERS, "is_whole"]).rename(columns={"since": "period_start"})
+    rows = [day for run in runs if run["network"] == network for day in run.get("days", [])]  # type: ignore[attr-defined]
+    days = pd.DataFrame(rows, columns=["since", *INTEGERS, "is_whole"]).rename(columns={"since": "period_start"})
     days = days.assign(period_start=pd.to_datetime(days["period_start"], utc=True)).astype(DAY_DTYPES)
     first, last = (pd.Timestamp(time).floor("D") for time in (window.since, window.until))
     is_inside = (days["period_start"] >= first) & (days["period_start"] < last) & days["is_whole"]

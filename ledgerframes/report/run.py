@@ -222,7 +222,7 @@ class _Run:
         return self._result(key, run, reused=False, is_latest=is_latest)
 
     def _load_history(self, frames: Frames) -> pd.DataFrame | None:
-        """Make the weeks before the window available, and return the days of earlier runs if they stand for them.
+        """Load the weeks before the window, or return the days of earlier runs instead.
 
         The store comes first: its rows give every figure of these weeks, also of groups and hours, and by the rules of today.
         Days that runs kept spare a job without a lasting store from fetching six weeks each night.

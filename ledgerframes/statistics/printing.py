@@ -140,7 +140,7 @@ def interval(low: Fraction | float, high: Fraction | float, decimals: int = 1) -
 
 
 def interval_end(value: Fraction | float | None, end: str, decimals: int = 1) -> str:
-    """Return one end of an interval of shares without its sign, for a column whose head has the unit.
+    """Return one end of an interval of shares, without the sign of the unit.
 
     Parameters
     ----------

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from ledgerframes.network import Network
+import ledgerframes as lf
 from ledgerframes.report import REPORTS, Report, run_report
 from ledgerframes.report.history import DAY_DTYPES, days_of_runs, history_window
 from ledgerframes.windows import Window, iso
 
-from .conftest import SINCE, UNTIL, NoParameters, Small
+from .conftest import SINCE, UNTIL, NoParameters, Small, connect
 
 START = datetime(2026, 11, 8, tzinfo=UTC)
 WINDOW = history_window(Window(START, START + timedelta(days=1)))
@@ -73,14 +73,17 @@ def publish(out: Path, name: str, days: list[dict[str, object]], created_at: dat
 
 @pytest.mark.loopback
 def test_a_run_without_the_weeks_in_its_store_reads_the_days_of_earlier_runs(
-    net: Network, tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(REPORTS, "small", Report("small", "", "small.ipynb", NoParameters, needs_cost=False, needs_history=True))
     small(NOTEBOOK)
-    publish(tmp_path, "older", [day(number) for number in range(1, 43)])
-    result = run_report("small", net=net, out=tmp_path, since=SINCE, until=UNTIL)
-    assert net.request_count == 0
+    net = connect(tmp_path / "store")
+    lf.load_events(net, since=SINCE, until=UNTIL)
+    request_count = net.request_count
+    publish(tmp_path / "out", "older", [day(number) for number in range(1, 43)])
+    result = run_report("small", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL)
+    assert net.request_count == request_count
     assert "above its usual range" in result.page_path.read_text(encoding="utf-8")
     assert len(result.run["inputs"]["history"]) == 64
-    publish(tmp_path, "newer", [day(1, rejected=101)], START + timedelta(hours=1))
-    assert run_report("small", net=net, out=tmp_path, since=SINCE, until=UNTIL).key != result.key
+    publish(tmp_path / "out", "newer", [day(1, rejected=101)], START + timedelta(hours=1))
+    assert run_report("small", net=net, out=tmp_path / "out", since=SINCE, until=UNTIL).key != result.key
