@@ -172,6 +172,14 @@ class Network:
         clients = [self.__dict__[api] for api in ("history", "ledger", "wallet") if api in self.__dict__]
         return sum(client.transport.request_count for client in clients)
 
+    @property
+    def wait_text(self) -> str:
+        """What requests to the hosts of this network wait for, also those of other processes, or ""."""
+        settings = self.settings
+        hosts = dict.fromkeys(map(host_of, (*settings.history_url, *settings.ledger_url, *settings.wallet_url)))
+        texts = (self._rates.of(host, settings.limits.requests_per_second).wait_text for host in hosts)
+        return next(filter(None, texts), "")
+
     def versions(self) -> dict[str, dict[str, str]]:
         """Return the versions of the hosts that have been sent requests, by API and host.
 

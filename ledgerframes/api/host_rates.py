@@ -72,7 +72,7 @@ class Waits:
         is_told = until - clock.now() > MIN_TOLD_WAIT
         while (now := clock.now()) < until and not self.is_stopped:
             if is_told:
-                self._show(f"waits {until - now:,.0f} s: {reason}")
+                self._show(_wait_text(until - now, reason))
             clock.sleep_until(min(until, now + SLICE))
         if is_told:
             self._show("")
@@ -161,6 +161,13 @@ class HostRate:
         """Time since which the host has refused every request."""
         return self._record.update(lambda state: _current(state).refused_since)
 
+    @property
+    def wait_text(self) -> str:
+        """What requests wait for, also those of other processes, or ""."""
+        open_at, reason = self._record.update(lambda state: (_current(state).open_at, state.reason))
+        seconds = open_at - clock.now()
+        return _wait_text(seconds, reason) if seconds > MIN_TOLD_WAIT else ""
+
     def acquire(self, waits: Waits, max_wait: float = math.inf) -> None:
         """Wait until the next request is allowed.
 
@@ -237,6 +244,10 @@ def _current(state: RateState) -> RateState:
         for field in fields(state):
             setattr(state, field.name, field.default)
     return state
+
+
+def _wait_text(seconds: float, reason: str) -> str:
+    return f"waits {seconds:,.0f} s: {reason}"
 
 
 class HostRates:
