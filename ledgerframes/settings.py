@@ -136,7 +136,7 @@ class Settings(BaseModel):
     ca_file : Path, optional
         PEM file of the certificate authorities to trust, instead of the public ones.
     client_cert_file, client_key_file : Path, optional
-        PEM files of this client's certificate and its key, for hosts that ask for one. The key may be in the first file.
+        PEM files of this client's certificate and its key, for hosts that require them. The key may be in the first file.
     vocabulary : Vocabulary
         The network's own words for its token and its contract language.
     store : str or Path

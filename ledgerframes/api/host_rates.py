@@ -84,7 +84,7 @@ class Waits:
 
 @dataclass
 class RateState:
-    """What everybody who sends requests to a host has to know.
+    """The refusals and the next turn at a host, for everybody who sends it requests.
 
     Attributes
     ----------
@@ -133,7 +133,9 @@ class MemoryRecord:
 
 
 class HostRate:
-    """The request rate of one host, shared by all threads and APIs, and through its record by processes.
+    """The request rate of one host.
+
+    All threads and APIs share it, and through its record also processes.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ class HostRate:
 
     @property
     def wait_text(self) -> str:
-        """What requests wait for, also those of other processes, or ""."""
+        """Length and reason of the wait for the host, or ""."""
         open_at, reason = self._record.update(lambda state: (_current(state).open_at, state.reason))
         seconds = open_at - clock.now()
         return _wait_text(seconds, reason) if seconds > MIN_TOLD_WAIT else ""
@@ -176,7 +178,7 @@ class HostRate:
         waits : Waits
             Shows the wait.
         max_wait : float, optional
-            Seconds. A host that asked for a longer pause is sent the request at once, and its answer counts.
+            Seconds. If the host has set a longer pause, the request is sent at once, and the response counts.
         """
 
         def take(state: RateState) -> tuple[float, str] | None:
@@ -238,7 +240,10 @@ class HostRate:
 
 
 def _current(state: RateState) -> RateState:
-    """Return the state, cleared if nobody has used it for long, or if it is of the time before this machine was started."""
+    """Return the state, cleared if it is old.
+
+    Nobody has used it for long, or it is of the time before this machine was started.
+    """
     now = clock.now()
     if state.used_at > now or now > max(state.used_at, state.open_at) + FORGET_AFTER:
         for field in fields(state):

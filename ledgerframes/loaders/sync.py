@@ -258,11 +258,11 @@ def _showing_waits_of_workers(net: Network, bar: Progress) -> Iterator[None]:
     stop = threading.Event()
 
     def watch() -> None:
-        shown = ""
+        before = ""
         while not stop.wait(WATCH_SECONDS):
-            if (text := net.wait_text) != shown:
+            if (text := net.wait_text) != before:
                 bar.show_wait(text)
-                shown = text
+                before = text
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -275,7 +275,18 @@ def _showing_waits_of_workers(net: Network, bar: Progress) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class ChunkReport:
-    """A chunk that ended, with the items left to commit, the work reported, the error, and the new members."""
+    """The end of a chunk.
+
+    Attributes
+    ----------
+    items : list
+        Left to commit.
+    progress : float
+        Work reported.
+    error : LedgerframesError or None
+    extra_members : set of str
+        Members of responses that this release does not know.
+    """
 
     items: list[CommitItem]
     progress: float
