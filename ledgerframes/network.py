@@ -183,7 +183,7 @@ class Network:
     def versions(self) -> dict[str, dict[str, str]]:
         """Return the versions of the hosts that have been sent requests, by API and host.
 
-        Each of these hosts gets one more request. Hosts without a version are left out.
+        One more request is sent to each host. Hosts without a version are omitted.
         """
         opened = {api: self.__dict__[api].transport for api in PATHS if api in self.__dict__}
         versions = {
