@@ -177,17 +177,25 @@ class Network:
         clients = [self.__dict__[api] for api in ("history", "ledger", "wallet") if api in self.__dict__]
         return sum(client.transport.request_count for client in clients)
 
+    @property
+    def wait_text(self) -> str:
+        """Length and reason of the wait for a host of this network, or ""."""
+        settings = self.settings
+        hosts = dict.fromkeys(map(host_of, (*settings.history_url, *settings.ledger_url, *settings.wallet_url)))
+        texts = (self._rates.of(host, settings.limits.requests_per_second).wait_text for host in hosts)
+        return next(filter(None, texts), "")
+
     def versions(self) -> dict[str, dict[str, str]]:
         """Return the versions of the hosts that have been sent requests, by API and host.
 
-        Each of these hosts is asked. Hosts that do not tell are left out.
+        One more request is sent to each host. Hosts without a version are omitted.
         """
         opened = {api: self.__dict__[api].transport for api in PATHS if api in self.__dict__}
-        asked = {
+        versions = {
             api: {host_of(url): met_version(transport, url, api) for url in transport.urls if host_of(url) in transport.hosts}
             for api, transport in opened.items()
         }
-        return {api: {host: version for host, version in hosts.items() if version} for api, hosts in asked.items() if hosts}
+        return {api: {host: version for host, version in hosts.items() if version} for api, hosts in versions.items() if hosts}
 
     def close(self) -> None:
         """Close the connections, which the next request opens again."""

@@ -135,8 +135,10 @@ class Settings(BaseModel):
         Environment variable with the token, read before each request.
     ca_file : Path, optional
         PEM file of the certificate authorities to trust, instead of the public ones.
-    client_cert_file, client_key_file : Path, optional
-        PEM files of this client's certificate and its key, for hosts that ask for one. The key may be in the first file.
+    client_cert_file : Path, optional
+        PEM file of this client's certificate, for hosts that require one.
+    client_key_file : Path, optional
+        PEM file of the key of the client's certificate, unless it is in the same file.
     vocabulary : Vocabulary
         The network's own words for its token and its contract language.
     store : str or Path

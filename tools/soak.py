@@ -242,7 +242,7 @@ def _limiter(row: dict[str, Any]) -> str:
     return (
         f"A week in small pages through a limiter of 120 requests in 60 s took {row['requests']:,} requests,\n"
         f"{row['waits']} refusals and {row['minutes']:g} minutes of a simulated clock, for {row['rows']:,} exact rows.\n"
-        f"Its log begins:\n\n```text\n{log}\n```"
+        f"Its log, with the time of that clock:\n\n```text\n{log}\n```"
     )
 
 

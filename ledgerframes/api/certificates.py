@@ -1,4 +1,4 @@
-"""Certificates of HTTPS connections: the authorities that are trusted, and the client's own."""
+"""Certificates of HTTPS connections, with a profile's authorities and client certificate."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _cached_context(
     if files.client_cert_file:
         step = "Set client_cert_file and client_key_file to PEM files, with a key that has no password."
         with _usage_errors(f"client_cert_file {files.client_cert_file}", step):
-            # Without a password here, OpenSSL would ask for one on the terminal.
+            # Without a password here, OpenSSL would wait for one on the terminal.
             context.load_cert_chain(files.client_cert_file, files.client_key_file, password="")
     return context
 

@@ -72,7 +72,7 @@ class Waits:
         is_told = until - clock.now() > MIN_TOLD_WAIT
         while (now := clock.now()) < until and not self.is_stopped:
             if is_told:
-                self._show(f"waits {until - now:,.0f} s: {reason}")
+                self._show(_wait_text(until - now, reason))
             clock.sleep_until(min(until, now + SLICE))
         if is_told:
             self._show("")
@@ -84,7 +84,7 @@ class Waits:
 
 @dataclass
 class RateState:
-    """What everybody who sends requests to a host has to know.
+    """The refusals and the next turn at a host, for everybody who sends it requests.
 
     Attributes
     ----------
@@ -133,7 +133,9 @@ class MemoryRecord:
 
 
 class HostRate:
-    """The request rate of one host, shared by all threads and APIs, and through its record by processes.
+    """The request rate of one host.
+
+    All threads and APIs share it, and through its record also processes.
 
     Parameters
     ----------
@@ -161,6 +163,13 @@ class HostRate:
         """Time since which the host has refused every request."""
         return self._record.update(lambda state: _current(state).refused_since)
 
+    @property
+    def wait_text(self) -> str:
+        """Length and reason of the wait for the host, or ""."""
+        open_at, reason = self._record.update(lambda state: (_current(state).open_at, state.reason))
+        seconds = open_at - clock.now()
+        return _wait_text(seconds, reason) if seconds > MIN_TOLD_WAIT else ""
+
     def acquire(self, waits: Waits, max_wait: float = math.inf) -> None:
         """Wait until the next request is allowed.
 
@@ -169,7 +178,7 @@ class HostRate:
         waits : Waits
             Shows the wait.
         max_wait : float, optional
-            Seconds. A host that asked for a longer pause is sent the request at once, and its answer counts.
+            Seconds. If the host has set a longer pause, the request is sent at once, and the response counts.
         """
 
         def take(state: RateState) -> tuple[float, str] | None:
@@ -231,12 +240,19 @@ class HostRate:
 
 
 def _current(state: RateState) -> RateState:
-    """Return the state, cleared if nobody has used it for long, or if it is of the time before this machine was started."""
+    """Return the state, cleared if it is old.
+
+    Nobody has used it for long, or it is of the time before this machine was started.
+    """
     now = clock.now()
     if state.used_at > now or now > max(state.used_at, state.open_at) + FORGET_AFTER:
         for field in fields(state):
             setattr(state, field.name, field.default)
     return state
+
+
+def _wait_text(seconds: float, reason: str) -> str:
+    return f"waits {seconds:,.0f} s: {reason}"
 
 
 class HostRates:

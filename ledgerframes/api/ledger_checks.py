@@ -88,7 +88,13 @@ def require_texts(values: object, name: str) -> list[str]:
 
 
 def require_filter(value: object, name: str, newer_version: NewerVersion) -> Any:
-    """Return a filter or its JSON, or raise UsageError if a member is unknown to a participant that is not newer."""
+    """Return a filter or its JSON.
+
+    Raises
+    ------
+    UsageError
+        If a member is unknown to a participant that is not newer.
+    """
     if isinstance(value, UpdateFormat | EventFormat):
         return value
     if not isinstance(value, Mapping):
@@ -99,7 +105,10 @@ def require_filter(value: object, name: str, newer_version: NewerVersion) -> Any
 
 
 def _require_members(content: Any, shape: Any, path: str, newer_version: NewerVersion) -> None:
-    """Refuse unknown members, or warn if the participant may know them, and leave wrong types to the ledger."""
+    """Refuse unknown members, or warn if a newer participant may know them.
+
+    Wrong types are left to the ledger.
+    """
     for owner, names, known in _unknown_members(content, shape, path):
         version = newer_version()
         if not version:

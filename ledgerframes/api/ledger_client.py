@@ -105,7 +105,7 @@ class LedgerClient(HealthClient):
         return unsupported
 
     def newer_version(self) -> str:
-        """Return the participant's version if it is newer than those that this release was tried with, or ""."""
+        """Return the participant's version if it is newer than this release, or ""."""
         version = self._cached_version()
         return version.version if version and is_newer(self.api, version.version) else ""
 

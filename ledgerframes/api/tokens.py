@@ -66,7 +66,7 @@ def token_source(settings: Settings) -> TokenSource:
 
 
 def warn_of_exposure(settings: Settings, urls: tuple[str, ...]) -> None:
-    """Warn of a token that others on the way can read, and of a token or a key that others on this machine can read.
+    """Warn of a token or a key that others can read, on the way or on this machine.
 
     Parameters
     ----------

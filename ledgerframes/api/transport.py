@@ -335,7 +335,7 @@ class Transport:
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:
-    """Return the HTTP client, with the certificates of the profile and the proxies of the environment.
+    """Return the HTTP client, with certificates and proxies.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Versions of the APIs: those that this release was tried with, and those that services run."""
+"""Versions of the APIs that this release was tried with, and of services."""
 
 from __future__ import annotations
 

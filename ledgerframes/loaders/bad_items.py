@@ -174,5 +174,6 @@ def quarantine(net: Network, item: BadItem) -> Path:
         path.write_bytes(item.content)
     except OSError as error:
         raise not_writable_error(directory, error) from error
-    logger.warning("item_quarantined network=%s update_id=%s path=%s", net.name, item.error.update_id or "unknown", path)
+    update_id = item.error.update_id or "unknown"
+    logger.warning("item_quarantined network=%s update_id=%s path=%s error=%s", net.name, update_id, path, item.error)
     return path

@@ -146,7 +146,7 @@ class EventIdLoader(Loader[Ids]):
 def _fetch_ids(
     net: Network, id_source: str, cutoff: int, on_bad_item: OnBadItem, chunk: Ids, context: ChunkContext
 ) -> Iterator[ChunkResult]:
-    """Yield the events with these ids, then raise the first error of a lookup, or of an event that cannot be decoded."""
+    """Yield the events with these ids, then raise the first error of an event or a lookup."""
     with ThreadPoolExecutor(net.settings.limits.max_concurrency) as pool:
         lookups = {update_id: pool.submit(_fetch_event, net, update_id) for update_id in chunk}
         try:
@@ -172,7 +172,10 @@ def _fetch_ids(
 
 
 def _bad_items(responses: Mapping[str, Response], id_source: str, cutoff: int) -> dict[str, BadItem]:
-    """Return the responses that cannot be decoded, by id, which takes longer than decoding all at once."""
+    """Return the responses that cannot be decoded, by id.
+
+    This takes longer than decoding all at once.
+    """
     bad: dict[str, BadItem] = {}
     for update_id, response in responses.items():
         try:
@@ -202,7 +205,7 @@ def _fetch_event(net: Network, update_id: str) -> Response | None:
 
 
 def _batches(responses: Mapping[str, Response], id_source: str, cutoff: int) -> list[Batch]:
-    """Return the events of responses by id, as final if nothing more can arrive, as provisional otherwise.
+    """Return the events of responses, final if nothing more can arrive.
 
     A service that is still loading its history returns a part of an event without a warning (docs/facts.md#history-not-ready),
     so only an event with verdict and traffic is final.

@@ -20,7 +20,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def extra_members(frames: Frames) -> list[str]:
-    """Return the members in the column ``extra`` of frames, as ``table.member``, in alphabetical order."""
+    """Return the members in the column ``extra`` of frames, as sorted ``table.member``."""
     texts = {
         name: frames.scan(name).to_table(columns=[EXTRA], filter=ds.field(EXTRA).is_valid())
         for name in frames.tables

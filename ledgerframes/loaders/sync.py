@@ -11,7 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -34,6 +34,8 @@ from ledgerframes.network import Network
 from ledgerframes.store import Segment
 
 logger = logging.getLogger("ledgerframes")
+
+WATCH_SECONDS = 0.5  # between looks at the waits of worker processes
 
 C = TypeVar("C")  # a chunk
 
@@ -229,6 +231,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
     with (
         Progress(f"{loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
         loader.net.waits.session(bar.show_wait, stop),
+        nullcontext() if here else _showing_waits_of_workers(loader.net, bar),
         (ThreadPoolExecutor(loader.threads) if loader.threads else inline()) if here else nullcontext(executor) as pool,
     ):
         commit = functools.partial(_commit, loader, bar)
@@ -251,9 +254,41 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
                 logger.warning("service_sends_new_members network=%s members=%s", loader.net.name, escape_control(names))
 
 
+@contextmanager
+def _showing_waits_of_workers(net: Network, bar: Progress) -> Iterator[None]:
+    """Show what the processes of this machine wait for."""
+    stop = threading.Event()
+
+    def watch() -> None:
+        before = ""
+        while not stop.wait(WATCH_SECONDS):
+            if (text := net.wait_text) != before:
+                bar.show_wait(text)
+                before = text
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        watcher.join()
+
+
 @dataclass(frozen=True)
 class ChunkReport:
-    """A chunk that ended, with the items left to commit, the work reported, the error, and the new members."""
+    """The end of a chunk.
+
+    Attributes
+    ----------
+    items : list
+        Left to commit.
+    progress : float
+        Work reported.
+    error : LedgerframesError or None
+    extra_members : set of str
+        Members of responses that this release does not know.
+    """
 
     items: list[CommitItem]
     progress: float

@@ -285,7 +285,7 @@ class _Run:
         }
 
     def _services(self) -> dict[str, dict[str, Any]]:
-        """Return the versions of each API that this run met, by host, and those that this release was tried with."""
+        """Return the versions of each API, by host of this run, and as this release was tried."""
         met = self.net.versions()
         return {api: {"met": met.get(api, {}), "tried": list(versions)} for api, versions in TRIED.items()}
 

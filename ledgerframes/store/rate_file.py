@@ -1,4 +1,4 @@
-"""Request rates of hosts in a small file, which all processes of a user on this machine share."""
+"""Request rates of hosts in a small file, which processes of this machine share."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -33,6 +34,19 @@ class VirtualClock(host_rates.Clock):
             self.time = max(self.time, time)
 
 
+class Log(logging.Handler):
+    """The waits of requests, with the time of the clock."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._clock, self._begin = clock, clock.now()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        passed = timedelta(seconds=round(self._clock.now() - self._begin))
+        self.lines.append(f"{passed} {record.getMessage()}")
+
+
 def test_a_week_through_a_limiter_costs_time_and_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -42,21 +56,22 @@ def test_a_week_through_a_limiter_costs_time_and_no_row(
     quiet = lf.load_events(lf.connect("sandbox", store=tmp_path / "quiet", **SHAPE), **WEEK)
     limiter = Faults(limit_requests=120, limit_seconds=60, retry_after=0.5)
     net = lf.connect("sandbox", store=tmp_path / "limited", faults=limiter, **SHAPE)
-    begin = clock.time
-    with caplog.at_level(logging.INFO, "ledgerframes"):
+    begin, log = clock.time, Log(clock)
+    with caplog.at_level(logging.INFO, "ledgerframes.retries"):
+        logging.getLogger("ledgerframes.retries").addHandler(log)
         limited = lf.load_events(net, **WEEK)
+        logging.getLogger("ledgerframes.retries").removeHandler(log)
     for name in quiet.tables:
         pd.testing.assert_frame_equal(limited.read(name), quiet.read(name))
     minutes = (clock.time - begin) / 60
-    waits = [record.getMessage() for record in caplog.records if record.name.startswith("ledgerframes.retries")]
-    assert net.request_count > 360 and waits and all("429" in wait or "Busy" in wait for wait in waits)
+    assert net.request_count > 360 and log.lines and all("429" in line or "Busy" in line for line in log.lines)
     # Not faster than the limiter lets pass, and not idle for most of the time.
     assert net.request_count / 120 - 1 <= minutes <= 4 * net.request_count / 120 + 2
     tell(
         "limiter",
         requests=net.request_count,
         minutes=round(minutes, 1),
-        waits=len(waits),
+        waits=len(log.lines),
         rows=sum(len(quiet.read(n)) for n in quiet.tables),
-        log=waits[:3],
+        log=log.lines[:30],
     )

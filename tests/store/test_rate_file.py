@@ -12,8 +12,11 @@ from equality import assert_equal, every_table
 from processes import begun, ended
 
 import ledgerframes as lf
+from ledgerframes import network
 from ledgerframes.api import host_rates
 from ledgerframes.api.host_rates import FORGET_AFTER, HostRate, HostRates, Waits
+from ledgerframes.loaders import sync
+from ledgerframes.loaders.progress import Progress
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.sandbox.serve import make_server
 from ledgerframes.store.rate_file import RateFile
@@ -75,6 +78,31 @@ def test_what_one_process_is_told_another_one_obeys(path: Path, clock: VirtualCl
     assert shown[0] == "waits 34 s: one.invalid returned 429"
     two.acquire(Waits())
     assert clock.time == 1034.5, "half the rate, also for the process that was not refused"
+
+
+def test_a_process_sees_what_its_workers_wait_for(path: Path, clock: VirtualClock) -> None:
+    caller, worker = rate(path), rate(path)
+    assert caller.wait_text == ""
+    worker.refuse(clock.time, 34.0, "one.invalid returned 429")
+    assert caller.wait_text == "waits 34 s: one.invalid returned 429"
+    clock.time += 33
+    assert caller.wait_text == ""
+
+
+def test_the_progress_bar_shows_what_workers_wait_for(
+    path: Path, clock: VirtualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates = HostRates(RateFile(path).record)
+    monkeypatch.setattr(network, "shared_rates", lambda: rates)
+    monkeypatch.setattr(sync, "WATCH_SECONDS", 0.001)
+    rate(path, host="far.invalid").refuse(clock.time, 34.0, "far.invalid returned 429")
+    net = lf.connect("sandbox", history_url="http://far.invalid", store=tmp_path / "store")
+    shown = threading.Event()
+    with Progress("Fetching bulk objects (x)", 10, "objects", visible=True) as bar:
+        monkeypatch.setattr(bar, "show_wait", lambda text: shown.set() if text.startswith("waits 34 s: far.invalid") else None)
+        with sync._showing_waits_of_workers(net, bar):
+            assert shown.wait(60)
+    capsys.readouterr()
 
 
 def test_a_process_waits_no_longer_than_its_user_allows(path: Path, clock: VirtualClock) -> None:
