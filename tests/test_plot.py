@@ -58,6 +58,11 @@ CATEGORIES = {
     "member": ["party", "party"],
     "reason": ["rounding", None],
     "scheme": ["traffic", "markers"],
+    "dataset": ["events", "bulk"],
+    "status": ["ok", "degraded"],
+    "event": ["bought", "expired"],
+    "for_whom": ["own", "other"],
+    "aspect": ["verdict", "parties"],
 }
 
 
@@ -209,6 +214,26 @@ PICTURES = {
     "reconcile": (plot.activity_reconcile, result("activity.reconcile"), "Records", ""),
     "reconcile summary": (plot.activity_reconcile_summary, limited(result("activity.reconcile_summary"), 2), "Records", ""),
     "what if": (plot.activity_what_if, result("activity.what_if"), "Activity weight (", ""),
+    "coin per round": (plot.economy_rounds, per_round("economy.rounds"), "Mining round", "(coin)"),
+    "coin over time": (plot.economy_rounds, result("economy.rounds", over_time=True), TIME, "(coin)"),
+    "coin": (plot.economy_rounds, limited(result("economy.rounds"), 1), "All of the window", "(coin)"),
+    "burn and mint over time": (plot.economy_burn_mint, result("economy.burn_mint", over_time=True), TIME, "Burned for each"),
+    "burn and mint": (plot.economy_burn_mint, limited(result("economy.burn_mint"), 1), "", "Burned for each"),
+    "leaderboard": (plot.economy_leaderboard, result("economy.leaderboard"), "Amount (coin or bytes)", ""),
+    "leaderboard over time": (plot.economy_leaderboard, result("economy.leaderboard", over_time=True), "Amount (", ""),
+    "reward split": (plot.economy_reward_split, result("economy.reward_split"), "Reward (coin)", ""),
+    "purchases": (plot.economy_purchases, result("economy.purchases"), "For whom", "Buyer"),
+    "purchases over time": (plot.economy_purchases, result("economy.purchases", over_time=True), TIME, "Traffic bought ("),
+    "names": (plot.economy_names, result("economy.names"), TIME, "Names"),
+    "names over time": (plot.economy_names, result("economy.names", over_time=True), TIME, "Names"),
+    "calendar": (plot.reconcile_coverage, result("reconcile.coverage", over_time=True), TIME, ""),
+    "held": (plot.reconcile_coverage, limited(result("reconcile.coverage"), 1), TIME, ""),
+    "digests": (plot.reconcile_digests, result("reconcile.digests"), TIME, ""),
+    "bulk": (plot.reconcile_bulk_totals, result("reconcile.bulk_totals"), "Updates", ""),
+    "bulk over time": (plot.reconcile_bulk_totals, result("reconcile.bulk_totals", over_time=True), TIME, ""),
+    "nodes": (plot.reconcile_nodes, result("reconcile.nodes"), "Updates", ""),
+    "nodes over time": (plot.reconcile_nodes, result("reconcile.nodes", over_time=True), TIME, ""),
+    "evidence": (plot.grant_evidence, result("grant.evidence"), TIME, "Bytes of outside parties ("),
     "quorums over time": (plot.verdict_quorums, result("verdict.quorums", over_time=True), TIME, "Quorums"),
 }
 each_picture = pytest.mark.parametrize("name", PICTURES)

@@ -16,6 +16,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.errors import UsageError
+from ledgerframes.json_logs import JsonFormatter
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
@@ -38,6 +39,10 @@ COMMON = {
     "as_json": Annotated[bool, typer.Option("--json", help="Write one JSON document to stdout, for errors too.")],
     "quiet": Annotated[bool, typer.Option("--quiet", help="Hide progress and summaries.")],
     "verbose": Annotated[bool, typer.Option("--verbose", help="Write log lines to stderr.")],
+    "log_json": Annotated[
+        bool,
+        typer.Option("--log-json", envvar="LEDGERFRAMES_LOG_JSON", help="Write each log event to stderr as one line of JSON."),
+    ],
 }
 
 Since = Annotated[
@@ -86,6 +91,7 @@ class CommandContext:
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
+    log_json: bool = False
     typer_context: typer.Context | None = None
 
     @property
@@ -167,7 +173,13 @@ def _configure_logging(context: CommandContext) -> None:
     package, retries = logging.getLogger("ledgerframes"), logging.getLogger(RETRIES)
     # Python prints the warnings of a logger that has no handler.
     package.handlers, retries.handlers = [logging.NullHandler()], [logging.NullHandler()]
-    if context.verbose:
+    if context.log_json:
+        handler = logging.StreamHandler()
+        handler.setFormatter(JsonFormatter())
+        package.setLevel(logging.INFO)
+        retries.setLevel(logging.INFO)
+        package.addHandler(handler)
+    elif context.verbose:
         package.setLevel(logging.INFO)
         package.addHandler(_LineHandler())
     elif sys.stderr.isatty() and not context.quiet:

@@ -11,7 +11,10 @@ from __future__ import annotations
 from ledgerframes.plot import (
     _activity,
     _activity_checks,
+    _calendar,
     _cost,
+    _economy,
+    _grant,
     _money,
     _operations,
     _quorums,
@@ -21,7 +24,10 @@ from ledgerframes.plot import (
 )
 from ledgerframes.plot._activity import *  # noqa: F403
 from ledgerframes.plot._activity_checks import *  # noqa: F403
+from ledgerframes.plot._calendar import *  # noqa: F403
 from ledgerframes.plot._cost import *  # noqa: F403
+from ledgerframes.plot._economy import *  # noqa: F403
+from ledgerframes.plot._grant import *  # noqa: F403
 from ledgerframes.plot._money import *  # noqa: F403
 from ledgerframes.plot._operations import *  # noqa: F403
 from ledgerframes.plot._quorums import *  # noqa: F403
@@ -32,7 +38,10 @@ from ledgerframes.plot._verdict import *  # noqa: F403
 __all__: list[str] = []
 __all__ += _activity.__all__
 __all__ += _activity_checks.__all__
+__all__ += _calendar.__all__
 __all__ += _cost.__all__
+__all__ += _economy.__all__
+__all__ += _grant.__all__
 __all__ += _money.__all__
 __all__ += _operations.__all__
 __all__ += _quorums.__all__

@@ -1,0 +1,53 @@
+"""``ledgerframes verify`` checks a folder that somebody else wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ledgerframes.cli import output
+from ledgerframes.cli.options import CommandContext, command
+
+
+@command
+def verify(
+    context: CommandContext,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of lf.grant.evidence or lf.save_frames.")],
+    inputs: Annotated[bool, typer.Option("--inputs", help="Compare the input files with those of the store, too.")] = False,
+) -> None:
+    """Check all files of a folder against its manifest.
+
+    The folder of an evidence has its sums checked, too. Compare the digest of the manifest with the one that its author
+    published.
+    """
+    from ledgerframes.frames_io import MANIFEST, digest_of, open_frames
+
+    if _kind(folder / MANIFEST) == "grant.evidence":
+        from ledgerframes.analysis.grant import verify as verify_evidence
+
+        checks = len(verify_evidence(folder, net=context.connect() if inputs else None))
+    else:
+        checks = len(open_frames(folder).tables)
+    document = {"folder": folder, "manifest_sha256": digest_of(folder / MANIFEST), "checks": checks, "failed": 0}
+    context.print_result(document, _format)
+
+
+def _kind(manifest: Path) -> str:
+    """Return what a folder is, empty without a manifest that can be read."""
+    try:
+        return str(json.loads(manifest.read_text(encoding="utf-8")).get("kind", ""))
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def _format(document: dict[str, Any]) -> str:
+    return output.format_pairs(
+        [
+            ("folder", document["folder"]),
+            ("manifest", document["manifest_sha256"]),
+            ("checks", f"{document['checks']:,}, none failed"),
+        ]
+    )
