@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import doctest
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import matplotlib as mpl
 import pytest
 from citations import anchors_of
+from matplotlib import pyplot
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page.name for page in DOCS.glob("*.md"))
@@ -67,6 +70,15 @@ def test_every_setting_has_a_meaning(generate: ModuleType) -> None:
 # -- hand-written pages -------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def figures_are_closed() -> Iterator[None]:
+    """A page may draw many figures, and nobody looks."""
+    with mpl.rc_context({"figure.max_open_warning": 0}):
+        yield
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("figures_are_closed")
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_run(page: str) -> None:
     text = (DOCS / page).read_text()
