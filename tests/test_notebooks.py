@@ -24,14 +24,10 @@ def test_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
     book = read_notebook(path)
     environment = {**os.environ, **WORLD, "IPYTHONDIR": str(tmp_path / "ipython")}
     run_cells(book, path.name, NotebookEnvironment(environment, tmp_path))
-    streams = [
-        output.text
-        for cell in book.cells
-        if cell.cell_type == "code"
-        for output in cell.outputs
-        if output.get("name") == "stderr"
-    ]
-    assert not [text for text in streams if "Warning" in text]
+    outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert not [output.text for output in outputs if output.get("name") == "stderr"], "warnings, or progress line by line"
+    progress = [text for output in outputs if (text := output.get("data", {}).get("text/plain", "")).startswith("Fetch")]
+    assert all(text.startswith("Fetched ") for text in progress)
 
 
 def test_is_committed_without_outputs(path: Path) -> None:

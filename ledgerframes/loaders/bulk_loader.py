@@ -214,6 +214,12 @@ class BulkSnapshotLoader(_FolderLoader):
         """Return the folder of the snapshot."""
         return [bulk_listing.snapshot_folder(self.net, self.at, self.download_dir)]
 
+    @functools.cached_property
+    def folders(self) -> list[BulkFolder]:
+        """The folder of the snapshot, unless the store contains that of this very time, which no other can replace."""
+        stored = self._stored_folder()
+        return [] if stored and stored.start == microseconds(self.at) else self.list_folders()
+
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing objects, or offline the time if no snapshot is stored."""
         if self.net.offline:
@@ -231,7 +237,7 @@ class BulkSnapshotLoader(_FolderLoader):
 
     def frames(self) -> Frames:
         """Return frames of the snapshot."""
-        if not self.net.offline:
+        if not self.net.offline and self.folders:
             return self.frames_of_keys(task.object_key for task in self.tasks())
         newest = self._stored_folder()
         assert newest is not None

@@ -215,6 +215,16 @@ def test_active_contracts_are_those_of_the_newest_snapshot(tmp_path: Path) -> No
         lf.load_bulk(net, kind="acs", at="2026-11-01")
 
 
+def test_the_snapshot_of_a_midnight_is_listed_once(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    contracts = lf.load_bulk(net, kind="acs", at="2026-11-08").active_contracts
+    before = net.request_count
+    pd.testing.assert_frame_equal(lf.load_bulk(net, kind="acs", at="2026-11-08").active_contracts, contracts)
+    assert net.request_count == before
+    lf.load_bulk(net, kind="acs", at="2026-11-08T17:00:00Z")  # a newer snapshot could be before this time
+    assert net.request_count > before
+
+
 def test_state_from_history_equals_the_objects_of_active_contracts(tmp_path: Path) -> None:
     net = connect(tmp_path)
     frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09")
