@@ -14,6 +14,7 @@ from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers
+from ledgerframes.report.registry import Report
 from ledgerframes.report.state import load_state
 from ledgerframes.report.summary.periods import Periods, load_before
 from ledgerframes.store import StoreSnapshot
@@ -66,7 +67,7 @@ class FrozenInputs:
         ]
 
 
-def freeze_inputs(net: Network, window: Window, catalog: Path, *, needs_state: bool = False) -> FrozenInputs:
+def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report) -> FrozenInputs:
     """Copy the catalog, and measure the coverage of the window through the copy.
 
     Parameters
@@ -75,8 +76,8 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, *, needs_state: b
     window : Window
     catalog : Path
         Path of the copy.
-    needs_state : bool, optional
-        Whether to read the network's state, too (default: False).
+    report : Report
+        Whether it needs the period before and the network's state.
 
     Raises
     ------
@@ -88,5 +89,6 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, *, needs_state: b
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
     snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
     problems = [{str(name): value for name, value in row.items()} for row in frames.problems.to_dict("records")]
-    periods = Periods(frames, load_before(offline, frames), load_state(offline, frames) if needs_state else None)
+    before = load_before(offline, frames) if report.subjects else None
+    periods = Periods(frames, before, load_state(offline, frames) if report.needs_state else None)
     return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems, periods)

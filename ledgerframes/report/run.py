@@ -199,12 +199,12 @@ class _Run:
                 frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
                 if self.report.needs_history:
                     load_history(self.net, frames, progress=self.progress)
-                load_before(self.net, frames, progress=self.progress)
+                if self.report.subjects:
+                    load_before(self.net, frames, progress=self.progress)
                 if self.report.needs_state:
                     load_state(self.net, frames, progress=self.progress)
             with timer.step("freeze"):
-                catalog = staging_dir / "catalog.sqlite"
-                inputs = freeze_inputs(self.net, self.window, catalog, needs_state=self.report.needs_state)
+                inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite", self.report)
             require_requests(self.net, inputs.coverage, self.window)
             self.requirements.check(inputs.coverage, self.report.needs_cost, self.net.now())
             with timer.step("summary"):
