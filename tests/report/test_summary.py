@@ -16,6 +16,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.cost_change import _reason, describe_change
+from ledgerframes.report.summary.costs import Costs
 from ledgerframes.report.summary.periods import Periods
 
 from .conftest import SINCE, UNTIL, connect
@@ -56,7 +57,7 @@ def test_the_total_and_its_price(periods: Periods) -> None:
 def test_the_change_and_its_parts_add_up(periods: Periods) -> None:
     assert periods.before is not None
     change = known_cost(periods.after) - known_cost(periods.before)
-    text, details = describe_change(periods, Prices())
+    text, details = describe_change(periods, Costs.of(periods.after), Prices())
     assert number_in(text) == change
     parts = details[0].removeprefix("It consists of ").rstrip(".").replace(" and ", ", ").split(", ")
     assert sum(int(part.split(" by ")[0].replace(",", "").replace("−", "-")) for part in parts) == change
