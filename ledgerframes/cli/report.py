@@ -10,9 +10,10 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import RULE
-from ledgerframes.cli.options import CommandContext, During, Since, Until, command, parse_duration
+from ledgerframes.cli.options import CommandContext, During, Since, Until, command
 from ledgerframes.cli.report_hooks import parse_command, run_hook
 from ledgerframes.errors import UsageError
+from ledgerframes.windows import parse_duration
 
 if TYPE_CHECKING:
     from ledgerframes.report import Report

@@ -93,7 +93,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
     catalog : Path
         Path of the copy.
     report : Report
-        Says whether the weeks before and the network's state are inputs, too.
+        Says whether the weeks before, the period before and the network's state are inputs, too.
     kept_days : DataFrame or None
         Days of earlier runs that stand for the weeks before, None if the store has these weeks.
 
@@ -120,8 +120,13 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
         history,
         _history_digest(offline, window, history) if report.needs_history else "",
         extra_members(frames),
-        Periods(frames, load_before(offline, frames), load_state(offline, frames) if report.needs_state else None),
+        _periods(offline, frames, report),
     )
+
+
+def _periods(net: Network, frames: Frames, report: Report) -> Periods:
+    before = load_before(net, frames) if report.subjects else None
+    return Periods(frames, before, load_state(net, frames) if report.needs_state else None)
 
 
 def _problems(frames: Frames) -> list[dict[str, object]]:

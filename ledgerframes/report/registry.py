@@ -103,7 +103,7 @@ class Report:
     needs_cost: bool
     needs_history: bool = False
     needs_state: bool = False
-    subjects: tuple[str, ...] = ("traffic", "verdicts")
+    subjects: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -215,8 +215,8 @@ def _own_report(path: Path) -> Report:
     name = report_name(path)
     if name in REPORTS:
         raise UsageError(f"The notebook {path} has the name of the report {name}. Rename the file.")
-    parameters = parameter_model(path)
-    return Report(name, f"The notebook {path.name}.", str(path.absolute()), parameters, needs_cost=False)
+    parameters, purpose = parameter_model(path), f"The notebook {path.name}."
+    return Report(name, purpose, str(path.absolute()), parameters, needs_cost=False, subjects=("traffic", "verdicts"))
 
 
 def notebooks_dir() -> Path:

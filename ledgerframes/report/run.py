@@ -37,7 +37,7 @@ from ledgerframes.report.runs import published_contents
 from ledgerframes.report.state import load_state
 from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.periods import load_before
-from ledgerframes.windows import Time, Window, iso
+from ledgerframes.windows import Time, Window, iso, parse_duration
 from ledgerframes.windows import window as parse_window
 
 PACKAGES = ("ledgerframes", "pandas", "pyarrow", "matplotlib")
@@ -89,10 +89,10 @@ def run_report(
     during: str | None = None,
     parameters: Mapping[str, object] | None = None,
     min_coverage: float | None = None,
-    max_age: timedelta | None = None,
+    max_age: timedelta | str | None = None,
     fail_if: Sequence[str] = (),
     keep: int | None = None,
-    timeout: timedelta | None = None,
+    timeout: timedelta | str | None = None,
     pdf: bool = False,
     progress: bool | None = None,
 ) -> ReportResult:
@@ -116,16 +116,16 @@ def run_report(
         Parameters of the report, as values or as text.
     min_coverage : float, optional
         Minimum share, 0 to 1, of the window that is final, and for reports on costs of the requests with a known cost.
-    max_age : timedelta, optional
-        Maximum age of the data: ``net.now()`` minus the later of the newest row and the end of the final window, both inside
-        the window.
+    max_age : timedelta or str, optional
+        Maximum age of the data, such as ``"36h"``: ``net.now()`` minus the later of the newest row and the end of the final
+        window, both inside the window.
     fail_if : sequence of str, optional
         Rules such as ``"wasted_share > 0.2"``, over the figures in :data:`HEADLINE`. The report is published all the same, and
         the result names the rules that its figures break. An unknown figure breaks a rule.
     keep : int, optional
         Number of published runs to keep (default: all). The one that ``latest`` shows always stays.
-    timeout : timedelta, optional
-        Maximum time for the run. It is checked between the steps, and limits each cell of the notebook.
+    timeout : timedelta or str, optional
+        Maximum time for the run, such as ``"2h"``. It is checked between the steps, and limits each cell of the notebook.
     pdf : bool, optional
         Whether to print the page as ``report.pdf`` too, by Chromium (default: False).
     progress : bool, optional
@@ -149,19 +149,20 @@ def run_report(
     """
     report = find_report(name)
     rules = tuple(parse_rule(text) for text in fail_if)
-    _require_positive(keep, timeout)
+    age, limit = _duration("max_age=", max_age), _duration("timeout=", timeout)
+    _require_positive(keep, limit)
     if pdf:
         find_chromium()
     values = report.parse_parameters(parameters or {})
     prices = read_prices(values)
     window = parse_window(net.now(), since, until, during)
-    requirements = Requirements(min_coverage, max_age)
+    requirements = Requirements(min_coverage, age)
     report_dir = ReportDir(Path(out), report.name)
     report_dir.prepare()
     with extra_for("A report"), report_dir.lock():
         try:
             result = _Run(
-                report, net, window, values, prices, requirements, report_dir, rules, _Timer(timeout), pdf, progress
+                report, net, window, values, prices, requirements, report_dir, rules, _Timer(limit), pdf, progress
             ).run()
             if keep is not None:
                 report_dir.delete_old(keep)
@@ -171,6 +172,10 @@ def run_report(
         finally:
             write_overview(Path(out))
     return result
+
+
+def _duration(name: str, value: timedelta | str | None) -> timedelta | None:
+    return parse_duration(name, value) if isinstance(value, str) else value
 
 
 def _require_positive(keep: int | None, timeout: timedelta | None) -> None:
@@ -203,7 +208,8 @@ class _Run:
             with timer.step("load"):
                 frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
                 kept_days = self._load_history(frames) if self.report.needs_history else None
-                load_before(self.net, frames, progress=self.progress)
+                if self.report.subjects:
+                    load_before(self.net, frames, progress=self.progress)
                 if self.report.needs_state:
                     load_state(self.net, frames, progress=self.progress)
             with timer.step("freeze"):

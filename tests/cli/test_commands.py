@@ -22,6 +22,7 @@ from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.report import REPORTS, ReportResult
 from ledgerframes.sandbox import Faults
 from ledgerframes.settings import SandboxShape, load_settings
+from ledgerframes.windows import parse_duration
 
 Run = Callable[..., Any]
 
@@ -245,7 +246,7 @@ def test_report_run_passes_its_options(run: Run, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize(("text", "hours"), [("90m", 1.5), ("36h", 36), ("1.5d", 36), ("1W", 168)])
 def test_durations(text: str, hours: float) -> None:
-    assert options.parse_duration("--max-age", text) == timedelta(hours=hours)
+    assert parse_duration("--max-age", text) == timedelta(hours=hours)
 
 
 # -- sandbox ------------------------------------------------------------------------------------------------------

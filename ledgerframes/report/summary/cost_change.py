@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.analysis import cost
 from ledgerframes.report.prices import Prices
+from ledgerframes.report.summary.costs import Costs
 from ledgerframes.report.summary.periods import Periods
 from ledgerframes.report.summary.texts import kind_name, listing, rows_of, signed, signed_percent
 from ledgerframes.report.tables import shorten
@@ -19,42 +20,35 @@ MAX_COVERAGE_DIFFERENCE = 0.01  # beyond it, coverage is a part of the change
 KIND = ["kind", "package_name", "template_name", "choice"]
 
 
-def describe_change(periods: Periods, prices: Prices) -> tuple[str, list[str]]:
+def describe_change(periods: Periods, after: Costs, prices: Prices) -> tuple[str, list[str]]:
     """Return the change of the known cost, and its parts.
 
     They are the parts by bookkeeping, the kinds of request that changed most, and the participant.
     """
     if periods.before is None or periods.obstacle:
         return periods.obstacle, []
-    sides = periods.before, periods.after
-    (before,), (after,) = (rows_of(cost.spend(frames)) for frames in sides)
+    before = Costs.of(periods.before)
     if not before.requests_with_cost:
         return f"Not compared, because no cost of the {periods.name} is known.", []
-    change = int(after.total_traffic_cost) - int(before.total_traffic_cost)
-    relative = signed_percent(change, int(before.total_traffic_cost)) if before.total_traffic_cost else ""
+    change = after.total - before.total
+    relative = signed_percent(change, before.total) if before.total else ""
     size = ", ".join(text for text in (relative, prices.of_bytes(abs(change))) if text)
     text = f"{signed(change)} bytes ({size}) against the {periods.name}."
     if abs(after.coverage - before.coverage) > MAX_COVERAGE_DIFFERENCE:
         return text, [_coverage_note(before, after)]
-    kinds, participants = ([cost.spend(frames, by=by) for frames in sides] for by in ("template", "participant"))
-    details = [
-        _parts(*kinds),
-        *_reasons(cost.compare(*sides), change),
-        _participant_change(participants[0], participants[1], change),
-    ]
+    reasons = _reasons(cost.compare(periods.before, periods.after), change)
+    details = [_parts(before, after), *reasons, _participant_change(before, after, change)]
     return text, [detail for detail in details if detail]
 
 
-def _coverage_note(before: Any, after: Any) -> str:
+def _coverage_note(before: Costs, after: Costs) -> str:
     shares = [printing.share(side.coverage) for side in (after, before)]
-    return (
-        f"A part of it is coverage: the cost of {shares[0]} of the requests is known, {shares[1]} before. So no reason is given."
-    )
+    return f"A part of it is coverage, so there is no reason: {shares[0]} of the costs are known, and {shares[1]} before."
 
 
-def _parts(before: pd.DataFrame, after: pd.DataFrame) -> str:
+def _parts(before: Costs, after: Costs) -> str:
     """Return how much of the change is due to more, dearer, other and new kinds of request."""
-    parts = decompose(*(_requests_and_bytes(side) for side in (before, after)))
+    parts = decompose(*(_requests_and_bytes(side.kinds) for side in (before, after)))
     texts = {
         "more requests" if parts.volume > 0 else "fewer requests": parts.volume,
         "a higher cost per request" if parts.price > 0 else "a lower cost per request": parts.price,
@@ -100,10 +94,11 @@ def _new_package(before: object, after: object) -> str:
     return f", with the new package {shorten(new[0][:8])}" if old and new else ""
 
 
-def _participant_change(before: pd.DataFrame, after: pd.DataFrame, change: int) -> str:
+def _participant_change(before: Costs, after: Costs, change: int) -> str:
     """Return the participant whose cost changed most in the direction of the total."""
     key = "submitting_participant_uid"
-    totals = [side[side[key].notna()].set_index(key)["total_traffic_cost"].fillna(0) for side in (before, after)]
+    sides = [side.participants.dropna(subset=key).set_index(key) for side in (before, after)]
+    totals = [side["total_traffic_cost"].fillna(0) for side in sides]
     changes = totals[1].sub(totals[0], fill_value=0)
     if changes.empty or not change:
         return ""

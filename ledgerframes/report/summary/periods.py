@@ -57,7 +57,7 @@ class Periods:
     def obstacle(self) -> str:
         """Why the two do not compare, empty if they do."""
         if self.before is None:
-            return f"Not compared, because the {self.name} is not in the store."
+            return f"Not compared, because the store does not have the {self.name}."
         for frames, name in ((self.after, "this window"), (self.before, f"the {self.name}")):
             share = window_share(frames)
             if not share >= MIN_FINAL_SHARE:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ledgerframes.analysis import cost
 from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._requests import requests
 from ledgerframes.frames import Frames
 from ledgerframes.report.summary.periods import Periods, Statement
 from ledgerframes.report.summary.texts import rows_of
@@ -23,8 +24,7 @@ def _problems(frames: Frames) -> Iterator[str]:
     final = window_share(frames)
     if final < 1:
         yield f"Only {printing.share(final)} of the window is final."
-    (total,) = rows_of(cost.spend(frames))
-    unknown = total.requests - total.requests_with_cost
+    unknown = int(requests(frames)["total_traffic_cost"].isna().sum())
     if unknown:
         yield f"The cost of {unknown:,} requests is unknown."
     excluded = frames.problems
