@@ -13,7 +13,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.api.tokens import token_source
-from ledgerframes.cli import lab, options
+from ledgerframes.cli import lab
 from ledgerframes.cli.app import app
 from ledgerframes.cli.exit_codes import EXIT_CODES
 from ledgerframes.cli.options import COMMON
