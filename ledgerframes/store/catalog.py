@@ -98,7 +98,7 @@ class Catalog:
     def read_transaction(self) -> Iterator[sqlite3.Connection | None]:
         """Open a connection that only reads, or None if there is no catalog.
 
-        The first use in a process checks the integrity of the file.
+        The seal is checked at each use, and the integrity of the file at the first one in a process.
 
         Raises
         ------
@@ -106,11 +106,21 @@ class Catalog:
             If the catalog is damaged.
         """
         with self.database.read_transaction() as connection:
-            if self.path not in _CHECKED:
-                if problems := _problems(connection):
-                    raise self.database.damage_error("; ".join(problems))
-                _CHECKED.add(self.path)
+            if connection is not None:
+                self._check(connection)
             yield connection
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Refuse a damaged catalog.
+
+        The seal takes a millisecond for ten thousand segments, the integrity of the file more.
+        """
+        problems = [] if self.path in _CHECKED else integrity_problems(connection)
+        if not problems and not SEAL.is_intact(connection):
+            problems = [BROKEN_SEAL]
+        if problems:
+            raise self.database.damage_error("; ".join(problems))
+        _CHECKED.add(self.path)
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 SEAL_TABLE = "CREATE TABLE seal (digest TEXT NOT NULL)"
 UNSEALED = "unsealed"
 NO_SEAL_YET = f"INSERT INTO seal VALUES ('{UNSEALED}')"  # noqa: S608 - of rows that an earlier version wrote
+TABLES = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
 BROKEN_SEAL = "its rows differ from those that were written"
 
 
 @dataclass(frozen=True)
 class Seal:
-    """A digest over the results of queries.
+    """A digest over the declared tables and the results of queries.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class Seal:
 
     def _digest(self, connection: sqlite3.Connection) -> str:
         digest = hashlib.blake2b(digest_size=16)
-        for query in self.queries:
+        for query in (TABLES, *self.queries):
             for row in connection.execute(query):
                 digest.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()

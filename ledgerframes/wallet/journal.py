@@ -24,7 +24,7 @@ from ledgerframes.wallet.terms import OfferTerms
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 
 JOURNAL = "offers.sqlite"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # Whole tables in the order of their rows, so that no index is trusted.
 SEAL = Seal(("SELECT rowid, * FROM offers NOT INDEXED ORDER BY rowid", "SELECT * FROM changes NOT INDEXED ORDER BY number"))
 
@@ -70,6 +70,7 @@ ALTER TABLE changes RENAME COLUMN what TO description;
 UPDATE offers SET last_failure = replace(last_failure, 'Conflict ', 'ConflictError ') WHERE last_failure LIKE 'Conflict %';
 """,
     2: f"{SEAL_TABLE}; {NO_SEAL_YET}",
+    3: f"DELETE FROM seal; {NO_SEAL_YET}",  # noqa: S608 - since version 4 a seal also covers the declared tables
 }
 
 # An offer's rank never falls, so that a late response or another process cannot undo a status.

@@ -260,4 +260,3 @@ def test_recheck_names_what_changed_upstream(run: Run, net: Network, monkeypatch
     assert document.code == 1 and document.document["error"]
     replaced = run("store", "recheck", "--sample", 3, "--seed", 1, "--replace")
     assert replaced.code == 1 and "The segments were fetched again." in replaced.err and "fetched again" in replaced.out
-    assert run("store", "recheck", "--sample", 3, "--seed", 1).code == 0

@@ -61,7 +61,11 @@ def catalog(store: Path) -> Victim:
         net = network(store)
         return net.store.catalog.problems() or verify(net.store)
 
-    return Victim(path, lambda: events_of(store), check)
+    def read() -> object:
+        network(store).store.catalog.forget_check()  # as another process would read it
+        return events_of(store)
+
+    return Victim(path, read, check)
 
 
 def journal(store: Path) -> Victim:
@@ -80,8 +84,30 @@ def journal(store: Path) -> Victim:
 VICTIMS = {victim.__name__: victim for victim in (segment, catalog, journal)}
 
 
+def byte_classes(content: bytes) -> dict[str, list[int]]:
+    """The places of each class of bytes in a file of Parquet or SQLite, by what the file itself says."""
+    size = len(content)
+    if content.startswith(b"PAR1"):
+        footer = size - 8 - int.from_bytes(content[-8:-4], "little")
+        bounds = {"magic": (0, 4), "pages": (4, footer), "footer": (footer, size - 8), "end": (size - 8, size)}
+        return {name: list(range(*bound)) for name, bound in bounds.items()}
+    page = int.from_bytes(content[16:18], "big")
+    classes: dict[str, list[int]] = {"file header": list(range(100))}
+    for start in range(0, size, page):
+        header = start + (100 if start == 0 else 0)
+        length = {2: 12, 5: 12, 10: 8, 13: 8}.get(content[header], 0)  # pages of trees, all others are of free space
+        pointers = header + length + 2 * int.from_bytes(content[header + 3 : header + 5], "big") if length else header
+        cells = start + (int.from_bytes(content[header + 5 : header + 7], "big") or page) if length else start + page
+        ends = {"page headers": (header, header + length), "cell pointers": (header + length, pointers)}
+        ends |= {"free space": (pointers, cells), "cells": (cells, start + page)}
+        for name, bound in ends.items():
+            classes.setdefault(name, []).extend(range(*bound))
+    return classes
+
+
 def flip(content: bytearray, chance: random.Random) -> None:
-    place = chance.randrange(len(content))
+    """Flip a bit of any class of bytes, however few bytes it has."""
+    place = chance.choice(chance.choice([places for places in byte_classes(bytes(content)).values() if places]))
     content[place] ^= 1 << chance.randrange(8)
 
 
@@ -105,6 +131,19 @@ def exchange(content: bytearray, chance: random.Random) -> None:
 
 
 DAMAGES = (flip, flip, flip, overwrite, cut, exchange)
+
+
+@pytest.mark.parametrize("name", VICTIMS)
+def test_every_class_of_bytes_is_flipped_in_the_default_tests(name: str, store: Path) -> None:
+    content, chance, flipped = VICTIMS[name](store).path.read_bytes(), random.Random(name), set()
+    classes = byte_classes(content)
+    assert sorted(place for places in classes.values() for place in places) == list(range(len(content)))
+    for _ in range(QUICK // 2):
+        damaged = bytearray(content)
+        flip(damaged, chance)
+        (place,) = [place for place, byte in enumerate(content) if damaged[place] != byte]
+        flipped |= {each for each, places in classes.items() if place in places}
+    assert flipped == classes.keys()
 
 
 def same(left: object, right: object) -> bool:

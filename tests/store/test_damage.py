@@ -186,9 +186,9 @@ def test_a_row_that_no_commit_wrote_is_noticed(store: Store, statement: str) -> 
     with sqlite3.connect(store.catalog.path) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(statement)
-    assert store.catalog.problems() == ["its rows differ from those that were written"]
-    with pytest.raises(StoreError, match=r"rows differ .* Run `ledgerframes store rebuild`"):
-        store.migrations()
+    for use in (store.migrations, store.catalog.problems):
+        with pytest.raises(StoreError, match=r"rows differ .* Run `ledgerframes store rebuild`"):
+            use()
     with pytest.raises(StoreError, match="rows differ"):
         put(store, EVENTS, MigrationWindow(4, 80, 90), list(range(80, 90)))
 

@@ -54,12 +54,14 @@ def other_rows(path: Path) -> None:
     with sqlite3.connect(path.parents[1] / "catalog.sqlite") as connection:
         connection.execute("UPDATE files SET rows = rows + 1 WHERE path = ?", [f"traffic/{path.name}"])
         connection.execute("UPDATE segments SET checksum = NULL")
+        connection.execute("UPDATE seal SET digest = 'unsealed'")
 
 
 def other_digest(path: Path) -> None:
     with sqlite3.connect(path.parents[1] / "catalog.sqlite") as connection:
         connection.execute("UPDATE files SET sha256 = '00' WHERE path = ?", [f"traffic/{path.name}"])
         connection.execute("UPDATE segments SET checksum = NULL")
+        connection.execute("UPDATE seal SET digest = 'unsealed'")
 
 
 DAMAGES: list[tuple[Callable[[Path], Any], str | None, str]] = [  # what is done, what is found quickly, and slowly

@@ -80,7 +80,7 @@ def test_a_journal_of_version_1_is_migrated_in_place(tmp_path: Path) -> None:
     assert (offer.amount, offer.expires_at) == (Decimal("5.0"), EXPIRY)
     assert [(change.status, change.description) for change in journal.history("t-1")] == [("pending", "sending")]
     version, columns = schema(tmp_path / "net")
-    assert version == 3
+    assert version == 4
     assert {"recorded_at", "attempt_count"} <= columns
     assert not {"journalled_at", "attempts", "what"} & columns
 
