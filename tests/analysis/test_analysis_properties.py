@@ -30,7 +30,8 @@ FACTS = st.fixed_dictionaries(
     }
 )
 MANY = st.lists(FACTS, max_size=12)
-SPEND = {by: partial(cost.spend, by=by) for by in (None, *FIGURES["cost.spend"].by)}
+LABELS = pd.DataFrame({"id": ["alice", "val-a"], "name": ["Alice", "A"], "group": ["people", "nodes"]}, dtype="str")
+SPEND = {by: partial(cost.spend, by=by, labels=LABELS) for by in (None, *FIGURES["cost.spend"].by)}
 OTHERS = (cost.overhead, cost.wasted, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)
 
 
