@@ -180,7 +180,7 @@ def reconcile_bulk_totals(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=2)
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> totals = lf.reconcile.bulk_totals(lf.load_events(net, **day), lf.load_bulk(net, **day), every=None)
     >>> lf.plot.reconcile_bulk_totals(totals).get_xlabel()
