@@ -1,4 +1,4 @@
-"""One transaction as an object: what happened, who saw and confirmed it, what it cost and earned."""
+"""One transaction as an object, with its table, picture and texts."""
 
 from __future__ import annotations
 
@@ -85,14 +85,15 @@ class Anatomy:
 
     @cached_property
     def views(self) -> pd.DataFrame:
-        """One row per view: ``view_id``, ``parent_view_id``, ``depth``, number of ``informees``, and ``confirmers``.
+        """One row per view, with its depth, number of informees, and confirmers.
 
         A quorum reads as ``2 of 3: a, b, c``.
         """
         quorums = read_rows(self._frames, "quorums", self.update_id, ["view_id", "quorum_index", "threshold", "parties"])
         texts: dict[int, list[str]] = {}
-        for row in quorums.sort_values(["view_id", "quorum_index"]).itertuples():
-            texts.setdefault(int(row.view_id), []).append(f"{row.threshold} of {len(row.parties)}: {', '.join(row.parties)}")
+        for row in quorums.sort_values(["view_id", "quorum_index"]).to_dict("records"):
+            text = f"{row['threshold']} of {len(row['parties'])}: {', '.join(row['parties'])}"
+            texts.setdefault(int(row["view_id"]), []).append(text)
         views = read_rows(self._frames, "views", self.update_id, ["view_id", "parent_view_id", "informees"])
         views = views.sort_values("view_id", ignore_index=True)
         views["informees"] = [len(each) for each in views["informees"]]
@@ -102,7 +103,7 @@ class Anatomy:
 
     @cached_property
     def earned(self) -> pd.DataFrame:
-        """One row per activity record, with the bytes before the factor, the factor, and the allowance of the weight.
+        """One row per activity record, with bytes before the factor, factor and allowance.
 
         These are missing if the network's state, or the rate of the round, is unknown. An allowance [coin] is paid only if the
         party reaches the threshold of its round.
@@ -113,13 +114,13 @@ class Anatomy:
         computed = self._computed_weights() if len(rows) else None
         names = ["burn_bytes", "activity_weight"]
         if computed is None:
-            return records.assign(**dict.fromkeys([*names, "allowance"], pd.NA))
+            return records.reindex(columns=[*records.columns, *names, "allowance"])
         facts = computed.set_index("party")[names].reindex(records["party"]).reset_index(drop=True)
         rates = self._rates().reindex(records["round_number"]).reset_index(drop=True)
         products = [
             None if pd.isna(rate) else weight * rate / 10**6 for weight, rate in zip(records["weight"], rates, strict=True)
         ]
-        return pd.concat([records, facts], axis=1).assign(allowance=products)
+        return pd.concat([records, facts], axis=1).assign(allowance=pd.Series(products, dtype="object"))
 
     def _computed_weights(self) -> pd.DataFrame | None:
         """Return the computed weights of this update, None without the network's state."""
@@ -154,7 +155,7 @@ class Anatomy:
         }
 
     def part(self, part: str) -> pd.DataFrame:
-        """Return the rows of one part: ``node``, ``view``, ``envelope`` (with what is in none), or ``activity``."""
+        """Return the rows of a part, which is ``node``, ``view``, ``envelope`` or ``activity``."""
         if part == "view":
             return self.views[COLUMNS[part]]
         if part == "activity":
@@ -183,7 +184,7 @@ class Anatomy:
 
 
 def anatomy(frames: Frames, update_id: str) -> Anatomy:
-    """Return one transaction, or rejected request, as an object with its table, picture and texts.
+    """Return one transaction, or rejected request, as an object.
 
     Parameters
     ----------

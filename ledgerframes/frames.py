@@ -164,7 +164,7 @@ class Frames:
 
     @property
     def file_digests(self) -> dict[str, str]:
-        """The SHA-256 of each file that the rows are read from, by its path in the store. Tables in memory have none."""
+        """The SHA-256 of each file of the rows, by its path. Tables in memory have none."""
         return self._source.file_digests()
 
     def _dropped_rows(self) -> pa.Table:

@@ -62,6 +62,8 @@ CATEGORIES = {
     "status": ["ok", "degraded"],
     "event": ["bought", "expired"],
     "for_whom": ["own", "other"],
+    "era": ["weights", "free responses"],
+    "source": ["one.example", "two.example"],
     "aspect": ["verdict", "parties"],
 }
 

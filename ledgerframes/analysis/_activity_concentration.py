@@ -14,6 +14,7 @@ from ledgerframes.analysis._activity_rounds import rounds as reward_rounds
 from ledgerframes.analysis._activity_weights import weights
 from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
 from ledgerframes.analysis._figures import require_frames
+from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import concentration as concentration_of
@@ -73,6 +74,7 @@ def concentration(
     of: str = "weight",
     every: str | None = None,
     top: Sequence[int] = TOP,
+    labels: pd.DataFrame | None = None,
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
@@ -88,6 +90,8 @@ def concentration(
         ``"round"``, or a period such as ``"1d"`` (default: the whole time). Amounts have no periods.
     top : sequence of int, optional
         Sizes of the leading groups (default: 1, 3 and 10).
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`. Parties of one group count as one party.
     featured, sv_participants, rounds : DataFrame, optional
         State of the network, as for :func:`recompute`.
 
@@ -114,7 +118,7 @@ def concentration(
     True
     """
     sizes = _sizes(top)
-    rows = _values(frames, CONCENTRATION.name, of, every, featured, sv_participants, rounds)
+    rows = _by_label(_values(frames, CONCENTRATION.name, of, every, featured, sv_participants, rounds), labels)
     times = [name for name in ("round_number", "period_start", "period_end", "is_partial") if name in rows]
     figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes)))
     periods = rows[[*times, "coverage_time"]].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
@@ -137,6 +141,7 @@ def lorenz(
     frames: Frames,
     *,
     of: str = "weight",
+    labels: pd.DataFrame | None = None,
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
@@ -145,7 +150,7 @@ def lorenz(
 
     Parameters
     ----------
-    frames, of, featured, sv_participants, rounds
+    frames, of, labels, featured, sv_participants, rounds
         As for :func:`concentration`.
 
     Returns
@@ -169,7 +174,7 @@ def lorenz(
     >>> float(lf.activity.lorenz(frames)["cumulative_share"].iloc[-1])
     1.0
     """
-    rows = _values(frames, LORENZ.name, of, None, featured, sv_participants, rounds)
+    rows = _by_label(_values(frames, LORENZ.name, of, None, featured, sv_participants, rounds), labels)
     rows = rows[rows["has_record"]]
     known = float(rows["value"].notna().mean()) if len(rows) else None
     rows = rows[np.array([value is not None and value > 0 for value in rows["value"]], dtype=bool)]
@@ -217,6 +222,23 @@ def _values(
     if every is None:
         rows = rows.loc[rows["value"].notna(), ["party", "value"]].groupby("party", as_index=False).sum()
     return rows.assign(has_record=True)
+
+
+def _by_label(rows: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the values of each group of labels, and of each party without one."""
+    if labels is None:
+        return rows
+    rows = rows.assign(party=rows["party"].astype("str").map(groups_by_id(labels)).astype("str").fillna(rows["party"]))
+    names = ("round_number", "period_start", "period_end", "is_partial", "coverage_time", "party")
+    groups = rows.groupby([name for name in names if name in rows], dropna=False, observed=True)
+    sums = pd.Series({key: _sum(values.tolist()) for key, values in groups["value"]}, dtype="object")
+    keys = groups["has_record"].any().reset_index()
+    return keys.assign(value=sums.to_numpy())
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _summary(numbers: list[int], sizes: Sequence[int]) -> dict[str, Any]:

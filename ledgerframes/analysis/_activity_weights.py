@@ -23,6 +23,7 @@ from ledgerframes.analysis._weights import (
     compute,
     read_requests,
 )
+from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
@@ -30,9 +31,10 @@ PARTY = declare.Grouping((declare.ResultColumn("party", declare.TEXT, "App provi
 FACTOR = declare.ResultColumn(
     "activity_weight", declare.AMOUNT, "Factor of the right. Missing if unknown or not the same in all."
 )
+LABEL = declare.Grouping((declare.ResultColumn("label", declare.TEXT, "Group of the party's label. Missing without a label."),))
 WEIGHTS = declare.Figure(
     "activity.weights",
-    by={"party": PARTY},
+    by={"party": PARTY, "label": LABEL},
     has_periods=True,
     has_rounds=True,
     columns=(
@@ -67,6 +69,7 @@ def weights(
     *,
     by: str | None = "party",
     every: str | None = "round",
+    labels: pd.DataFrame | None = None,
     featured: pd.DataFrame | None = None,
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
@@ -76,10 +79,12 @@ def weights(
     Parameters
     ----------
     frames : Frames
-    by : {"party"}, optional
-        Group by app provider (default), or None for all together.
+    by : {"party", "label"}, optional
+        Group by app provider (default) or by its label, or None for all together.
     every : str, optional
         ``"round"`` (default), a period such as ``"1h"`` or ``"1d"``, or None for the whole time.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`, for ``by="label"``.
     featured, sv_participants, rounds : DataFrame, optional
         State of the network, as for :func:`recompute`. Without it and without the history from the network's start, factors
         and bytes before them are missing.
@@ -110,7 +115,9 @@ def weights(
     WEIGHTS.check(frames, by)
     state = _state_or_none(frames, featured, sv_participants, rounds)
     rows = _with_factors(frames, published(frames), state)
-    keys = ["party"] if by else []
+    if by == "label":
+        rows["label"] = rows["party"].astype("str").map(groups_by_id(labels)).astype("str")
+    keys = [by] if by else []
     groups = group_by(rows, ["round_number", *keys]) if every == "round" else group_rows(frames, rows, keys, every)
     values: dict[str, object] = {str(name): groups.keys[name] for name in groups.keys}
     values |= _sums(rows, groups)

@@ -91,7 +91,7 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=2)
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> rows = lf.reconcile.bulk(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> rows["outcome"].astype("str").unique().tolist()
@@ -146,7 +146,7 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=2)
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> totals = lf.reconcile.bulk_totals(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> totals[["kind", "different", "only_listing", "only_bulk"]].values.tolist()
@@ -197,10 +197,10 @@ def _require_comparable(listing: Frames, bulk: Frames, name: str) -> None:
             )
 
 
-def _require_totals(counts: dict[str, Any], listed: int, in_bulk: int) -> None:
+def _require_totals(counts: dict[str, Any], listing_count: int, bulk_count: int) -> None:
     sums = {name: int(count.sum()) for name, count in counts.items()}
     in_both = sum(sums.values()) - sums["only listing"] - sums["only bulk"]
-    if (in_both + sums["only listing"], in_both + sums["only bulk"]) != (listed, in_bulk):
+    if (in_both + sums["only listing"], in_both + sums["only bulk"]) != (listing_count, bulk_count):
         raise IntegrityError("The outcomes do not add up to the updates of both sources. Run `ledgerframes store verify`.")
 
 
@@ -228,12 +228,12 @@ def _compare_table(listing: Frames, bulk: Frames, name: str) -> pd.DataFrame:
     ours, theirs = (frames.scan(name).to_table() for frames in (listing, bulk))
     key = KEYS[name]
     our_ids, their_ids = (rows[key].combine_chunks() for rows in (ours, theirs))
-    found, is_new = positions(our_ids, their_ids), positions(their_ids, our_ids) < 0
-    in_both = np.flatnonzero(found >= 0)
+    matches, is_new = positions(our_ids, their_ids), positions(their_ids, our_ids) < 0
+    in_both = np.flatnonzero(matches >= 0)
     outcome: Integers = np.full(ours.num_rows, ONLY_LISTING)
     paths = np.full(ours.num_rows, None, dtype=object)
     columns = [column for column in table(name).columns if column.name not in (key, OF_THE_HOST)]
-    outcome[in_both], paths[in_both] = compare_rows(columns, ours.take(in_both), theirs.take(found[in_both]))
+    outcome[in_both], paths[in_both] = compare_rows(columns, ours.take(in_both), theirs.take(matches[in_both]))
     heads = pa.concat_tables([each.select([*dict.fromkeys([*HEAD, key])]) for each in (ours, theirs.filter(pa.array(is_new)))])
     rows = pd.DataFrame({column: pd.Series(heads[column].to_pandas()) for column in heads.column_names})
     count = int(is_new.sum())

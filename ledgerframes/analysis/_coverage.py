@@ -52,11 +52,11 @@ NO_TIME = CoveredTime(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 def covered_time(frames: Frames, *, accept_provisional: bool = False) -> CoveredTime:
-    """Return the time that is final, or at least held, in every migration that can have rows in it.
+    """Return the time that is final in every migration that can have rows in it.
 
-    Frames that were loaded by id or by offset cover no time. Time before the first event of the network is not covered:
-    a listing is stored from that event on, and bulk objects start with :attr:`Frames.history_start`. Nothing happens between
-    two migrations, so this time is covered.
+    Provisional time counts, too, if that is accepted. Frames that were loaded by id or by offset cover no time. Time before
+    the first event of the network is not covered: a listing is stored from that event on, and bulk objects start with
+    :attr:`Frames.history_start`. Nothing happens between two migrations, so this time is covered.
     """
     rows = _timed_segments(frames)
     if frames.window is None or rows.empty:

@@ -150,16 +150,16 @@ class Periods:
 
     def status(self, frames: Frames, now: int) -> npt.NDArray[np.object_]:
         """Return what the frames hold of each period."""
-        final, held = covered_time(frames), covered_time(frames, accept_provisional=True)
-        first, last = (held.starts[0], held.ends[-1]) if len(held.starts) else (0, 0)
+        final, both = covered_time(frames), covered_time(frames, accept_provisional=True)
+        first, last = (both.starts[0], both.ends[-1]) if len(both.starts) else (0, 0)
         starts, ends = np.clip(self.starts, first, last), np.clip(self.ends, first, last)
         failed = CoveredTime(*(np.sort(edges) for edges in failed_folders(frames)))
         conditions = [
-            np.full(len(starts), not len(held.starts)),
+            np.full(len(starts), not len(both.starts)),
             self.starts >= min(last, now),
             self.ends <= first,
             failed.length(starts, ends) > 0,
-            held.length(starts, ends) < ends - starts,
+            both.length(starts, ends) < ends - starts,
             final.length(starts, ends) < ends - starts,
         ]
         names = ["missing", "future", "before history", "gap", "missing", "provisional"]
@@ -225,7 +225,7 @@ def _reasons(status: npt.NDArray[np.object_], periods: Periods, counts: Mapping[
 
 
 def _requests(counts: Mapping[str, pd.Series]) -> pd.Series:
-    """Return the requests of each period: old history has no verdicts, and bulk objects have none."""
+    """Return the requests of each period, by updates where the verdicts are missing."""
     return pd.concat([counts["updates"], counts["verdicts"].fillna(0)], axis=1).max(axis=1)
 
 

@@ -149,7 +149,7 @@ def read_trees(frames: Frames, base: Frames | pd.DataFrame | None = None) -> Tre
 
 
 def read_snapshot(contracts: Frames | pd.DataFrame | None, trees: Trees) -> list[Node]:
-    """Return the creates of a snapshot's contracts that are the network's, none without a snapshot."""
+    """Return the creates of the network's contracts in a snapshot, none without one."""
     nodes = [_node(row, trees.coin) for row in _snapshot_rows(contracts)]
     return [node for node in nodes if trees.dso and trees.dso in node.signatories]
 

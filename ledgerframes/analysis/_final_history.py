@@ -1,4 +1,4 @@
-"""Which parts of a window frames do not cover, or not with final data."""
+"""Parts of a window without final data."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def evidence(
     Notes
     -----
     A request is of the app if a visible node is. It is outside if at least one submitting party is not excluded. Several ids of
-    one person can share a key, so keys count beside ids. Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
+    one person can share a key, so both count. Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
     Examples
     --------
@@ -220,7 +220,7 @@ class Use:
     coverage: float
 
     @property
-    def counted(self) -> pd.DataFrame:
+    def accepted(self) -> pd.DataFrame:
         """The accepted requests of outside parties."""
         return self.rows[self.rows["is_outside"] & self.rows["is_accepted"]].reset_index(drop=True)
 
@@ -252,9 +252,11 @@ def _use_of(
     _require_coverage("of the window is final", share, min_coverage)
     rows = read_app_requests(part, members, excluded, by_confirmer=by_confirmer)
     rows = rows.assign(is_outside=rows["outside_parties"].str.len() > 0, app_bytes=app_bytes(frames, members, rows["update_id"]))
-    accepted = int(rows["is_accepted"].sum())
-    coverage = float(ratio([int((rows["is_accepted"] & rows["is_known"]).sum())], [accepted])[0])
-    _require_coverage("of the app's requests have a known submitting party and cost", coverage if accepted else 1.0, min_coverage)
+    accepted_count = int(rows["is_accepted"].sum())
+    coverage = float(ratio([int((rows["is_accepted"] & rows["is_known"]).sum())], [accepted_count])[0])
+    _require_coverage(
+        "of the app's requests have a known submitting party and cost", coverage if accepted_count else 1.0, min_coverage
+    )
     return Use(part, window, excluded, rows, coverage)
 
 
@@ -270,20 +272,20 @@ def _require_coverage(fact: str, share: float, min_coverage: float) -> None:
 
 
 def _days(use: Use) -> pd.DataFrame:
-    counted, rejected = use.counted, use.rejected
-    days = periods_of(use.frames, counted["record_time"], "1d")
+    accepted, rejected = use.accepted, use.rejected
+    days = periods_of(use.frames, accepted["record_time"], "1d")
     values: dict[str, Any] = {
         "day": days.keys["period_start"],
         "coverage_time": days.keys["coverage_time"],
         "requests": days.count(),
-        "bytes": days.total(counted["total_traffic_cost"]),
-        "app_bytes": days.total(counted["app_bytes"]),
+        "bytes": days.total(accepted["total_traffic_cost"]),
+        "app_bytes": days.total(accepted["app_bytes"]),
         "rejected": pd.Series(pd.NA, range(len(days)), "Int64"),
         "coverage": np.full(len(days), use.coverage),
     }
     if rejected is not None:
         values["rejected"] = periods_of(use.frames, rejected["record_time"], "1d").count()
-    for name, owners in (("parties", _parties(counted)), ("namespaces", _parties(counted, namespaces=True))):
+    for name, owners in (("parties", _parties(accepted)), ("namespaces", _parties(accepted, namespaces=True))):
         firsts = np.bincount(days.codes[owners.drop_duplicates().index.to_numpy()], minlength=len(days))
         values[f"new_{name}"], values[f"{name}_cumulative"] = firsts, np.cumsum(firsts)
     return EVIDENCE.build(use.frames, values)
@@ -296,17 +298,17 @@ def _parties(rows: pd.DataFrame, *, namespaces: bool = False) -> pd.Series:
 
 
 def _totals(use: Use) -> pd.DataFrame:
-    counted, rejected = use.counted, use.rejected
+    accepted, rejected = use.accepted, use.rejected
     excluded = use.rows["is_accepted"] & use.rows["is_known"] & ~use.rows["is_outside"]
     values = {
         "since": [use.window.since],
         "until": [use.window.until],
-        "requests": [len(counted)],
-        "bytes": [counted["total_traffic_cost"].sum(min_count=1)],
-        "app_bytes": [counted["app_bytes"].sum(min_count=1)],
+        "requests": [len(accepted)],
+        "bytes": [accepted["total_traffic_cost"].sum(min_count=1)],
+        "app_bytes": [accepted["app_bytes"].sum(min_count=1)],
         "rejected": [pd.NA if rejected is None else len(rejected)],
-        "parties": [_parties(counted).nunique()],
-        "namespaces": [_parties(counted, namespaces=True).nunique()],
+        "parties": [_parties(accepted).nunique()],
+        "namespaces": [_parties(accepted, namespaces=True).nunique()],
         "excluded_requests": [int(excluded.sum())],
         "coverage": [use.coverage],
     }
@@ -314,7 +316,7 @@ def _totals(use: Use) -> pd.DataFrame:
 
 
 def _outside_rows(use: Use) -> pd.DataFrame:
-    """Return the rows of the folder: the accepted and rejected requests of outside parties."""
+    """Return the accepted and rejected requests of outside parties, as the folder has them."""
     is_decided = use.rows["is_accepted"] | is_rejected(use.rows)
     rows = use.rows[use.rows["is_outside"] & is_decided].reset_index(drop=True)
     return pd.DataFrame(

@@ -1,4 +1,4 @@
-"""The folder of an evidence: its rows, and a manifest of digests that anybody can check."""
+"""The folder of an evidence, with a manifest of digests that anybody can check."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _write(directory: Path, name: str, rows: pd.DataFrame) -> list[tuple[str, di
 
 @VERIFY.document
 def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
-    """Check a folder of :func:`evidence` against its manifest, and its days against its requests.
+    """Check a folder of :func:`evidence` against its manifest and its own rows.
 
     Parameters
     ----------
@@ -166,12 +166,12 @@ def _check_files(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Checks
 
 
 def _check_inputs(net: Network, inputs: Mapping[str, str]) -> Checks:
-    stored = {file.path: file.sha256 for segment in net.store.all_segments() for file in segment.files.values()}
-    return [(path, "input", digest, stored.get(path, "no file")) for path, digest in inputs.items()]
+    digests = {file.path: file.sha256 for segment in net.store.all_segments() for file in segment.files.values()}
+    return [(path, "input", digest, digests.get(path, "no file")) for path, digest in inputs.items()]
 
 
 def _check_sums(folder: Path) -> Checks:
-    """Return the sums of the requests beside those of the days and of the totals, by plain Python."""
+    """Return the sums of the requests, with those of the days and totals, by plain Python."""
     rows = pq.read_table(folder / "requests.parquet").to_pylist()
     days, totals = (pq.read_table(folder / f"{name}.parquet").to_pylist() for name in ("days", "totals"))
     accepted = [row for row in rows if row["is_accepted"]]

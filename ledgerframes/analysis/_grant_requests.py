@@ -24,7 +24,7 @@ NAMESPACE = "::"
 
 @dataclass(frozen=True)
 class App:
-    """What belongs to an app.
+    """Packages, templates and parties of an app.
 
     Attributes
     ----------
@@ -67,7 +67,8 @@ def read_app_requests(frames: Frames, app: App, excluded: Collection[str], *, by
     rows = requests(frames, ["verdict_result", "submitting_parties"])
     rows = rows[rows["update_id"].isin(ids)].sort_values(["record_time", "update_id"], ignore_index=True)
     parties = [[str(party) for party in each] if isinstance(each, list) else [] for each in _lists(rows["submitting_parties"])]
-    result = rows[COLUMNS].assign(outside_parties=[sorted(set(each) - set(excluded)) for each in parties])
+    outside = [sorted(set(each) - set(excluded)) for each in parties]
+    result = rows[COLUMNS].assign(outside_parties=pd.Series(outside, rows.index, "object"))
     result["is_known"] = np.array([bool(each) for each in parties], dtype=bool) & known(rows["total_traffic_cost"])
     result["is_accepted"] = has_result(rows, ACCEPTED) | rows["verdict_result"].isna().to_numpy()  # old updates have no verdict
     return result
@@ -103,7 +104,10 @@ def _confirmed_ids(frames: Frames, app: App) -> list[str]:
 
 
 def app_bytes(frames: Frames, app: App, update_ids: pd.Series) -> pd.Series:
-    """Return the bytes that each request burns for the app's parties, missing if the network's state is unknown."""
+    """Return the bytes that each request burns for the app's parties.
+
+    They are missing if the network's state is unknown.
+    """
     try:
         weights = recompute(frames) if app.parties else None
     except CoverageError:
@@ -143,7 +147,10 @@ def _submitting_parties(frames: Frames) -> list[str]:
 
 
 def require_known_names(frames: Frames, app: App) -> None:
-    """Raise a UsageError for a package or template that no node has, because the evidence would be empty."""
+    """Raise a UsageError for a package or template that no node has.
+
+    The evidence would be empty.
+    """
     for column, names in (("package_name", app.packages), ("template_name", app.templates)):
         if names:
             values = frames.scan("tree_events").to_table(columns=[column])[column].cast(pa.string())

@@ -21,12 +21,15 @@ from ledgerframes.analysis._groups import (
 )
 from ledgerframes.analysis._requests import (
     distinct_per_owner,
+    list_items,
     per_party,
     positions,
     requests,
     root_templates,
     take_or_missing,
 )
+from ledgerframes.analysis.eras import of as era_of
+from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.frames import Frames
 
 TEMPLATE_NAME = ResultColumn("template_name", TEXT, "Module and entity of the root node. Missing without a visible tree.")
@@ -47,6 +50,9 @@ VIEWS = Grouping((ResultColumn("view_count", INTEGER, "Views of the request. Mis
 CONFIRMERS = Grouping(
     (ResultColumn("confirmers", INTEGER, "Different parties that can confirm. Missing without a quorum.", "parties"),)
 )
+LABEL_GROUP = Grouping((ResultColumn("label", TEXT, "Group of the submitter's label, or its name. Missing without a label."),))
+ERA = Grouping((ResultColumn("era", LABEL, "Era of the network at the record time."),))
+SOURCE = Grouping((ResultColumn("source", LABEL, "Host that returned the request, or file. Missing if it is unknown."),))
 
 KINDS = ("transaction", "reassignment", "not visible")
 SIZE_EDGES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
@@ -57,16 +63,28 @@ VERDICT_COLUMNS = {
     "verdict_result": "verdict_result",
     "view_count": "view_count",
 }
+SUBMITTERS = ["submitting_participant_uid", "submitting_parties"]
 
 
 def requests_by(
-    frames: Frames, keys: Sequence[str], every: str | None, verdict_columns: Sequence[str] = (), *, cost: bool = True
+    frames: Frames,
+    keys: Sequence[str],
+    every: str | None,
+    verdict_columns: Sequence[str] = (),
+    *,
+    cost: bool = True,
+    labels: pd.DataFrame | None = None,
+    eras: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, Groups]:
-    """Return the requests, once per party if `keys` has the party, and their groups."""
-    needed = [VERDICT_COLUMNS[key] for key in keys if key in VERDICT_COLUMNS]
+    """Return the requests, once per party or label if `keys` has one, and their groups."""
+    needed = [VERDICT_COLUMNS[key] for key in keys if key in VERDICT_COLUMNS] + (SUBMITTERS if "label" in keys else [])
     rows = requests(frames, list(dict.fromkeys([*verdict_columns, *needed])), cost=cost or "size" in keys)
     if "party" in keys:
         rows = per_party(rows)
+    if "label" in keys:
+        rows = _per_label(rows, groups_by_id(labels))
+    if "era" in keys:
+        rows = rows.assign(era=era_of(rows["record_time"], eras))
     return rows, group_rows(frames, with_keys(frames, rows, keys), keys, every)
 
 
@@ -80,6 +98,8 @@ def with_keys(frames: Frames, rows: pd.DataFrame, keys: Sequence[str]) -> pd.Dat
         rows = rows.assign(size=_sizes(rows["total_traffic_cost"]))
     if "confirmers" in keys:
         rows = rows.assign(confirmers=_confirmers(frames, rows))
+    if "source" in keys:
+        rows = rows.assign(source=_sources(frames, rows))
     return rows
 
 
@@ -127,3 +147,34 @@ def _sizes(costs: pd.Series) -> pd.Series:
 def _confirmers(frames: Frames, rows: pd.DataFrame) -> pd.Series:
     quorums = frames.read("quorums", ["update_id", "parties"])
     return distinct_per_owner(positions(quorums["update_id"], rows["update_id"]), quorums["parties"]).reindex(rows.index)
+
+
+def _per_label(rows: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
+    """Return each request once per label of its participant and parties.
+
+    The label is missing for a request without any.
+    Adds the columns ``label`` and ``request`` (position of the request in `rows`).
+    """
+    owners, parties = list_items(rows["submitting_parties"])
+    participants = rows["submitting_participant_uid"].astype("str").str.removeprefix("PAR::")
+    ids = pd.concat([pd.Series(parties.to_pandas(), dtype="str"), participants], ignore_index=True)
+    pairs = pd.DataFrame({"request": np.concatenate([owners, np.arange(len(rows))]), "label": ids.map(group_of)})
+    pairs = pairs.dropna().drop_duplicates().sort_values(["request", "label"])
+    without = pd.DataFrame({"request": np.setdiff1d(np.arange(len(rows)), pairs["request"])})
+    pairs = pd.concat([pairs, without], ignore_index=True)
+    expanded = rows.drop(columns="submitting_parties").iloc[pairs["request"]].reset_index(drop=True)
+    return expanded.assign(label=pairs["label"].astype("str"), request=pairs["request"])
+
+
+def _sources(frames: Frames, rows: pd.DataFrame) -> pd.Series:
+    """Return the host of the segment that covers each request's time.
+
+    It is missing for frames that were loaded by id.
+    """
+    names, times, migrations = np.full(len(rows), None, dtype=object), rows["record_time"], rows["migration_id"]
+    for segment in frames.coverage.dropna(subset=["since", "until"]).to_dict("records"):
+        is_inside = (times >= segment["since"]) & (times < segment["until"])
+        if not pd.isna(segment["migration_id"]):
+            is_inside &= migrations == segment["migration_id"]
+        names[is_inside.to_numpy(dtype=bool)] = segment["source"]
+    return pd.Series(pd.Categorical(names), index=rows.index)

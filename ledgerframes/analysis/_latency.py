@@ -42,6 +42,8 @@ LATENCY = declare.Figure(
         "confirmers": grouping.CONFIRMERS,
         "views": grouping.VIEWS,
         "template": grouping.TEMPLATE,
+        "source": grouping.SOURCE,
+        "era": grouping.ERA,
     },
     columns=(
         declare.count("requests", "Confirmation requests."),
@@ -79,18 +81,23 @@ OF_REJECTED = (*COUNTS, "timeout_rate", "timeout_low", "timeout_high")
 
 
 @LATENCY.document
-def latency(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
+def latency(frames: Frames, *, by: str | None = None, every: str | None = None, eras: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return percentiles of the time from sequencing to finalization, with their intervals.
 
     Parameters
     ----------
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
-    by : {None, "participant", "party", "hour", "day", "result", "size", "confirmers", "views", "template"}, optional
-        Submitting participant, submitting party, hour of the day [UTC], day [UTC], verdict, class of cost, number of
-        different confirming parties, number of views, or kind, template and choice of the first root node.
+    by : str, optional
+        ``"participant"``, ``"party"``, ``"hour"``, ``"day"``, ``"result"``, ``"size"``, ``"confirmers"``, ``"views"``,
+        ``"template"``, ``"source"`` or ``"era"``:
+        submitting participant, submitting party, hour of the day [UTC], day [UTC], verdict, class of cost, number of
+        different confirming parties, number of views, kind, template and choice of the first root node, host that was read,
+        or era of the network.
     every : str, optional
         Length of a period, such as ``"1h"`` or ``"1d"``.
+    eras : DataFrame, optional
+        From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
 
     Returns
     -------
@@ -113,7 +120,8 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None) 
     True
     """
     keys = LATENCY.check(frames, by).key_names
-    rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result", "finalization_time"], cost=False)
+    needed = ["verdict_result", "finalization_time"]
+    rows, groups = grouping.requests_by(frames, keys, every, needed, cost=False, eras=eras)
     computed = latency_values(rows, groups)
     values = {
         **groups.keys,

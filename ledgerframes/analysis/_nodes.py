@@ -120,7 +120,7 @@ def _texts(lists: pd.Series) -> pd.Series:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Which updates have a fact at which node, and where it is equal."""
+    """Updates that have a fact at each node, and those where it is equal."""
 
     aspect: str
     has_a: Flags

@@ -1,4 +1,4 @@
-"""Whether the history leads from one snapshot of contracts to another, and what coin it leaves."""
+"""Contracts and coin that the history leads to, compared with snapshots."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=2)
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> rows = lf.reconcile.contracts(frames, lf.load_bulk(net, kind="acs", at="2026-11-09"))
     >>> bool((rows["equal"] == rows["in_snapshot"]).all())
@@ -172,7 +172,7 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=2)
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> lf.reconcile.supply(frames, base=None, until="2026-11-09")["unexplained"].tolist() == [0]
     True
@@ -191,7 +191,7 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     sums = totals(flows, lambda flow: 0).get(0, {})
     minted, burned, fees = (_sum([sums.get(kind, 0) for kind in kinds]) for kinds in (MINTED, BURNED, ("fees",)))
     before, after = _coins(opening, trees), _coins(closing, trees)
-    found, start = _sum(_amounts(after)), _sum(_amounts(before))
+    end_sum, start = _sum(_amounts(after)), _sum(_amounts(before))
     expected = None if None in (start, minted, burned, fees) else start + minted - burned - fees  # type: ignore[operator]
     amounts = {
         "opening": start,
@@ -199,8 +199,8 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
         "burned": burned,
         "fees": fees,
         "closing_expected": expected,
-        "closing_found": found,
-        "unexplained": None if found is None or expected is None else found - expected,
+        "closing_found": end_sum,
+        "unexplained": None if end_sum is None or expected is None else end_sum - expected,
         "locked": _sum(_amounts([node for node in after if node.template == LOCKED])),
         "owned_by_dso": _sum(_amounts([node for node in after if coin_of(node)[0] == trees.dso])),
     }
@@ -242,9 +242,9 @@ def _contracts_of(snapshot: object, argument: str) -> pd.DataFrame:
 
 def _compare(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     """Return one row per contract of either side, sorted by id."""
-    found = positions(ours["contract_id"], theirs["contract_id"])
-    in_both = np.flatnonzero(found >= 0)
-    left, right = (_arrow(rows) for rows in (ours.iloc[in_both], theirs.iloc[found[in_both]]))
+    matches = positions(ours["contract_id"], theirs["contract_id"])
+    in_both = np.flatnonzero(matches >= 0)
+    left, right = (_arrow(rows) for rows in (ours.iloc[in_both], theirs.iloc[matches[in_both]]))
     codes, paths = compare_rows(COMPARED, left, right)
     outcome = np.full(len(ours), "only_replay", dtype=object)
     outcome[in_both] = np.where(codes == EQUAL, "equal", "different")

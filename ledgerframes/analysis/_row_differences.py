@@ -21,7 +21,7 @@ DECODER = msgspec.json.Decoder(float_hook=str)  # no amount becomes a float
 
 
 def compare_rows(columns: Sequence[Column], ours: pa.Table, theirs: pa.Table) -> tuple[Integers, Any]:
-    """Return the outcome of each pair of rows, and the column and path of its first difference.
+    """Return outcome and path of the first difference of each pair of rows.
 
     The order of members does not count, and a null is the same as an absent member. A number with other zeros is an equal
     value, because its text differs.

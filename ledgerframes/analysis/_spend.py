@@ -46,6 +46,8 @@ SPEND = declare.Figure(
             ),
         ),
         "result": grouping.RESULT,
+        "label": grouping.LABEL_GROUP,
+        "era": grouping.ERA,
     },
     columns=(
         declare.count("requests", "Confirmation requests."),
@@ -77,20 +79,33 @@ MAX_COVERAGE_DIFFERENCE = 0.02
 
 
 @SPEND.document
-def spend(frames: Frames, *, by: str | None = None, every: str | None = None, strict: bool = False) -> pd.DataFrame:
+def spend(
+    frames: Frames,
+    *,
+    by: str | None = None,
+    every: str | None = None,
+    labels: pd.DataFrame | None = None,
+    eras: pd.DataFrame | None = None,
+    strict: bool = False,
+) -> pd.DataFrame:
     """Return the traffic cost of all requests, per group and per period.
 
     Parameters
     ----------
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
-    by : {None, "participant", "party", "template", "view", "result"}, optional
+    by : {None, "participant", "party", "template", "view", "result", "label", "era"}, optional
         Submitting participant, who pays. Submitting party, where a request of several parties counts in full for each.
         Kind, and template and choice of the first root node; a rejected request never shows its template. View of each
-        template and choice, where an envelope counts once, for the lowest of its views. Verdict.
+        template and choice, where an envelope counts once, for the lowest of its views. Verdict. Label of the
+        participant or a party, where a request of several labels counts in full for each. Era of the network.
     every : str, optional
         Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours,
         days, Mondays or months.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`, for ``by="label"``.
+    eras : DataFrame, optional
+        From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
     strict : bool, optional
         Leave out shares if the coverage of two rows differs by more than 0.02 (default: False).
 
@@ -120,10 +135,10 @@ def spend(frames: Frames, *, by: str | None = None, every: str | None = None, st
         rows, groups = views_by(frames, keys, every, ["verdict_result"])
         is_known = rows["is_known"].to_numpy(dtype=bool)
     else:
-        rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"])
+        rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"], labels=labels, eras=eras)
         is_known = known(rows["total_traffic_cost"])
     costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
-    is_first = ~rows["request"].duplicated() if by == "party" else pd.Series(True, index=rows.index)
+    is_first = ~rows["request"].duplicated() if by in ("party", "label") else pd.Series(True, index=rows.index)
     total, coverage = groups.total(costs), groups.coverage(is_known)
     median, p95, largest = groups.percentiles(costs, [50, 95, 100])
     values = {

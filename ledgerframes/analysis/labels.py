@@ -103,8 +103,7 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     >>> lf.labels.apply(pd.DataFrame({"party": ["bank::1220aa", "x::1220bb"]}), labels)["party_name"].tolist()
     ['Bank', nan]
     """
-    if not isinstance(labels, pd.DataFrame) or list(labels.columns) != COLUMNS:
-        raise UsageError("labels= must be a result of lf.labels.read(path).")
+    _require_labels(labels)
     by_id = labels.set_index("id")
     labeled = result.copy()
     columns = [name for name in result if _is_text(result[name]) and result[name].isin(by_id.index).any()]
@@ -115,6 +114,24 @@ def apply(result: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
         for offset, label in enumerate(("name", "group")):
             labeled.insert(position + offset, f"{name}_{label}", result[name].astype("str").map(by_id[label]).astype("str"))
     return labeled
+
+
+def _require_labels(labels: object) -> None:
+    if not isinstance(labels, pd.DataFrame) or list(labels.columns) != COLUMNS:
+        raise UsageError("labels= must be a result of lf.labels.read(path).")
+
+
+def groups_by_id(labels: pd.DataFrame | None) -> pd.Series:
+    """Return the group of each id, or its name if it has no group.
+
+    Raises
+    ------
+    UsageError
+        If `labels` is not from :func:`read`.
+    """
+    _require_labels(labels)
+    assert labels is not None
+    return labels.set_index("id")["group"].fillna(labels.set_index("id")["name"])
 
 
 def _is_text(column: pd.Series) -> bool:

@@ -14,6 +14,7 @@ from ledgerframes.plot import (
     _calendar,
     _cost,
     _economy,
+    _economy_parties,
     _grant,
     _money,
     _operations,
@@ -27,6 +28,7 @@ from ledgerframes.plot._activity_checks import *  # noqa: F403
 from ledgerframes.plot._calendar import *  # noqa: F403
 from ledgerframes.plot._cost import *  # noqa: F403
 from ledgerframes.plot._economy import *  # noqa: F403
+from ledgerframes.plot._economy_parties import *  # noqa: F403
 from ledgerframes.plot._grant import *  # noqa: F403
 from ledgerframes.plot._money import *  # noqa: F403
 from ledgerframes.plot._operations import *  # noqa: F403
@@ -41,6 +43,7 @@ __all__ += _activity_checks.__all__
 __all__ += _calendar.__all__
 __all__ += _cost.__all__
 __all__ += _economy.__all__
+__all__ += _economy_parties.__all__
 __all__ += _grant.__all__
 __all__ += _money.__all__
 __all__ += _operations.__all__

@@ -1,4 +1,4 @@
-"""Picture of one transaction: its tree, views, cost and what it earned."""
+"""Picture of one transaction, with its tree, views, cost and activity weight."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def draw_anatomy(
 ) -> Figure:
     """Return four pictures on one figure, each with a sentence instead if it has no rows."""
     plt = c.pyplot()
+    figure: Figure
     with plt.style.context(c.STYLE):
         figure, axes = plt.subplots(2, 2, figsize=SIZE, layout="constrained", width_ratios=(1.15, 1))
         plt.close(figure)  # a notebook shows what it gets, not what is open
@@ -39,7 +40,7 @@ def draw_anatomy(
 
 
 def draw_levels(ax: Axes, depths: Sequence[int], texts: Sequence[str], title: str, missing: str) -> None:
-    """Draw rows in order, each indented by its depth and connected with the row above it in the tree."""
+    """Draw rows in order, each below its parent in the tree."""
     ax.set_axis_off()
     omitted = len(texts) - MAX_NODES
     c.set_titles(ax, f"{title} ({len(texts):,})" if texts else title, f"{omitted:,} more not shown" if omitted > 0 else "")
@@ -62,7 +63,7 @@ def _view_texts(views: pd.DataFrame) -> list[str]:
 
 
 def _confirmers(quorums: object) -> str:
-    """Return the threshold of each quorum, and the names of its parties without their fingerprints."""
+    """Return threshold and parties of each quorum, without their fingerprints."""
     if not isinstance(quorums, str):
         return "nobody confirms"
     short = [f"{quorum.partition(': ')[0]} ({_names(quorum.partition(': ')[2])})" for quorum in quorums.split(" and ")]

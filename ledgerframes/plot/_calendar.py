@@ -1,4 +1,4 @@
-"""Calendars: what is held, and where two sources agree, period by period."""
+"""Calendars of the periods that are held, and in which two sources agree."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def reconcile_coverage(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         if frame.empty:
             return c.draw_message(ax, "No period in this window.")
         if not shape.has_periods:
-            held = ", ".join(f"{name}: {status}" for name, status in zip(names, frame["status"], strict=True))
+            text = ", ".join(f"{name}: {status}" for name, status in zip(names, frame["status"], strict=True))
             c.set_titles(ax, "What the store holds")
             ax.set_xlabel("Record time (UTC)")
-            return c.draw_message(ax, f"{held}.")
+            return c.draw_message(ax, f"{text}.")
         rows = names.map(labels.index).to_numpy()
         _draw_cells(ax, frame, rows, frame["status"].astype("str").tolist(), HELD)
         _finish(ax, frame, labels)
@@ -132,26 +132,26 @@ def reconcile_digests(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     r.check_result(frame, "reconcile.digests")
     nodes = {outcome: frame[name].str.split(", ") for outcome, name in (("different", "dissenters"), ("missing", "missing_at"))}
     counts = pd.concat(nodes.values()).explode().value_counts()
-    named = list(counts.index[: r.MAX_ROWS])
-    with c.canvas(ax, 1.8 + 0.35 * (len(named) + 1)) as ax:
+    names = list(counts.index[: r.MAX_ROWS])
+    with c.canvas(ax, 1.8 + 0.35 * (len(names) + 1)) as ax:
         if frame.empty:
             return c.draw_message(ax, "No node lists a bulk object.")
         days = pd.DataFrame({"period_start": frame["until"] - DAY, "period_end": frame["until"], "is_partial": False})
         cells, rows, statuses = [days], [np.zeros(len(frame), dtype=int)], frame["outcome"].astype("str").tolist()
-        for number, node in enumerate(named, start=1):
+        for number, node in enumerate(names, start=1):
             for outcome, lists in nodes.items():
                 has_node = np.array([isinstance(each, list) and node in each for each in lists], dtype=bool)
                 cells.append(days[has_node])
                 rows.append(np.full(int(has_node.sum()), number))
                 statuses += [outcome] * int(has_node.sum())
         _draw_cells(ax, pd.concat(cells), np.concatenate(rows), statuses, DIGESTS)
-        _finish(ax, days, ["all nodes", *(r.label(name) for name in named)])
+        _finish(ax, days, ["all nodes", *(r.label(name) for name in names)])
         agreed = int(frame["outcome"].eq("equal").sum())
         c.set_titles(
             ax,
             "Digests of bulk objects, per day",
             f"Equal at all nodes: {agreed:,} of {len(frame):,} objects",
-            r.omitted_note(len(counts) - len(named)),
+            r.omitted_note(len(counts) - len(names)),
         )
         return ax
 
@@ -180,7 +180,7 @@ def reconcile_bulk_totals(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=2)
+    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> totals = lf.reconcile.bulk_totals(lf.load_events(net, **day), lf.load_bulk(net, **day), every=None)
     >>> lf.plot.reconcile_bulk_totals(totals).get_xlabel()
@@ -258,11 +258,11 @@ def _draw_counts(
     counts: Mapping[str, Any],
 ) -> None:
     """Draw a bar for each outcome of each row."""
-    occurring = [outcome for outcome in reversed(outcomes) if counts[outcome].any()]
+    occurring = [outcome for outcome in reversed(list(outcomes)) if counts[outcome].any()]
     height = 0.8 / len(occurring)
     for number, outcome in enumerate(occurring):
         _, style = outcomes[outcome]
-        values = pd.Series(counts[outcome]).groupby(names.to_numpy()).sum().reindex(labels)
+        values = pd.Series(counts[outcome]).groupby(names.to_numpy()).sum().reindex(list(labels))
         positions = np.arange(len(labels)) - 0.4 + height * (number + 0.5)
         drawn = ax.barh(positions, values, height=height, label=outcome, linewidth=0, **style)
         ax.bar_label(drawn, [f"{value:,}" for value in values], padding=3, fontsize=7, color=c.text_color(ax))
@@ -274,7 +274,7 @@ def _draw_counts(
 
 
 def _draw_cells(ax: Axes, periods: pd.DataFrame, rows: Any, statuses: Sequence[str], styles: Mapping[str, Any]) -> None:
-    """Draw a cell for each period in the style of its status, and a legend of those that occur."""
+    """Draw a cell for each period in the style of its status, and a legend."""
     from matplotlib.patches import Patch
 
     starts, ends = c.time_numbers(periods["period_start"]), c.time_numbers(periods["period_end"])

@@ -25,6 +25,8 @@ TITLES = {
     "template": "Traffic cost by root template and choice",
     "view": "Traffic cost of envelopes by view",
     "result": "Traffic cost by verdict",
+    "label": "Traffic cost by label",
+    "era": "Traffic cost by era",
 }
 
 

@@ -28,7 +28,7 @@ def grant_evidence(frame: pd.DataFrame, ax: Axes | None = None, *, milestone: in
     ax : Axes, optional
         Axes to draw on (default: a new figure).
     milestone : int, optional
-        Bytes that a grant asks for, drawn as a line.
+        Bytes that the grant requires, drawn as a line.
 
     Returns
     -------

@@ -49,7 +49,8 @@ EVERY = [
     for number, (cost, result, visible, parties, (views, envelopes), nodes) in enumerate(COMBINATIONS)
 ]  # fmt: skip
 EXAMPLES = 10  # a frame of few events takes as long as one of all combinations
-SPEND = {by: partial(cost.spend, by=by) for by in (None, *FIGURES["cost.spend"].by)}
+LABELS = pd.DataFrame({"id": ["alice", "val-a"], "name": ["Alice", "A"], "group": ["people", "nodes"]}, dtype="str")
+SPEND = {by: partial(cost.spend, by=by, labels=LABELS) for by in (None, *FIGURES["cost.spend"].by)}
 OTHERS = (cost.overhead, cost.wasted, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)
 
 

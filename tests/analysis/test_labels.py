@@ -112,3 +112,44 @@ def test_frames_are_split_at_a_break(tmp_path: Path) -> None:
     own.write_text("at,scope,name,reason,source\nsoon,app,v2,release,me\n")
     with pytest.raises(UsageError, match="Cannot read eras"):
         lf.eras.table(own)
+
+
+BY_ID = pd.DataFrame(
+    {"id": ["alice", "bob", "val-b"], "name": ["Alice", "Bob", "B"], "group": ["people", "people", None]}, dtype="str"
+)
+
+
+def test_a_request_of_several_parties_of_one_label_counts_once(build, event):
+    frames = build(
+        [
+            event("a", 0, 100, parties=["alice", "bob"]),
+            event("b", 1, 10, parties=["carol"], participant="PAR::val-b"),
+            event("c", 2, 1, parties=["alice"], participant="val-b"),
+            event("d", 3, 5, parties=["carol"]),
+        ]
+    )
+    rows = lf.cost.spend(frames, by="label", labels=BY_ID).set_index("label")
+    assert rows["total_traffic_cost"].to_dict() == {"people": 101, "B": 11, rows.index[-1]: 5}
+    assert pd.isna(rows.index[-1]) and rows["requests"].tolist() == [2, 2, 1]
+    assert rows["share"].iloc[0] == 101 / 116
+    with pytest.raises(UsageError, match="labels= must be"):
+        lf.cost.spend(frames, by="label")
+
+
+def test_costs_and_latencies_split_at_an_era(build, event):
+    eras = pd.DataFrame({"at": pd.to_datetime(["2026-11-08T02:00:00Z"]), "name": ["new"]})
+    frames = build([event("a", 1, 100), event("b", 2, 10), event("c", 3, 1)])
+    rows = lf.cost.spend(frames, by="era", eras=eras).set_index("era")
+    assert rows["total_traffic_cost"].to_dict() == {"before the first era": 100, "new": 11}
+    assert lf.verdict.latency(frames, by="era", eras=eras)["requests"].tolist() == [1, 2]
+    assert lf.verdict.latency(frames, by="source")["source"].tolist() == ["file"]
+
+
+def test_activity_of_a_label_is_that_of_its_parties(build, event):
+    records = [("alice", 600), ("bob", 300), ("carol", 100)]
+    frames = build([event("a", 1, 100, activity=records), event("b", 2, 100, activity=[("alice", 100)])])
+    rows = lf.activity.weights(frames, by="label", every=None, labels=BY_ID).set_index("label")
+    assert rows["weight"].tolist() == [1000, 100] and rows["requests"].tolist() == [2, 1]
+    row = lf.activity.concentration(frames, labels=BY_ID).iloc[0]
+    assert (row["parties"], row["hhi"]) == (2, (1000**2 + 100**2) / 1100**2)
+    assert lf.activity.lorenz(frames, labels=BY_ID)["party"].tolist() == ["carol", "people"]

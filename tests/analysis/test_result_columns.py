@@ -28,7 +28,11 @@ def analysis(name):
     return getattr(getattr(lf, module), function)
 
 
+LABELS = pd.DataFrame({"id": ["alice"], "name": ["Alice"], "group": ["people"]}, dtype="str")
+
+
 def compute(name, frames, by=None, **named):
+    named |= {"labels": LABELS} if by == "label" else {}
     return analysis(name)(frames, **({"by": by} if FIGURES[name].by else {}), **named)
 
 
