@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 DELAY = 1  # seconds before the line appears
+ROUNDING = 1 + 1e-9  # parts of a float can add up to a little more than the whole, of which tqdm warns
 
 
 class Output(Protocol):
@@ -46,7 +47,7 @@ class Progress:
         self._output: Output = NotebookLine() if _is_notebook() else sys.stderr
         self._rows = self._chunks = 0
         self._bar = tqdm(
-            total=total,
+            total=total and total * ROUNDING,
             desc=f"Fetching {subject}",
             delay=DELAY,
             disable=not self._visible,

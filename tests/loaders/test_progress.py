@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -48,6 +49,14 @@ def test_a_line_has_its_counts(at_once: None, capsys: pytest.CaptureFixture[str]
     shown = capsys.readouterr().err
     assert "Fetching events (mainnet): 12 of 24 h |" in shown
     assert "Fetching events (mainnet): 12 h 00:00" in shown
+
+
+@pytest.mark.filterwarnings("error")
+def test_parts_that_add_up_to_a_little_more_than_the_whole_are_no_warning(at_once: None, cell: list[str]) -> None:
+    with Progress("events (mainnet)", 1.0, "h", None) as bar:
+        bar.advance(math.nextafter(1.0, 2.0))
+        bar._bar.refresh()
+    assert "1 of 1 h" in cell[-2]
 
 
 def test_a_terminal_keeps_one_sentence(
