@@ -235,7 +235,7 @@ class _Column:
         if isinstance(value, pd.Timestamp):
             return value.strftime("%Y-%m-%d %H:%M")
         if self.is_number:
-            return f"{value:,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
+            return f"{int(value):,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
         return shorten(str(value))
 
 
