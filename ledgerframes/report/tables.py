@@ -241,7 +241,7 @@ class _Column:
         if isinstance(value, Decimal):
             return _amount(value)
         if self.is_number:
-            return f"{value:,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
+            return f"{int(value):,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
         return shorten(str(value))
 
 

@@ -20,7 +20,7 @@ def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
     text, details = describe_change(periods, costs, prices)
     return [
         statement,
-        {"term": "Change of the cost", "text": text, "details": details},
+        {"term": "Change of the known cost", "text": text, "details": details},
         {"term": "Highest cost", "text": _highest(costs), "details": []},
     ]
 
@@ -29,12 +29,13 @@ def _total(costs: Costs, prices: Prices) -> str:
     if not costs.requests_with_cost:
         return f"The cost of none of the {costs.requests:,} requests is known."
     is_at_least = costs.requests_with_cost < costs.requests
-    amount = prices.of_bytes(costs.total, is_at_least=is_at_least)
+    total = printing.at_least(costs.total) if is_at_least else costs.total
+    amount = prices.of_bytes(total, is_at_least=is_at_least)
     at_price = f", which is {amount} {prices.basis}" if amount else ""
     if not is_at_least:
-        return f"{costs.total:,} bytes for {costs.requests:,} requests{at_price}."
+        return f"{total:,} bytes for {costs.requests:,} requests{at_price}."
     known = printing.percent(costs.requests_with_cost, costs.requests)
-    return f"At least {costs.total:,} bytes{at_price}. The cost of {known} of the {costs.requests:,} requests is known."
+    return f"At least {total:,} bytes{at_price}. The cost of {known} of the {costs.requests:,} requests is known."
 
 
 def _highest(costs: Costs) -> str:
