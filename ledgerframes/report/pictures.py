@@ -48,7 +48,7 @@ def register_pictures() -> None:
 
 
 def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
-    """Return a plot as SVG for a wide and for a narrow page, and what the page says beside it.
+    """Return a plot as SVG for wide and narrow pages, and the texts beside it.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _notes(ax: Axes) -> list[Annotation]:
 
 
 def _to_svg(figure: Figure) -> str:
-    """Return a figure as SVG with a transparent background, whose inks follow the reader's color scheme."""
+    """Return a figure as transparent SVG with inks that follow the color scheme of the page."""
     from matplotlib import rc_context
 
     figure.patch.set_alpha(0)
@@ -117,7 +117,7 @@ def _make_narrow(figure: Figure) -> None:
     for ax in figure.axes:
         _shorten_row_labels(ax)
         _reduce_ticks(ax)
-        _make_room_for_bar_labels(ax)
+        _widen_for_bar_labels(ax)
         _hide_cell_texts(ax)
     for legend in legends:
         _move_below(figure, legend)
@@ -162,7 +162,7 @@ def _reduce_ticks(ax: Axes) -> None:
         locator.set_params(nbins=4)
 
 
-def _make_room_for_bar_labels(ax: Axes) -> None:
+def _widen_for_bar_labels(ax: Axes) -> None:
     from matplotlib.container import BarContainer
 
     bars = [each for each in ax.containers if isinstance(each, BarContainer) and each.orientation == "horizontal"]
