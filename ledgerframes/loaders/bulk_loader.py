@@ -216,9 +216,9 @@ class BulkSnapshotLoader(_FolderLoader):
 
     @functools.cached_property
     def folders(self) -> list[BulkFolder]:
-        """The folder of the snapshot, unless the store contains that of this very time, which no other can replace."""
-        stored = self._stored_folder()
-        return [] if stored and stored.start == microseconds(self.at) else self.list_folders()
+        """The folder of the snapshot, unless the store contains the snapshot of this very time."""
+        newest = self._stored_folder()
+        return [] if newest and newest.start == microseconds(self.at) else self.list_folders()
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing objects, or offline the time if no snapshot is stored."""
