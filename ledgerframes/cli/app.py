@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from ledgerframes.cli import doctor, export, lab, output, report, sandbox, sql, store, sync, tables, verify
+from ledgerframes.cli import doctor, export, lab, output, report, sandbox, sql, state, store, sync, tables, verify
 from ledgerframes.cli.exit_codes import (
     EXIT_CODES,
     FAILURE,
@@ -30,7 +30,7 @@ TRACEBACK = "LEDGERFRAMES_TRACEBACK"
 
 # A paragraph that starts with \b keeps its line breaks.
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code:>4}  {meaning}" for code, meaning in EXIT_CODES.items())
-COMMAND_ORDER = ("sync", "tables", "store", "sql", "export", "verify", "report", "sandbox", "doctor", "lab")
+COMMAND_ORDER = ("sync", "state", "tables", "store", "sql", "export", "verify", "report", "sandbox", "doctor", "lab")
 
 
 class OrderedGroup(TyperGroup):
@@ -73,6 +73,7 @@ def root(
 
 
 app.add_typer(sync.app, name="sync")
+app.command("state")(state.state)
 app.command("tables")(tables.tables)
 app.add_typer(store.app, name="store")
 app.command("sql")(sql.sql)

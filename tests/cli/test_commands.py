@@ -29,6 +29,8 @@ Run = Callable[..., Any]
 DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
 COMMANDS = (
     ["sync", "events"],
+    ["state"],
+    ["verify"],
     ["tables"],
     ["store", "info"],
     ["report", "list"],
@@ -46,7 +48,7 @@ COMMANDS = (
 def test_every_command_shows_the_common_options(run: Run, command: list[str]) -> None:
     shown = run(*command, "--help").out
     assert shown.startswith(f"Usage: ledgerframes {' '.join(command)} [OPTIONS]")
-    for option in ("--profile", "--store", "--offline", "--json", "--quiet", "--verbose"):
+    for option in ("--profile", "--store", "--offline", "--json", "--quiet", "--verbose", "--log-json"):
         assert option in shown
 
 
@@ -93,7 +95,7 @@ def test_common_options_before_and_after_the_command(run: Run, tmp_path: Path) -
         run("--json", "--profile", "two", "store", "info", "--profile", "one"),
     ]
     assert [result.document["network"] for result in named] == ["first"] * 3
-    assert len(COMMON) == 6
+    assert len(COMMON) == 7
 
 
 def test_quiet_hides_summaries_but_not_results(run: Run) -> None:

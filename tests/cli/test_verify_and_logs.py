@@ -1,4 +1,4 @@
-"""`ledgerframes verify`, `sql --csv`, and logs that a machine reads."""
+"""`ledgerframes verify`, `state`, `sql --csv`, and logs that a machine reads."""
 
 from __future__ import annotations
 
@@ -32,6 +32,18 @@ def test_a_query_as_csv(run: Run, day: lf.Frames) -> None:
     assert row == {"cell": "'=1+1", "n": str(len(day.traffic)), "change": "-0.5", "bytes": total, "none": ""}
     assert run("sql", query, *DAY, "--csv", "--keep-formulas").out.splitlines()[1].startswith('"=1+1"')
     assert run("sql", query, *DAY, "--csv", "--json").code == 2
+
+
+@pytest.mark.parametrize("table", ["active-contracts", "completions", "parties", "packages", "synchronizers", "transfer-offers"])
+def test_the_state_of_a_participant(run: Run, table: str) -> None:
+    loaded = getattr(lf, f"load_{table.replace('-', '_')}")(lf.connect("sandbox", events=400, days=1))
+    rows = list(csv.DictReader(io.StringIO(run("state", table, "--csv").out)))
+    assert len(rows) == len(loaded)
+    assert run("state", table, "--json").document["columns"] == list(loaded.columns)
+
+
+def test_an_unknown_state_is_refused(run: Run) -> None:
+    assert "Choose from active-contracts" in run("state", "contracts").err
 
 
 def test_verify_says_what_it_checked(run: Run, day: lf.Frames, tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""A DataFrame as text, JSON or CSV, as the result of a command."""
+
+from __future__ import annotations
+
+import io
+import sys
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ledgerframes.cli import output
+from ledgerframes.cli.options import CommandContext
+from ledgerframes.control_characters import escape_control
+from ledgerframes.errors import UsageError
+from ledgerframes.windows import iso
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AsCsv = Annotated[bool, typer.Option("--csv", help="Write CSV to stdout, with the cells of `ledgerframes export`.")]
+KeepFormulas = Annotated[
+    bool, typer.Option("--keep-formulas", help="Write CSV cells that begin like a formula without an apostrophe.")
+]
+
+
+def print_frame(context: CommandContext, frame: pd.DataFrame, *, as_csv: bool, escape_formulas: bool) -> None:
+    """Write all rows of a frame to stdout.
+
+    Raises
+    ------
+    UsageError
+        If both CSV and JSON are options of the command.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    if as_csv and context.as_json:
+        raise UsageError("--csv cannot be combined with --json.")
+    if as_csv:
+        _write_csv(frame, escape_formulas=escape_formulas)
+        return
+    columns = [str(name) for name in frame.columns]
+    cells = zip(*(_plain_values(frame[name]) for name in columns), strict=True)
+    document = {"columns": columns, "rows": [dict(zip(columns, row, strict=True)) for row in cells]}
+    numeric = [name for name in columns if is_numeric_dtype(frame[name])]
+    context.print_result(document, lambda document: _format(document, numeric))
+
+
+def _write_csv(frame: pd.DataFrame, *, escape_formulas: bool) -> None:
+    """Write the result to stdout. A terminal shows control characters escaped."""
+    from ledgerframes.export import write_csv
+
+    file = io.BytesIO()
+    write_csv(frame, file, escape_formulas=escape_formulas)
+    text = file.getvalue().decode().removesuffix("\n")
+    output.write("\n".join(map(escape_control, text.split("\n"))) if sys.stdout.isatty() else text)
+
+
+def _plain_values(column: pd.Series) -> list[Any]:
+    """Return a column as plain Python values, with None for missing ones."""
+    return [None if missing else _plain(value) for value, missing in zip(column.tolist(), column.isna(), strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return iso(value) if isinstance(value, datetime) else value
+
+
+def _format(document: dict[str, Any], numeric: list[str]) -> str:
+    rows = [["" if value is None else value for value in row.values()] for row in document["rows"]]
+    return output.format_table(document["columns"], rows, right=numeric)
