@@ -83,7 +83,7 @@ def _series(ax: Axes) -> Iterator[str]:
             heights = np.asarray(values, dtype=np.float64) - (0.0 if baseline is None else baseline)
             yield _describe(ax, patch.get_label(), (edges[1:] + edges[:-1]) / 2, heights)
     for line in ax.get_lines():
-        x, y = line.get_xdata(), np.asarray(line.get_ydata())
+        x, y = (np.asarray(data, dtype=np.float64) for data in line.get_data(orig=False))
         if len(y) >= MIN_POINTS and line.get_marker() not in CAPS:
             yield _describe(ax, line.get_label(), x, y)
 
@@ -112,7 +112,7 @@ def _notes(ax: Axes) -> list[str]:
 
 def _is_note(text: Any) -> bool:
     """Return whether a text stands at the axes rather than at data."""
-    return getattr(text, "xycoords", "") == "axes fraction"
+    return getattr(text, "xycoords", "") == "axes fraction" or text.get_transform() == text.axes.transAxes
 
 
 def _text(axis: Axis, value: Any) -> str:
