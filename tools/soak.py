@@ -163,7 +163,7 @@ makes no request that the fault changes.
 
 def verdict(runs: Counts) -> str:
     """Return whether the tests of all pieces passed."""
-    missing = ", ".join(PIECES.keys() - {row["piece"] for row in runs})
+    missing = ", ".join(piece for piece in PIECES if piece not in {row["piece"] for row in runs})
     if missing:
         return f"Some tests failed or were not run ({missing}), so the zeros below do not hold everywhere."
     failed = any(row["code"] for row in runs)
