@@ -12,6 +12,8 @@ Time = str | date | datetime
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
+DURATION_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+MAX_DURATION = timedelta(days=36_525)  # a century, which can be subtracted from any current time
 DATE_WORD_EXAMPLES = (
     "today, yesterday, this-week, last-week, this-month, last-month, or a day, month or year such as 2026-11-03, 2026-10, 2026"
 )
@@ -171,3 +173,21 @@ def _calendar(word: str) -> Window:
 
 def _next_month(first: datetime) -> datetime:
     return (first + 32 * DAY).replace(day=1)
+
+
+def parse_duration(name: str, text: str) -> timedelta:
+    """Return the duration that an argument or an option is set to.
+
+    >>> parse_duration("--max-age", "36h")
+    datetime.timedelta(days=1, seconds=43200)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mhdw])", text.strip().lower())
+    if not match:
+        raise UsageError(f"{name} must be a duration such as 90m, 36h, 2d or 1w, got {text!r}.")
+    try:
+        duration = timedelta(**{DURATION_UNITS[match[2]]: float(match[1])})
+    except OverflowError:
+        duration = timedelta.max
+    if duration > MAX_DURATION:
+        raise UsageError(f"{name} must be at most {MAX_DURATION.days:,} days, got {text!r}.")
+    return duration

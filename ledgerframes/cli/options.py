@@ -5,17 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
@@ -53,27 +51,6 @@ During = Annotated[
     typer.Option("--during", metavar="PERIOD", help="Window by name, such as yesterday, last-week, 2026-11-03 or 2026-10."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what the command would do, and change nothing.")]
-
-DURATION_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-MAX_DURATION = timedelta(days=36_525)  # a century, which can be subtracted from any current time
-
-
-def parse_duration(option: str, text: str) -> timedelta:
-    """Return the duration that an option was set to.
-
-    >>> parse_duration("--max-age", "36h")
-    datetime.timedelta(days=1, seconds=43200)
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mhdw])", text.strip().lower())
-    if not match:
-        raise UsageError(f"{option} must be a duration such as 90m, 36h, 2d or 1w, got {text!r}.")
-    try:
-        duration = timedelta(**{DURATION_UNITS[match[2]]: float(match[1])})
-    except OverflowError:
-        duration = timedelta.max
-    if duration > MAX_DURATION:
-        raise UsageError(f"{option} must be at most {MAX_DURATION.days:,} days, got {text!r}.")
-    return duration
 
 
 @dataclass(frozen=True)

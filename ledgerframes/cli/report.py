@@ -10,9 +10,10 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import RULE
-from ledgerframes.cli.options import CommandContext, During, Since, Until, command, parse_duration
+from ledgerframes.cli.options import CommandContext, During, Since, Until, command
 from ledgerframes.cli.report_hooks import parse_command, run_hook
 from ledgerframes.errors import UsageError
+from ledgerframes.windows import parse_duration
 
 if TYPE_CHECKING:
     from ledgerframes.report import Report
@@ -63,6 +64,7 @@ def run(
     ] = None,
     keep: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of published runs to keep (default: all).")] = None,
     timeout: Annotated[str | None, typer.Option(metavar="DURATION", help="Maximum time for the run, such as 2h.")] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Print the page as report.pdf too (needs Chromium).")] = False,
     on_success: Annotated[
         str | None, typer.Option("--on-success", metavar="COMMAND", help="Command to run after a success.")
     ] = None,
@@ -101,6 +103,7 @@ def run(
             fail_if=fail_if or [],
             keep=keep,
             timeout=limit,
+            pdf=pdf,
             progress=context.progress,
         )
     except Exception as error:

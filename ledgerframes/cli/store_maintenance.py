@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, DryRun, command, parse_duration
+from ledgerframes.cli.options import CommandContext, DryRun, command
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
+from ledgerframes.windows import parse_duration
 
 if TYPE_CHECKING:
     from ledgerframes.loaders.repair import Repair

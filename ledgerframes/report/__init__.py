@@ -8,24 +8,34 @@ published. :func:`show_table` and :func:`show_text` are for notebooks.
 
 from __future__ import annotations
 
+from ledgerframes.report.budgets import read_budgets
 from ledgerframes.report.headline import HEADLINE
 from ledgerframes.report.history import load_history
 from ledgerframes.report.overview import write_overview
+from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
 from ledgerframes.report.run import ReportResult, run_report
 from ledgerframes.report.runs import compare_runs, list_runs
-from ledgerframes.report.tables import show_table, show_text
+from ledgerframes.report.state import load_state
+from ledgerframes.report.summary.periods import load_before
+from ledgerframes.report.tables import shorten, show_table, show_text
 
 __all__ = [
     "HEADLINE",
     "REPORTS",
+    "Prices",
     "Report",
     "ReportResult",
     "compare_runs",
     "list_runs",
+    "load_before",
     "load_history",
+    "load_state",
     "notebooks_dir",
+    "read_budgets",
+    "read_prices",
     "run_report",
+    "shorten",
     "show_table",
     "show_text",
     "write_overview",

@@ -27,8 +27,9 @@ CELL_TIMEOUT_SECONDS = 900
 MAX_MESSAGE = 400
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
-# Plots at twice the resolution stay sharp on paper.
+# Plots at twice the resolution stay sharp on paper, and each one has a text for readers who do not see it.
 SHARP_PLOTS = '%config InlineBackend.figure_formats = ["retina"]'
+ALT_TEXTS = "from ledgerframes.report.alt_texts import register_alt_texts\nregister_alt_texts()"
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def _inject(book: NotebookNode, name: str, parameters: Mapping[str, Any]) -> Non
         raise ReportError(f"{name} has {len(indexes)} cells tagged parameters, but a report needs exactly one.")
     lines = [f"{parameter} = {value!r}" for parameter, value in parameters.items()]
     cell = new_code_cell(  # type: ignore[no-untyped-call]
-        "\n".join([*lines, SHARP_PLOTS]), metadata={"tags": [INJECTED_TAG]}
+        "\n".join([*lines, SHARP_PLOTS, ALT_TEXTS]), metadata={"tags": [INJECTED_TAG]}
     )
     book.cells.insert(indexes[0] + 1, cell)
 

@@ -14,6 +14,9 @@ from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
 from ledgerframes.report.history import daily_integers
+from ledgerframes.report.registry import Report
+from ledgerframes.report.state import load_state
+from ledgerframes.report.summary.periods import Periods, load_before
 from ledgerframes.store import StoreSnapshot
 from ledgerframes.windows import Window, iso
 
@@ -35,6 +38,8 @@ class FrozenInputs:
         The integers of each day that the usual ranges of later reports need.
     problems : list of dict
         Counts of the rows that the frames of the window exclude.
+    periods : Periods
+        The window and the period before, from the copied catalog.
     """
 
     catalog: Path
@@ -43,6 +48,7 @@ class FrozenInputs:
     headline: dict[str, int | float | None]
     days: list[dict[str, object]]
     problems: list[dict[str, object]]
+    periods: Periods
 
     def segments(self) -> list[dict[str, object]]:
         """Return every segment with the digests of its files.
@@ -61,7 +67,7 @@ class FrozenInputs:
         ]
 
 
-def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
+def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report) -> FrozenInputs:
     """Copy the catalog, and measure the coverage of the window through the copy.
 
     Parameters
@@ -70,6 +76,8 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     window : Window
     catalog : Path
         Path of the copy.
+    report : Report
+        Whether it needs the period before and the network's state.
 
     Raises
     ------
@@ -81,4 +89,6 @@ def freeze_inputs(net: Network, window: Window, catalog: Path) -> FrozenInputs:
     frames = load_events(offline, since=iso(window.since), until=iso(window.until))
     snapshot, coverage = offline.store.snapshot(EVENTS, window), measure_coverage(offline, frames, window)
     problems = [{str(name): value for name, value in row.items()} for row in frames.problems.to_dict("records")]
-    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems)
+    before = load_before(offline, frames) if report.subjects else None
+    periods = Periods(frames, before, load_state(offline, frames) if report.needs_state else None)
+    return FrozenInputs(catalog, snapshot, coverage, measure_headline(frames), daily_integers(frames), problems, periods)

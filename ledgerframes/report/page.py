@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
+from ledgerframes.report.contents import Contents
+from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
 from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 TEMPLATES = Path(__file__).parent / "templates"
+ALT = "A plot without a description"
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
@@ -33,12 +36,13 @@ ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}}
 class Block:
     """A part of the page, with safe HTML.
 
-    Its kind is prose, code, plot, table or text.
+    Its kind is prose, code, plot, table or text. A table has the name of its files.
     """
 
     kind: str
     html: str = ""
     source: str = ""
+    table: str = ""
 
 
 def render(book: NotebookNode, run: dict[str, Any]) -> str:
@@ -55,8 +59,9 @@ def render(book: NotebookNode, run: dict[str, Any]) -> str:
     -------
     str
     """
-    title, blocks = _blocks(book)
-    return render_template("report.html.j2", title=title or run["report"], blocks=blocks, run=run)
+    contents = Contents()
+    title, blocks = _blocks(book, contents)
+    return render_template("report.html.j2", title=title or run["report"], blocks=blocks, run=run, sections=contents.sections())
 
 
 def render_template(name: str, **values: Any) -> str:
@@ -82,7 +87,7 @@ def template_digest() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
-def _blocks(book: NotebookNode) -> tuple[str, list[Block]]:
+def _blocks(book: NotebookNode, contents: Contents) -> tuple[str, list[Block]]:
     """Return the title, which is the first heading, and everything after it in order."""
     title, blocks = "", []
     for cell in book.cells:
@@ -93,7 +98,7 @@ def _blocks(book: NotebookNode) -> tuple[str, list[Block]]:
             if not title and text.startswith("# "):
                 heading, _, text = text.partition("\n")
                 title = heading[2:].strip()
-            blocks.append(Block("prose", _render_markdown(text)))
+            blocks.append(Block("prose", contents.render(text)))
         elif cell.cell_type == "code":
             blocks += [block for output in cell.outputs if (block := _output_block(output))]
             blocks.append(Block("code", source=cell.source))
@@ -118,12 +123,6 @@ def _merge_code_blocks(blocks: list[Block]) -> list[Block]:
     return merged[:-1]
 
 
-def _render_markdown(text: str) -> str:
-    import mistune
-
-    return str(mistune.create_markdown(escape=True, plugins=["table"])(text))
-
-
 def _output_block(output: NotebookNode) -> Block | None:
     """Return one output as a plot, a table or plain text, in this order of preference.
 
@@ -131,19 +130,25 @@ def _output_block(output: NotebookNode) -> Block | None:
     """
     if output.output_type == "stream":
         return Block("text", f"<pre>{escape(output.text)}</pre>") if output.name == "stdout" else None
-    data = output.get("data", {})
+    data, metadata = output.get("data", {}), output.get("metadata", {})
     if "image/png" in data:
-        return Block("plot", _render_image(data["image/png"], output.get("metadata", {}).get("image/png", {})))
+        return Block("plot", _render_image(data["image/png"], metadata.get("image/png", {}), metadata.get("alt", ALT)))
     if "text/html" in data:
-        return Block("table", sanitize(data["text/html"]))
+        return Block("table", sanitize(data["text/html"]), table=_table_name(metadata))
     if "text/plain" in data:
         return Block("text", f"<pre>{escape(data['text/plain'])}</pre>")
     return None
 
 
-def _render_image(base64: str, size: dict[str, int]) -> str:
+def _render_image(base64: str, size: dict[str, int], alt: str) -> str:
     width = f' width="{int(size["width"])}"' if "width" in size else ""
-    return f'<img src="data:image/png;base64,{escape("".join(base64.split()))}" alt="The plot described above"{width}>'
+    return f'<img src="data:image/png;base64,{escape("".join(base64.split()))}" alt="{escape(alt)}"{width}>'
+
+
+def _table_name(metadata: dict[str, Any]) -> str:
+    """Return the name of a table's files, empty if it has none."""
+    name = metadata.get(TABLE_METADATA)
+    return name if isinstance(name, str) and FILE_NAME.fullmatch(name) else ""
 
 
 def sanitize(html: str) -> str:

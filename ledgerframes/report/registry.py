@@ -16,6 +16,10 @@ from ledgerframes.report.own_notebook import parameter_model, report_name
 PACKAGE_DIR = Path(__file__).parent
 
 Period = Literal["15min", "1h", "6h", "1d", "7d"]
+TOP = Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)")
+PRICE = Field(default="", description="list price of traffic, such as 60 USD/MB")
+RATE = Field(default="", description="the network's own rate, such as 0.16 USD/coin")
+MARKET = Field(default="", description="market price of the coin, such as 0.15 USD/coin")
 
 
 class TrafficCost(BaseModel):
@@ -23,14 +27,49 @@ class TrafficCost(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     every: Period = Field(default="1h", description="length of a period in plots over time")
-    top: int = Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)")
+    top: int = TOP
+    price: str = PRICE
+    rate: str = RATE
 
 
 class Verdicts(BaseModel):
     """Parameters of the report ``verdicts``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    top: int = Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)")
+    top: int = TOP
+    price: str = PRICE
+    rate: str = RATE
+
+
+class Activity(BaseModel):
+    """Parameters of the report ``activity``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    every: Period = Field(default="1d", description="length of a period in plots over time")
+    top: int = TOP
+    market: str = MARKET
+
+
+class Operations(BaseModel):
+    """Parameters of the report ``operations``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    participant: str = Field(default="", description="participant of the runway (default: the one with the highest cost)")
+    balance: int = Field(default=0, ge=0, description="its traffic balance at the end of the window, in bytes")
+    budgets: str = Field(default="", description="bytes per kind of request, such as Module:Entity/Choice=9000, ...")
+    top: int = TOP
+    price: str = PRICE
+    rate: str = RATE
+
+
+class Weekly(BaseModel):
+    """Parameters of the report ``weekly``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    top: int = TOP
+    price: str = PRICE
+    rate: str = RATE
+    market: str = MARKET
 
 
 @dataclass(frozen=True)
@@ -51,6 +90,10 @@ class Report:
         Whether requests with an unknown cost make its figures lower bounds, so that they count for ``min_coverage``.
     needs_history : bool
         Whether it shows usual ranges, from the weeks before its window.
+    needs_state : bool
+        Whether it shows rounds and rights, from the state of the network.
+    subjects : tuple of str
+        What its page opens with, as names in :data:`ledgerframes.report.summary.SUBJECTS`.
     """
 
     name: str
@@ -59,6 +102,8 @@ class Report:
     parameters: type[BaseModel]
     needs_cost: bool
     needs_history: bool = False
+    needs_state: bool = False
+    subjects: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -108,6 +153,7 @@ REPORTS: dict[str, Report] = {
             parameters=TrafficCost,
             needs_cost=True,
             needs_history=True,
+            subjects=("traffic",),
         ),
         Report(
             name="verdicts",
@@ -115,6 +161,35 @@ REPORTS: dict[str, Report] = {
             notebook="03_verdicts.ipynb",
             parameters=Verdicts,
             needs_cost=False,
+            subjects=("verdicts",),
+        ),
+        Report(
+            name="activity",
+            purpose="Activity: weights, rewards and concentration of app providers.",
+            notebook="04_activity_and_rewards.ipynb",
+            parameters=Activity,
+            needs_cost=False,
+            needs_state=True,
+            subjects=("activity",),
+        ),
+        Report(
+            name="operations",
+            purpose="Operations: runway, waste, requests that waited, and budgets.",
+            notebook="08_operations.ipynb",
+            parameters=Operations,
+            needs_cost=True,
+            needs_history=True,
+            subjects=("traffic", "verdicts"),
+        ),
+        Report(
+            name="weekly",
+            purpose="A week in one page: traffic, verdicts, activity and money.",
+            notebook="10_weekly.ipynb",
+            parameters=Weekly,
+            needs_cost=True,
+            needs_history=True,
+            needs_state=True,
+            subjects=("traffic", "verdicts", "activity"),
         ),
     )
 }
@@ -140,8 +215,8 @@ def _own_report(path: Path) -> Report:
     name = report_name(path)
     if name in REPORTS:
         raise UsageError(f"The notebook {path} has the name of the report {name}. Rename the file.")
-    parameters = parameter_model(path)
-    return Report(name, f"The notebook {path.name}.", str(path.absolute()), parameters, needs_cost=False)
+    parameters, purpose = parameter_model(path), f"The notebook {path.name}."
+    return Report(name, purpose, str(path.absolute()), parameters, needs_cost=False, subjects=("traffic", "verdicts"))
 
 
 def notebooks_dir() -> Path:

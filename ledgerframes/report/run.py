@@ -24,10 +24,15 @@ from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
 from ledgerframes.report.history import load_history
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
+from ledgerframes.report.pdf import PDF, find_chromium, print_pdf
+from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, file_digest, find_report
 from ledgerframes.report.rules import Rule, parse_rule
-from ledgerframes.windows import Time, Window, iso
+from ledgerframes.report.state import load_state
+from ledgerframes.report.summary import summarize
+from ledgerframes.report.summary.periods import load_before
+from ledgerframes.windows import Time, Window, iso, parse_duration
 from ledgerframes.windows import window as parse_window
 
 PACKAGES = ("ledgerframes", "pandas", "pyarrow", "matplotlib")
@@ -79,10 +84,11 @@ def run_report(
     during: str | None = None,
     parameters: Mapping[str, object] | None = None,
     min_coverage: float | None = None,
-    max_age: timedelta | None = None,
+    max_age: timedelta | str | None = None,
     fail_if: Sequence[str] = (),
     keep: int | None = None,
-    timeout: timedelta | None = None,
+    timeout: timedelta | str | None = None,
+    pdf: bool = False,
     progress: bool | None = None,
 ) -> ReportResult:
     """Run a report on the data of a window, and publish its page.
@@ -105,16 +111,18 @@ def run_report(
         Parameters of the report, as values or as text.
     min_coverage : float, optional
         Minimum share, 0 to 1, of the window that is final, and for reports on costs of the requests with a known cost.
-    max_age : timedelta, optional
-        Maximum age of the data: ``net.now()`` minus the later of the newest row and the end of the final window, both inside
-        the window.
+    max_age : timedelta or str, optional
+        Maximum age of the data, such as ``"36h"``: ``net.now()`` minus the later of the newest row and the end of the final
+        window, both inside the window.
     fail_if : sequence of str, optional
         Rules such as ``"wasted_share > 0.2"``, over the figures in :data:`HEADLINE`. The report is published all the same, and
         the result names the rules that its figures break. An unknown figure breaks a rule.
     keep : int, optional
         Number of published runs to keep (default: all). The one that ``latest`` shows always stays.
-    timeout : timedelta, optional
-        Maximum time for the run. It is checked between the steps, and limits each cell of the notebook.
+    timeout : timedelta or str, optional
+        Maximum time for the run, such as ``"2h"``. It is checked between the steps, and limits each cell of the notebook.
+    pdf : bool, optional
+        Whether to print the page as ``report.pdf`` too, by Chromium (default: False).
     progress : bool, optional
         Whether to show a progress bar while data are loaded (default: in terminals and notebooks).
 
@@ -125,7 +133,8 @@ def run_report(
     Raises
     ------
     UsageError
-        If the report or a parameter is unknown, or a value is invalid. Nothing is fetched or written then.
+        If the report or a parameter is unknown, a value is invalid, or `pdf` is set without Chromium. Nothing is fetched or
+        written then.
     CoverageError
         If the window is in the future or has no requests, or the data do not meet `min_coverage` or `max_age`.
     ServiceError, TransportError, DecodeError
@@ -135,15 +144,21 @@ def run_report(
     """
     report = find_report(name)
     rules = tuple(parse_rule(text) for text in fail_if)
-    _require_positive(keep, timeout)
+    age, limit = _duration("max_age=", max_age), _duration("timeout=", timeout)
+    _require_positive(keep, limit)
+    if pdf:
+        find_chromium()
     values = report.parse_parameters(parameters or {})
+    prices = read_prices(values)
     window = parse_window(net.now(), since, until, during)
-    requirements = Requirements(min_coverage, max_age)
+    requirements = Requirements(min_coverage, age)
     report_dir = ReportDir(Path(out), report.name)
     report_dir.prepare()
     with extra_for("A report"), report_dir.lock():
         try:
-            result = _Run(report, net, window, values, requirements, report_dir, rules, _Timer(timeout), progress).run()
+            result = _Run(
+                report, net, window, values, prices, requirements, report_dir, rules, _Timer(limit), pdf, progress
+            ).run()
             if keep is not None:
                 report_dir.delete_old(keep)
         except Exception as error:
@@ -152,6 +167,10 @@ def run_report(
         finally:
             write_overview(Path(out))
     return result
+
+
+def _duration(name: str, value: timedelta | str | None) -> timedelta | None:
+    return parse_duration(name, value) if isinstance(value, str) else value
 
 
 def _require_positive(keep: int | None, timeout: timedelta | None) -> None:
@@ -169,10 +188,12 @@ class _Run:
     net: Network
     window: Window
     parameters: dict[str, Any]
+    prices: Prices
     requirements: Requirements
     report_dir: ReportDir
     rules: tuple[Rule, ...]
     timer: _Timer
+    pdf: bool
     progress: bool | None
 
     def run(self) -> ReportResult:
@@ -183,11 +204,16 @@ class _Run:
                 frames = load_events(self.net, since=self.window.since, until=self.window.until, progress=self.progress)
                 if self.report.needs_history:
                     load_history(self.net, frames, progress=self.progress)
+                if self.report.subjects:
+                    load_before(self.net, frames, progress=self.progress)
+                if self.report.needs_state:
+                    load_state(self.net, frames, progress=self.progress)
             with timer.step("freeze"):
-                inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite")
+                inputs = freeze_inputs(self.net, self.window, staging_dir / "catalog.sqlite", self.report)
             require_requests(self.net, inputs.coverage, self.window)
             self.requirements.check(inputs.coverage, self.report.needs_cost, self.net.now())
-            facts = self._facts(inputs)
+            with timer.step("summary"):
+                facts = self._facts(inputs)
             key = self._key(facts)
             if self.report_dir.is_complete(key):
                 is_latest = self.report_dir.set_latest(key)
@@ -210,6 +236,9 @@ class _Run:
         run["created_at"] = iso(datetime.now(UTC).replace(microsecond=0))
         with timer.step("page"):
             (directory / PAGE).write_text(render(book, run), encoding="utf-8")
+        if self.pdf:
+            with timer.step("pdf"):
+                print_pdf(directory / PAGE, timer.remaining_seconds())
         run["seconds"] = timer.seconds
         (directory / RUN).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -227,6 +256,7 @@ class _Run:
             },
             "coverage": inputs.coverage.as_dict(),
             "headline": inputs.headline,
+            "summary": summarize(self.report.subjects, inputs.periods, self.prices),
             "days": inputs.days,
             "problems": inputs.problems,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
@@ -240,9 +270,11 @@ class _Run:
 
     def _key(self, facts: dict[str, Any]) -> str:
         """Return the window and a digest of all inputs that determine the page."""
-        content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage")}
+        content = {name: facts[name] for name in ("report", "network", "window", "parameters", "coverage", "summary")}
         content |= {name: facts["inputs"][name] for name in ("snapshot", "notebook", "page")}
         content["version"] = facts["versions"]["ledgerframes"]
+        if self.pdf:
+            content["files"] = PDF
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         since, until = (f"{time:%Y%m%dT%H%M%SZ}" for time in (self.window.since, self.window.until))
         return f"{since}_{until}_{digest[:12]}"

@@ -23,6 +23,7 @@ from ledgerframes.errors import UsageError
 from ledgerframes.statistics import printing
 
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
+TABLE_METADATA = "ledgerframes_table"  # of an output, with the name of the table's files
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 MAX_TEXT = 56
@@ -46,7 +47,9 @@ TAIL_NAMES = {
 UNITS_IN_HEAD = ("bytes", "UTC")
 
 
-def show_table(name: str, frame: pd.DataFrame, *, max_rows: int = 15, display: pd.DataFrame | None = None) -> TableOutput:
+def show_table(
+    name: str, frame: pd.DataFrame, *, max_rows: int = 15, display: pd.DataFrame | None = None, caption: str | None = None
+) -> TableOutput:
     """Show a table.
 
     In a report, all rows are also written to ``tables/NAME.csv`` and ``tables/NAME.parquet``.
@@ -61,6 +64,8 @@ def show_table(name: str, frame: pd.DataFrame, *, max_rows: int = 15, display: p
         Maximum number of rows to show (default: 15).
     display : DataFrame, optional
         Rows to show instead: other rows, another order, or fewer columns of the same table.
+    caption : str, optional
+        What the table shows (default: its name in words).
 
     Returns
     -------
@@ -88,7 +93,8 @@ def show_table(name: str, frame: pd.DataFrame, *, max_rows: int = 15, display: p
     tables_dir = os.environ.get(TABLES_VARIABLE)
     if tables_dir:
         _write_files(Path(tables_dir), name, frame)
-    return TableOutput(name, frame if display is None else display, max_rows, len(frame), has_files=bool(tables_dir))
+    text = caption or name.replace("_", " ").capitalize()
+    return TableOutput(name, frame if display is None else display, max_rows, len(frame), text, has_files=bool(tables_dir))
 
 
 def show_text(text: str) -> TextOutput:
@@ -127,6 +133,7 @@ class TableOutput:
     frame: pd.DataFrame
     max_rows: int
     row_count: int
+    caption: str
     has_files: bool
 
     def __repr__(self) -> str:
@@ -139,8 +146,13 @@ class TableOutput:
         columns = [_Column(name, rows[name]) for name in rows]
         head = "".join(column.head() for column in columns)
         body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in zip(*(column.cells() for column in columns), strict=True))
-        table = f'<table class="result"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        caption = f"<caption>{escape(self.caption)}</caption>"
+        table = f'<table class="result">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         return table + f'<p class="note">{escape(self._note())}</p>'
+
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the name of the files as metadata of the output, for the links of the page."""
+        return {}, {TABLE_METADATA: self.name} if self.has_files else {}
 
     def _constants(self) -> dict[str, str]:
         """Return the columns at the end of a result that have the same text in all rows."""
@@ -150,10 +162,9 @@ class TableOutput:
     def _note(self) -> str:
         visible, count = min(self.max_rows, len(self.frame)), self.row_count
         text = f"{visible:,} of {count:,} rows" if visible < count else f"{count:,} {'row' if count == 1 else 'rows'}"
-        text = ". ".join(
+        return ". ".join(
             [text, *(f"{TAIL_NAMES[name]}: {value}" for name, value in self._constants().items() if value != printing.MISSING)]
         )
-        return f"{text}. All rows: tables/{self.name}.csv and .parquet" if self.has_files else text
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------
@@ -199,7 +210,7 @@ class _Column:
         unit = self.unit if self.unit in UNITS_IN_HEAD else ""
         text = "s" if self.is_duration else "%" if self.unit == SHARE else unit
         title = escape(self.name.replace("_", " "))
-        return f"<th{self._class()}>{title}{f' <small>{text}</small>' if text else ''}</th>"
+        return f'<th scope="col"{self._class()}>{title}{f" <small>{text}</small>" if text else ""}</th>'
 
     def cells(self) -> list[str]:
         return [f"<td{self._class()}{_tooltip(value)}>{_allow_breaks(escape(self._text(value)))}</td>" for value in self.values]
@@ -224,7 +235,7 @@ class _Column:
         if isinstance(value, pd.Timestamp):
             return value.strftime("%Y-%m-%d %H:%M")
         if self.is_number:
-            return f"{value:,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
+            return f"{int(value):,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
         return shorten(str(value))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.cli import lab, options
+from ledgerframes.cli import lab
 from ledgerframes.cli.app import app
 from ledgerframes.cli.exit_codes import EXIT_CODES
 from ledgerframes.cli.options import COMMON
@@ -20,6 +20,7 @@ from ledgerframes.datasets import EVENT_TABLES, TABLES
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.report import REPORTS, ReportResult
 from ledgerframes.sandbox import Faults
+from ledgerframes.windows import parse_duration
 
 Run = Callable[..., Any]
 
@@ -243,7 +244,7 @@ def test_report_run_passes_its_options(run: Run, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize(("text", "hours"), [("90m", 1.5), ("36h", 36), ("1.5d", 36), ("1W", 168)])
 def test_durations(text: str, hours: float) -> None:
-    assert options.parse_duration("--max-age", text) == timedelta(hours=hours)
+    assert parse_duration("--max-age", text) == timedelta(hours=hours)
 
 
 # -- sandbox ------------------------------------------------------------------------------------------------------

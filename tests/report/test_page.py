@@ -22,6 +22,7 @@ RUN: dict[str, Any] = {
     "key": "k",
     "window": {"since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"},
     "parameters": {},
+    "summary": [{"term": "Total", "text": "5 <b> bytes", "details": ["of <i>one</i>"]}],
     "coverage": {
         "final": 0.999999, "provisional": 0.000001, "missing": 0.0, "rows": 5, "provisional_rows": 1, "requests": 0,
         "requests_with_cost": 0, "known_cost_share": None, "sources": [],
@@ -33,8 +34,11 @@ RUN: dict[str, Any] = {
 }  # fmt: skip
 
 
+LINK = re.compile(r"#[a-z0-9-]+|tables/[a-z][a-z0-9_]*\.(csv|parquet)")
+
+
 class Loads(HTMLParser):
-    """Collects the elements of a page that would run, and its references to other pages."""
+    """Collects the elements of a page that would run, and its references to anything but its own anchors and tables."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -48,6 +52,8 @@ class Loads(HTMLParser):
         for name, value in attributes:
             if name.startswith("on"):
                 self.handlers.append(name)
+            if tag == "a" and name == "href" and LINK.fullmatch(value or ""):
+                continue
             if name in ("src", "href", "srcset", "action", "data", "poster", "background") and not (value or "").startswith(
                 "data:image/png;base64,"
             ):

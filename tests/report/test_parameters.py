@@ -19,15 +19,23 @@ WINDOW = {"since": "2026-11-08", "until": "2026-11-09"}
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("traffic", WINDOW, "Unknown report 'traffic'. Choose from traffic-cost, verdicts, or pass the path"),
+        (
+            "traffic",
+            WINDOW,
+            "Unknown report 'traffic'. Choose from traffic-cost, verdicts, activity, operations, weekly, or pass",
+        ),
         (
             "traffic-cost",
             {**WINDOW, "parameters": {"tpo": 3}},
-            "Unknown parameter 'tpo' of report traffic-cost. Choose from every, top.",
+            "Unknown parameter 'tpo' of report traffic-cost. Choose from every, top, price, rate.",
         ),
         ("traffic-cost", {**WINDOW, "parameters": {"top": "many"}}, "parameter top"),
         ("traffic-cost", {**WINDOW, "parameters": {"top": "0"}}, "parameter top"),
         ("traffic-cost", {**WINDOW, "parameters": {"every": "2 moons"}}, "parameter every"),
+        ("weekly", {**WINDOW, "parameters": {"price": "60"}}, "price= must be an amount and a unit"),
+        ("weekly", {**WINDOW, "parameters": {"price": "60 USD/coin"}}, "unit= of TrafficPrice"),
+        ("weekly", {**WINDOW, "parameters": {"rate": "0.16 USD/coin"}}, "Pass price= too"),
+        ("weekly", {**WINDOW, "parameters": {"price": "60 USD/MB", "rate": "0.16 EUR/coin"}}, "rate= must be in USD"),
         ("verdicts", {"since": "2026-11-09", "until": "2026-11-08"}, "must be before"),
         ("verdicts", {"during": "last-weak"}, "Unknown during="),
         ("verdicts", {}, "Pass since="),
@@ -51,7 +59,7 @@ def test_an_unwritable_directory_is_reported_first(net: Network, tmp_path: Path)
 
 
 def test_texts_become_typed_values() -> None:
-    assert find_report("traffic-cost").parse_parameters({"top": "7"}) == {"every": "1h", "top": 7}
+    assert find_report("traffic-cost").parse_parameters({"top": "7"}) == {"every": "1h", "top": 7, "price": "", "rate": ""}
 
 
 def test_every_report_has_its_notebook() -> None:

@@ -36,11 +36,11 @@ def test_everything_is_in_place(traffic_run: ReportResult) -> None:
 def test_the_run_says_what_it_was_made_from(traffic_run: ReportResult, evil_net: Network) -> None:
     run = json.loads((traffic_run.directory / "run.json").read_text(encoding="utf-8"))
     assert run == traffic_run.run
-    assert run["parameters"] == {"every": "6h", "top": 5}
+    assert run["parameters"] == {"every": "6h", "top": 5, "price": "", "rate": ""}
     assert run["window"] == {"since": "2026-11-08T00:00:00Z", "until": "2026-11-09T00:00:00Z"}
     assert run["coverage"]["final"] == 1.0 and run["coverage"]["provisional_rows"] == 0
     assert set(run["versions"]) >= {"python", "ledgerframes", "pandas", "pyarrow"}
-    assert set(run["seconds"]) == {"load", "freeze", "notebook", "page"}
+    assert set(run["seconds"]) == {"load", "freeze", "summary", "notebook", "page"}
     assert run["request_count"] == 0
     (segment,) = run["inputs"]["segments"]
     assert segment["source"] == "evil.invalid" and len(segment["sha256"]["traffic"]) == 64

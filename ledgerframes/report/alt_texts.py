@@ -1,0 +1,148 @@
+"""Texts for readers who do not see a plot, computed from what it draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.container import BarContainer
+    from matplotlib.figure import Figure
+
+MAX_SERIES = 4
+MAX_ROWS = 3
+MIN_POINTS = 3  # a line with fewer marks a limit
+CAPS = ("_", "|")  # markers at the ends of intervals
+Numbers = npt.NDArray[np.float64]
+
+
+def register_alt_texts() -> None:
+    """Let each plot of this notebook carry its text, in the metadata of the output."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    formatter = shell.display_formatter.mimebundle_formatter
+    formatter.for_type_by_name("matplotlib.figure", "Figure", lambda figure, **_: ({}, {"alt": describe_figure(figure)}))
+
+
+def describe_figure(figure: Figure) -> str:
+    """Return titles, axes, and the first rows or the range of each series of a figure.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> _, ax = plt.subplots()
+    >>> _ = ax.set_title("Requests"), ax.plot([1, 2, 3], [5, 9, 6]), ax.set_xlabel("Hour"), ax.set_ylabel("Number")
+    >>> describe_figure(ax.figure)
+    'Requests. Number by Hour: from 5 to 9, highest at 2.'
+    """
+    figure.canvas.draw()  # sets the texts of ticks
+    return " ".join(text for ax in figure.axes for text in _sentences(ax))
+
+
+def _sentences(ax: Axes) -> Iterator[str]:
+    axes = " by ".join(text for text in (ax.get_ylabel(), ax.get_xlabel()) if text)
+    data = "; ".join(_rows(ax) or list(_series(ax))[:MAX_SERIES])
+    for text in (ax.get_title(loc="left"), ax.get_title(), *_notes(ax), f"{axes}: {data}" if axes and data else axes or data):
+        if text.strip():
+            yield f"{' '.join(text.split()).rstrip('.')}."
+
+
+# -- rows ---------------------------------------------------------------------------------------------------------------
+
+
+def _rows(ax: Axes) -> list[str]:
+    """Return the first rows of a plot with one row per name, each with its bar."""
+    from matplotlib.ticker import FixedLocator
+
+    if ax.get_ylabel() or not isinstance(ax.yaxis.get_major_locator(), FixedLocator):
+        return []
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    texts = _bar_texts(ax)
+    rows = [f"{name} {text}".strip() for name, text in zip(names, texts or [""] * len(names), strict=False)]
+    more = [f"{len(rows) - MAX_ROWS} more rows"] if len(rows) > MAX_ROWS else []
+    return [*rows[:MAX_ROWS], *more]
+
+
+def _bar_texts(ax: Axes) -> list[str]:
+    """Return the texts at the ends of horizontal bars, or else their lengths."""
+    bars = [bar for each in _bar_containers(ax) if each.orientation == "horizontal" for bar in each]
+    labels = [text.get_text() for text in ax.texts if not _is_note(text)]
+    return labels if len(labels) == len(bars) else [_text(ax.xaxis, bar.get_width()) for bar in bars]
+
+
+# -- series -------------------------------------------------------------------------------------------------------------
+
+
+def _series(ax: Axes) -> Iterator[str]:
+    """Return the range of each series of bars, areas and lines."""
+    from matplotlib.patches import StepPatch
+
+    for bars in _bar_containers(ax):
+        centers = [bar.get_x() + bar.get_width() / 2 for bar in bars]
+        yield _describe(ax, bars.get_label(), centers, [bar.get_height() for bar in bars])
+    for patch in ax.patches:
+        if isinstance(patch, StepPatch):
+            values, edges, baseline = patch.get_data()
+            heights = np.asarray(values, dtype=np.float64) - (0.0 if baseline is None else baseline)
+            yield _describe(ax, patch.get_label(), (edges[1:] + edges[:-1]) / 2, heights)
+    for line in ax.get_lines():
+        x, y = (np.asarray(data, dtype=np.float64) for data in line.get_data(orig=False))
+        if len(y) >= MIN_POINTS and line.get_marker() not in CAPS:
+            yield _describe(ax, line.get_label(), x, y)
+
+
+def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
+    name, values = str(label), np.asarray(y, dtype=np.float64)
+    prefix = "" if not name or name.startswith("_") else f"{name} "  # matplotlib names series without a label itself
+    if not np.isfinite(values).any():
+        return f"{prefix}without values"
+    low, high, at = np.nanmin(values), np.nanmax(values), np.asarray(x, dtype=np.float64)[np.nanargmax(values)]
+    return f"{prefix}from {_text(ax.yaxis, low)} to {_text(ax.yaxis, high)}, highest at {_text(ax.xaxis, at)}"
+
+
+def _bar_containers(ax: Axes) -> list[BarContainer]:
+    from matplotlib.container import BarContainer
+
+    return [each for each in ax.containers if isinstance(each, BarContainer) and len(each)]
+
+
+# -- texts --------------------------------------------------------------------------------------------------------------
+
+
+def _notes(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts if _is_note(text)]
+
+
+def _is_note(text: Any) -> bool:
+    """Return whether a text stands at the axes rather than at data."""
+    return getattr(text, "xycoords", "") == "axes fraction" or text.get_transform() == text.axes.transAxes
+
+
+def _text(axis: Axis, value: Any) -> str:
+    """Return a value as its axis prints it, a time to the minute."""
+    from matplotlib import dates
+    from matplotlib.ticker import ScalarFormatter
+
+    formatter = axis.get_major_formatter()
+    if isinstance(formatter, dates.ConciseDateFormatter | dates.AutoDateFormatter | dates.DateFormatter):
+        return f"{dates.num2date(value):%Y-%m-%d %H:%M}"  # type: ignore[no-untyped-call]
+    return _number(str(value) if isinstance(formatter, ScalarFormatter) else formatter(value))
+
+
+def _number(text: str) -> str:
+    """Return a number with three digits, another text as it is.
+
+    >>> _number("28.3267"), _number("1234567.0"), _number("2 s")
+    ('28.3', '1,234,567', '2 s')
+    """
+    try:
+        number = float(text.replace(",", ""))
+    except ValueError:
+        return text
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"

@@ -1,0 +1,41 @@
+"""Sentences that a report opens with, on its window and the period before.
+
+:func:`summarize` returns the statements of a report. Each module here has those on one subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ledgerframes.report.prices import Prices
+from ledgerframes.report.summary.activity import describe_activity
+from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.problems import describe_problems
+from ledgerframes.report.summary.traffic import describe_traffic
+from ledgerframes.report.summary.verdicts import describe_verdicts
+
+SUBJECTS: dict[str, Callable[[Periods, Prices], list[Statement]]] = {
+    "traffic": describe_traffic,
+    "verdicts": describe_verdicts,
+    "activity": describe_activity,
+}
+
+
+def summarize(subjects: Sequence[str], periods: Periods, prices: Prices) -> list[Statement]:
+    """Return what a report opens with.
+
+    Parameters
+    ----------
+    subjects : sequence of str
+        Names in :data:`SUBJECTS`, in the order of the page.
+    periods : Periods
+        The window of the report, and the period before.
+    prices : Prices
+
+    Returns
+    -------
+    list of dict
+        A ``term``, a ``text`` and its ``details`` each. The last one has the problems of the data.
+    """
+    statements = [statement for subject in subjects for statement in SUBJECTS[subject](periods, prices)]
+    return [*statements, describe_problems(periods)]

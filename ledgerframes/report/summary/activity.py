@@ -1,0 +1,66 @@
+"""Statements on the activity weight, its change and the rewards."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pandas as pd
+
+from ledgerframes import decimals
+from ledgerframes.analysis import activity
+from ledgerframes.report.prices import Prices
+from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.texts import listing, signed, signed_percent
+from ledgerframes.report.tables import shorten
+from ledgerframes.statistics import printing
+
+MAX_PARTIES = 3
+
+
+def describe_activity(periods: Periods, prices: Prices) -> list[Statement]:
+    """Return the statements on activity."""
+    parties = activity.weights(periods.after, every=None)
+    parties = parties[parties["weight"].notna()]
+    if parties.empty:
+        return [{"term": "Activity", "text": "No activity record. The host publishes a round after its end.", "details": []}]
+    rewards = _rewards(periods, prices)
+    return [
+        {"term": "Activity", "text": _total(parties), "details": []},
+        {"term": "Change of the activity", "text": _change(periods, parties), "details": []},
+        *([Statement(term="Rewards", text=rewards, details=[])] if rewards else []),
+    ]
+
+
+def _total(parties: pd.DataFrame) -> str:
+    total, names = int(parties["weight"].sum()), [shorten(name) for name in parties["party"].head(MAX_PARTIES)]
+    share = printing.percent(int(parties["weight"].head(MAX_PARTIES).sum()), total)
+    verb = "has" if len(names) == 1 else "have"
+    return f"A weight of {total:,} bytes for {len(parties):,} app providers. {listing(names)} {verb} {share} of it."
+
+
+def _rewards(periods: Periods, prices: Prices) -> str:
+    """Return the rewards of app providers, an empty text without the network's state."""
+    if periods.state is None:
+        return ""
+    rounds = activity.rounds(periods.after, rounds=periods.state["rounds"])
+    complete = rounds.dropna(subset="amount")
+    text = f"{len(complete):,} of {len(rounds):,} rounds have all their records and a known reward"
+    amount = decimals.total(complete["amount"])
+    return f"{text}. Together: {prices.of_coins(amount)}." if isinstance(amount, Decimal) else f"{text}."
+
+
+def _change(periods: Periods, parties: pd.DataFrame) -> str:
+    if periods.before is None or periods.obstacle:
+        return periods.obstacle
+    sides = [activity.weights(periods.before, every=None), parties]
+    before, after = (side[side["weight"].notna()].set_index("party")["weight"].astype("int64") for side in sides)
+    if before.empty:
+        return f"Not compared, because the {periods.name} has no activity record."
+    change = int(after.sum()) - int(before.sum())
+    changes = after.sub(before, fill_value=0).astype("int64")
+    text = f"{signed(change)} bytes ({signed_percent(change, int(before.sum()))}) against the {periods.name}."
+    if not change:
+        return text
+    name = str(changes.idxmax() if change > 0 else changes.idxmin())
+    relative = f" ({signed_percent(int(changes[name]), int(before[name]))})" if name in before.index else " (new)"
+    return f"{text} {shorten(name)}: {signed(int(changes[name]))} bytes{relative}."

@@ -1,0 +1,37 @@
+"""The statement on what is wrong with the data of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ledgerframes.analysis import cost
+from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._requests import requests
+from ledgerframes.frames import Frames
+from ledgerframes.report.summary.periods import Periods, Statement
+from ledgerframes.report.summary.texts import rows_of
+from ledgerframes.statistics import printing
+
+
+def describe_problems(periods: Periods) -> Statement:
+    """Return incomplete coverage, and the rows and values that do not count."""
+    problems = list(_problems(periods.after))
+    text = "None." if not problems else "Unknown, excluded or not counted:"
+    return {"term": "Problems", "text": text, "details": problems}
+
+
+def _problems(frames: Frames) -> Iterator[str]:
+    final = window_share(frames)
+    if final < 1:
+        yield f"Only {printing.share(final)} of the window is final."
+    unknown = int(requests(frames)["total_traffic_cost"].isna().sum())
+    if unknown:
+        yield f"The cost of {unknown:,} requests is unknown."
+    excluded = frames.problems
+    for name, rows in excluded[excluded["table"] == "verdicts"].groupby("problem")["rows"].sum().items():
+        yield f"{rows:,} {'verdict is' if rows == 1 else 'verdicts are'} excluded ({name})."
+    values = cost.problems(frames)
+    for row in rows_of(values[values["rows"] > 0]):
+        count, reason = ("value", "it is") if row.rows == 1 else ("values", "they are")
+        verb = "does" if row.rows == 1 else "do"
+        yield f"{row.rows:,} {count} of {row.column} {verb} not count, because {reason} {row.problem}."

@@ -1,0 +1,63 @@
+"""Rows, changes, lists and names for sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.report.tables import shorten
+from ledgerframes.statistics import printing
+
+NO_TEMPLATE = {"reassignment": "Reassignments", "transaction": "Transactions without a tree"}
+NOT_VISIBLE = "Requests that are not visible (rejected or private)"
+
+
+def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
+    """Iterate over the rows of a result, each with its columns as attributes.
+
+    The types of these attributes are not known to a type checker.
+    """
+    yield from frame.itertuples()
+
+
+def signed(number: int) -> str:
+    """Return a change with its sign.
+
+    >>> signed(1200), signed(-3)
+    ('+1,200', '−3')
+    """
+    return f"{number:+,}".replace("-", "−")
+
+
+def signed_percent(change: int, before: int) -> str:
+    """Return a change as a percentage of the number before, with its sign.
+
+    >>> signed_percent(18, 100), signed_percent(-1, 3), signed_percent(1, 10000)
+    ('+18.0 %', '−33.3 %', '+< 0.1 %')
+    """
+    return f"{'+' if change >= 0 else '−'}{printing.share(Fraction(abs(change), before))}"
+
+
+def listing(texts: Sequence[str]) -> str:
+    """Return texts as a list in a sentence.
+
+    >>> listing(["a", "b", "c"]), listing(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
+
+
+def kind_name(kind: object, template_name: object, choice: object) -> str:
+    """Return the choice, the template, or else the kind of a request.
+
+    >>> kind_name("transaction", "Splice.CoinRules:CoinRules", "CoinRules_Transfer"), kind_name("reassignment", None, None)
+    ('CoinRules_Transfer', 'Reassignments')
+    """
+    if isinstance(choice, str):
+        return shorten(choice)
+    if isinstance(template_name, str):
+        return shorten(f"{template_name.rpartition(':')[2]} (create)")
+    return NO_TEMPLATE.get(str(kind), NOT_VISIBLE)

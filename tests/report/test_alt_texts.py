@@ -1,0 +1,55 @@
+"""Texts for readers who do not see a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from matplotlib import pyplot as plt
+
+from ledgerframes.report.alt_texts import describe_figure
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_bars_are_named_with_their_texts() -> None:
+    _, ax = plt.subplots()
+    bars = ax.barh(range(5), [50, 20, 15, 10, 5])
+    ax.bar_label(bars, labels=["50 kB", "20 kB", "15 kB", "10 kB", "5 kB"])
+    ax.set_yticks(range(5), labels=["alice", "bob", "carol", "dave", "erin"])
+    ax.set_title("Traffic cost", loc="left")
+    ax.annotate("Cost known for 90 %", (0, 1), xycoords="axes fraction")
+    ax.set_xlabel("Cost (kB)")
+    text = "Traffic cost. Cost known for 90 %. Cost (kB): alice 50 kB; bob 20 kB; carol 15 kB; 2 more rows."
+    assert describe_figure(ax.figure) == text
+
+
+def test_series_have_their_range_and_the_time_of_the_highest() -> None:
+    _, ax = plt.subplots()
+    times = [datetime(2026, 11, day, tzinfo=UTC) for day in range(2, 6)]
+    ax.plot(times, [3, 1, 9, float("nan")], label="rejected")
+    ax.plot(times, [float("nan")] * 4, label="unknown")
+    ax.axhline(5, color="black")
+    ax.set_ylabel("Requests")
+    assert describe_figure(ax.figure) == "Requests: rejected from 1 to 9, highest at 2026-11-04 00:00; unknown without values."
+
+
+def test_areas_have_their_own_heights() -> None:
+    _, ax = plt.subplots()
+    ax.stairs([5, 9], [0, 1, 2], baseline=[4, 2], fill=True, label="upper")
+    ax.set_ylabel("Bytes")
+    assert describe_figure(ax.figure) == "Bytes: upper from 1 to 7, highest at 1.5."
+
+
+def test_an_empty_plot_has_its_message() -> None:
+    _, ax = plt.subplots()
+    ax.set_title("Nothing", loc="left")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.text(0.5, 0.5, "No request in this window.", transform=ax.transAxes)
+    assert describe_figure(ax.figure) == "Nothing. No request in this window."

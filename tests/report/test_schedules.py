@@ -1,0 +1,43 @@
+"""The ready-made schedules of the docs name commands that exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ledgerframes.cli import main
+from ledgerframes.report import REPORTS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r'ledgerframes report run (.*?)(?:",)?$', PAGE, re.MULTILINE)
+
+
+def test_every_command_has_a_report_and_known_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "run", "--help"]) == 0
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    assert len(COMMANDS) >= 6
+    for command in COMMANDS:
+        name, *words = shlex.split(command)
+        assert name in REPORTS or name.endswith(".ipynb"), command
+        assert {word for word in words if word.startswith("--")} <= known, command
+
+
+def test_the_cron_line_has_five_fields() -> None:
+    (line,) = re.findall(r"^(\d.*) cd /srv", PAGE, re.MULTILINE)
+    assert len(line.split()) == 5
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed.")
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    service, timer = re.findall(r"```ini\n(.*?)```", PAGE, re.DOTALL)
+    units = [tmp_path / "ledgerframes-report.service", tmp_path / "ledgerframes-report.timer"]
+    there = service.replace("/srv/ledger/.venv/bin/ledgerframes", "/bin/true").replace("/srv/ledger", str(tmp_path))
+    for unit, text in zip(units, (there, timer), strict=True):
+        unit.write_text(text, encoding="utf-8")
+    done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,117 @@
+"""Sentences of a page's head, each recomputed from the rows."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import ledgerframes as lf
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.report.prices import Prices, read_prices
+from ledgerframes.report.summary import summarize
+from ledgerframes.report.summary.cost_change import _reason, describe_change
+from ledgerframes.report.summary.costs import Costs
+from ledgerframes.report.summary.periods import Periods
+
+from .conftest import SINCE, UNTIL, connect
+
+NOON = "2026-11-08T12:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def periods(store: Path) -> Periods:
+    day = lf.load_events(connect(store), since=SINCE, until=UNTIL)
+    return Periods(day.between(NOON, UNTIL), day.between(SINCE, NOON))
+
+
+def known_cost(frames: Frames) -> int:
+    costs = frames.traffic["total_traffic_cost"]
+    return int(costs[costs >= 0].sum())
+
+
+def text_of(term: str, periods: Periods, prices: Prices | None = None) -> str:
+    statements = summarize(["traffic", "verdicts", "activity"], periods, prices or Prices())
+    (statement,) = (each for each in statements if each["term"] == term)
+    return " ".join([statement["text"], *statement["details"]])
+
+
+def number_in(text: str) -> int:
+    return int(text.split(" bytes")[0].rpartition(" ")[2].replace(",", "").replace("−", "-"))
+
+
+def test_the_total_and_its_price(periods: Periods) -> None:
+    known = known_cost(periods.after)
+    total = known // 10 ** (len(str(known)) - 3) * 10 ** (len(str(known)) - 3)  # a lower bound has three digits
+    text = text_of("Traffic cost", periods, read_prices({"price": "60 USD/MB", "rate": "0.16 USD/coin"}))
+    assert number_in(text) == total
+    currency = Fraction(total * 60, 10**6)
+    cents, coin_cents = int(currency * 100), int(currency / Fraction(16, 100) * 100)  # a lower bound is rounded down
+    assert f"{Decimal(cents) / 100:,} USD or {Decimal(coin_cents) / 100:,} coin" in text
+
+
+def test_the_change_and_its_parts_add_up(periods: Periods) -> None:
+    assert periods.before is not None
+    change = known_cost(periods.after) - known_cost(periods.before)
+    text, details = describe_change(periods, Costs.of(periods.after), Prices())
+    assert number_in(text) == change
+    parts = details[0].removeprefix("It consists of ").rstrip(".").replace(" and ", ", ").split(", ")
+    assert sum(int(part.split(" by ")[0].replace(",", "").replace("−", "-")) for part in parts) == change
+
+
+def test_a_dearer_kind_is_named_with_its_change() -> None:
+    row: Any = SimpleNamespace(
+        verdict="dearer", requests_before=106, requests_after=108, difference=2784, median_before=15307, low=749, high=4405,
+        package_ids_before="071c", package_ids_after="071c, bd3074d20f918c3c",
+    )  # fmt: skip
+    assert _reason(row) == "108 requests after 106, median cost +18.2 % (+749 to +4,405 bytes), with the new package bd3074d2"
+    row.verdict = "no clear change"
+    assert _reason(row) == "108 requests after 106, no clear change of the median cost"
+    row.verdict = "new"
+    assert _reason(row) == "a new kind"
+
+
+def test_the_rejections(periods: Periods) -> None:
+    results = periods.after.verdicts["verdict_result"].astype("str")
+    rejected, accepted = (int(results.str.contains(name).sum()) for name in ("REJECTED", "ACCEPTED"))
+    assert text_of("Rejections", periods).startswith(f"{rejected:,} of {rejected + accepted:,} decided requests")
+
+
+def test_the_weight(periods: Periods) -> None:
+    records = periods.after.activity_records
+    assert number_in(text_of("Activity", periods)) == int(records["weight"].sum())
+    assert f"for {records['party'].nunique():,} app providers" in text_of("Activity", periods)
+
+
+def test_nothing_is_compared_with_a_part(periods: Periods) -> None:
+    alone = Periods(periods.after, None)
+    for term in ("Change of the known cost", "Change of the rejections", "Change of the activity"):
+        assert text_of(term, alone) == "Not compared, because the store does not have the 12 hours before."
+
+
+def test_problems_are_counted(periods: Periods) -> None:
+    known = int((periods.after.traffic["total_traffic_cost"] >= 0).sum())
+    unknown = len(periods.after.verdicts) - known
+    assert f"The cost of {unknown:,} requests is unknown." in text_of("Problems", periods)
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        ({"price": "sixty USD/MB"}, "amount= must be a number"),
+        ({"price": "60USD/MB"}, "an amount and a unit"),
+        ({"market": "0.15 USD/MB"}, "unit= of MarketRate"),
+    ],
+)
+def test_a_text_that_is_no_price(texts: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        read_prices(texts)
+
+
+def test_coins_have_a_market_value() -> None:
+    assert read_prices({"market": "0.5 EUR/coin"}).of_coins(Decimal("10.125")) == "10.12 coin, worth 5.06 EUR on the market"
