@@ -4,7 +4,7 @@ BIN := .venv/bin
 STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
 
-.PHONY: help venv report test test-lowest mutants soak spark lint lab docs data bench lock clean
+.PHONY: help venv report reports test test-lowest mutants soak spark lint lab docs data bench lock clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -18,9 +18,15 @@ venv: .venv/ready  ## Make .venv from the lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-report: .venv/ready  ## Publish both reports over last week of the embedded sandbox, in reports/
+report: .venv/ready  ## Publish the reports traffic-cost and verdicts over last week of the embedded sandbox, in reports/
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run traffic-cost --profile sandbox --during last-week --out reports
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run verdicts --profile sandbox --during last-week --out reports
+
+reports: report  ## Publish all five reports over last week of the embedded sandbox, in reports/
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run operations --profile sandbox --during last-week --out reports --param balance=20000000
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run activity --profile sandbox --during last-week --out reports --param 'market=0.15 USD/coin'
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run weekly --profile sandbox --during last-week --out reports \
+		--param 'price=60 USD/MB' --param 'rate=0.16 USD/coin' --param 'market=0.15 USD/coin'
 
 test: .venv/ready lint  ## Run every check and test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
