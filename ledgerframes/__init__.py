@@ -4,7 +4,7 @@ import logging
 
 from ledgerframes import decimals, errors, plot, statistics
 from ledgerframes.analysis import activity, contracts, cost, economy, eras, grant, labels, reconcile, state, trees, verdict, votes
-from ledgerframes.analysis._runway import BaseRate, TrafficBalance
+from ledgerframes.analysis.cost._runway import BaseRate, TrafficBalance
 from ledgerframes.anatomy import Anatomy, anatomy
 from ledgerframes.datasets import TABLES, table
 from ledgerframes.errors import *  # noqa: F403  (each error is also lf.<Name>)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ledgerframes.analysis import activity, cost, state
-from ledgerframes.analysis._anatomy import read_rows
 from ledgerframes.analysis._requests import REJECTED
+from ledgerframes.analysis.cost._anatomy import read_rows
 from ledgerframes.control_characters import escape_html
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames

@@ -1,6 +1,6 @@
 """Pure functions from ``Frames`` to tidy DataFrames.
 
-Each module has one subject, and each function computes one figure.
+Each package or module has the figures of one noun. What several of them share starts with an underscore.
 """
 
 from __future__ import annotations

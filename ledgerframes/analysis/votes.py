@@ -11,7 +11,7 @@ import pandas as pd
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._statement import decimal_column
+from ledgerframes.analysis.cost._statement import decimal_column
 from ledgerframes.errors import UsageError
 from ledgerframes.money import TrafficPrice, require_price
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ledgerframes.analysis._latency_classes import LIMIT
 from ledgerframes.analysis._requests import REJECTED
+from ledgerframes.analysis.verdict._latency_classes import LIMIT
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r

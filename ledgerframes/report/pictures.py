@@ -48,7 +48,7 @@ def register_pictures() -> None:
 
 
 def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
-    """Return a plot as SVG for wide and narrow pages, and the texts beside it.
+    """Return a plot as SVG for wide and narrow pages, with its title, note and text.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis import state
-from ledgerframes.analysis._network_state import network_state
+from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.bulk import load_bulk

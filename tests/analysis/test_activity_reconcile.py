@@ -7,7 +7,7 @@ import pytest
 from network_world import FINAL, SV, WINDOW, World, at, usual_world
 
 import ledgerframes as lf
-from ledgerframes.analysis._activity_reconcile import REASONS
+from ledgerframes.analysis.activity._reconcile import REASONS
 from ledgerframes.errors import IntegrityError, UsageError
 
 EXAMPLE = [(1150, []), (150, []), (3000, [0]), (1001, [1])]
@@ -113,7 +113,7 @@ def test_weights_of_the_caller_can_be_compared() -> None:
 
 
 def test_totals_of_both_sides_are_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ledgerframes.analysis import _activity_reconcile as module
+    from ledgerframes.analysis.activity import _reconcile as module
 
     joined = module._join_sides
     monkeypatch.setattr(module, "_join_sides", lambda *sides: joined(*sides).iloc[1:])

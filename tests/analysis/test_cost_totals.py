@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.analysis import _control, cost, verdict
+from ledgerframes.analysis import cost, verdict
+from ledgerframes.analysis.cost import _control
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.windows import Window
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ledgerframes.analysis import _rates as rates
 from ledgerframes.analysis._groups import Groups
+from ledgerframes.analysis.verdict import _rates as rates
 
 
 def groups_of(counts: list[tuple[int, int]]) -> tuple[Groups, np.ndarray, np.ndarray]:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ledgerframes.analysis import _latency_classes as latency
 from ledgerframes.analysis._groups import Groups, single_group
+from ledgerframes.analysis.verdict import _latency_classes as latency
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "statistics_vectors.json").read_text())["cases"]
 CLASS_CASES = [case for case in VECTORS if case["function"] == "outcome_class"]

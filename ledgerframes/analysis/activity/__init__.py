@@ -1,0 +1,11 @@
+"""Weights of app providers, their recomputation, rewards of rounds and concentration."""
+
+from __future__ import annotations
+
+from ledgerframes.analysis.activity._concentration import concentration, lorenz
+from ledgerframes.analysis.activity._reconcile import reconcile, reconcile_summary
+from ledgerframes.analysis.activity._rounds import rounds
+from ledgerframes.analysis.activity._weights import recompute, weights
+from ledgerframes.analysis.activity._what_if import what_if
+
+__all__ = ["concentration", "lorenz", "recompute", "reconcile", "reconcile_summary", "rounds", "weights", "what_if"]

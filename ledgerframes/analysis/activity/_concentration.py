@@ -1,0 +1,259 @@
+"""Concentration of activity on few app providers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
+from ledgerframes.analysis._figures import require_frames
+from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
+from ledgerframes.analysis.activity._weights import weights
+from ledgerframes.analysis.labels import groups_by_id
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.statistics import concentration as concentration_of
+from ledgerframes.statistics import lorenz as lorenz_points
+from ledgerframes.statistics import top as top_members
+
+OF = ("weight", "burn_bytes", "amount")
+TOP = (1, 3, 10)
+
+
+def _top_columns(top: Sequence[int]) -> tuple[declare.ResultColumn, ...]:
+    return tuple(
+        column
+        for number in top
+        for column in (
+            declare.share(f"Share of the {number} largest, ties included. Missing without any.", f"top_{number}"),
+            declare.count(f"top_{number}_parties", f"Parties in it, more than {number} with ties.", "parties"),
+        )
+    )
+
+
+HEAD = (
+    declare.count("parties", "Parties with more than 0.", "parties"),
+    declare.count("parties_zero", "Parties with 0.", "parties"),
+    declare.ResultColumn("total", declare.AMOUNT, "Sum, in bytes or coin. Missing without any."),
+    declare.ResultColumn(
+        "gini", declare.RATE, "Gini coefficient, 0 if all are equal. Missing without any.", "", "Gini coefficient"
+    ),
+    declare.ResultColumn("hhi", declare.RATE, "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
+)
+CONCENTRATION = declare.Figure(
+    "activity.concentration",
+    has_periods=True,
+    has_rounds=True,
+    columns=(*HEAD, *_top_columns(TOP)),
+    fact="value",
+    unit="parties of this row",
+)
+LORENZ = declare.Figure(
+    "activity.lorenz",
+    columns=(
+        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.count("rank", "Position from the smallest, 1 first.", ""),
+        declare.ResultColumn("value", declare.AMOUNT, "Its value, in bytes or coin.", "", "Value"),
+        declare.share("Rank over the number of parties.", "cumulative_parties", "Share of parties"),
+        declare.share("Share of the party and all smaller ones.", "cumulative_share", "Share of activity"),
+    ),
+    fact="value",
+    unit="parties of this result",
+)
+
+
+@CONCENTRATION.document
+def concentration(
+    frames: Frames,
+    *,
+    of: str = "weight",
+    every: str | None = None,
+    top: Sequence[int] = TOP,
+    labels: pd.DataFrame | None = None,
+    featured: pd.DataFrame | None = None,
+    sv_participants: pd.DataFrame | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return how unequal activity is distributed over the parties that have any.
+
+    Parameters
+    ----------
+    frames : Frames
+    of : {"weight", "burn_bytes", "amount"}, optional
+        Weight (default), bytes before the factor, or coin as in :func:`rounds`.
+    every : str, optional
+        ``"round"``, or a period such as ``"1d"`` (default: the whole time). Amounts have no periods.
+    top : sequence of int, optional
+        Sizes of the leading groups (default: 1, 3 and 10).
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`. Parties of one group count as one party.
+    featured, sv_participants, rounds : DataFrame, optional
+        State of the network, as for :func:`recompute`.
+
+    Returns
+    -------
+    DataFrame
+        One row per round or period; sorted by time.
+
+    Raises
+    ------
+    CoverageError
+        If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
+
+    Notes
+    -----
+    Source: docs/facts.md#activity-weights. Parties without a record are unknown, so the figures are among those with any. The
+    values are exact fractions until the last step. Compare no Gini coefficients of fewer than 10 parties.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> bool(lf.activity.concentration(frames)["gini"].between(0, 1).all())
+    True
+    """
+    sizes = _sizes(top)
+    rows = _by_label(_values(frames, CONCENTRATION.name, of, every, featured, sv_participants, rounds), labels)
+    times = [name for name in ("round_number", "period_start", "period_end", "is_partial") if name in rows]
+    figure = replace(CONCENTRATION, columns=(*HEAD, *_top_columns(sizes)))
+    periods = rows[[*times, "coverage_time"]].drop_duplicates(ignore_index=True) if times else pd.DataFrame(index=range(1))
+    records = rows[rows["has_record"]]
+    groups = (
+        {key: values.tolist() for key, values in records.groupby(times[0])["value"]} if times else {0: records["value"].tolist()}
+    )
+    keys = periods[times[0]] if times else [0]
+    summaries = [_summary([value for value in groups.get(key, []) if value is not None], sizes) for key in keys]
+    values: dict[str, Any] = {str(name): periods[name] for name in periods}
+    values |= {name: [summary[name] for summary in summaries] for name in _summary([], sizes)}
+    values["total"] = from_scaled(values["total"])
+    known = [[value is not None for value in groups.get(key, [])] for key in keys]
+    values["coverage"] = [float(np.mean(flags)) if flags else None for flags in known]
+    return figure.build(frames, values, every=every)
+
+
+@LORENZ.document
+def lorenz(
+    frames: Frames,
+    *,
+    of: str = "weight",
+    labels: pd.DataFrame | None = None,
+    featured: pd.DataFrame | None = None,
+    sv_participants: pd.DataFrame | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return the share of activity that the smallest parties have together.
+
+    Parameters
+    ----------
+    frames, of, labels, featured, sv_participants, rounds
+        As for :func:`concentration`.
+
+    Returns
+    -------
+    DataFrame
+        One row per party with more than 0; sorted by value and party.
+
+    Raises
+    ------
+    CoverageError
+        If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
+
+    Notes
+    -----
+    Source: docs/facts.md#activity-weights. The curve starts at (0, 0).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> float(lf.activity.lorenz(frames)["cumulative_share"].iloc[-1])
+    1.0
+    """
+    rows = _by_label(_values(frames, LORENZ.name, of, None, featured, sv_participants, rounds), labels)
+    rows = rows[rows["has_record"]]
+    known = float(rows["value"].notna().mean()) if len(rows) else None
+    rows = rows[np.array([value is not None and value > 0 for value in rows["value"]], dtype=bool)]
+    rows = rows.sort_values(["value", "party"], ignore_index=True)
+    points = lorenz_points(rows["value"]).iloc[1:].reset_index(drop=True)  # the curve starts at (0, 0)
+    values = {
+        "party": rows["party"],
+        "rank": list(range(1, len(rows) + 1)),
+        "value": from_scaled(rows["value"]),
+        "cumulative_parties": points["cumulative_members"],
+        "cumulative_share": points["cumulative_share"],
+        "coverage": pd.Series(known, rows.index, "float64"),
+    }
+    return LORENZ.build(frames, values)
+
+
+def _sizes(top: Sequence[int]) -> tuple[int, ...]:
+    sizes = tuple(sorted(set(top)))
+    if not sizes or any(not isinstance(number, int) or number < 1 for number in sizes):
+        raise UsageError(f"top= must be whole numbers from 1, got {top!r}.")
+    return sizes
+
+
+def _values(
+    frames: Frames,
+    name: str,
+    of: str,
+    every: str | None,
+    featured: pd.DataFrame | None,
+    sv_participants: pd.DataFrame | None,
+    rounds: pd.DataFrame | None,
+) -> pd.DataFrame:
+    """Return the values of each party in units of 10^-10, None if unknown."""
+    require_frames(frames, name)
+    if of not in OF:
+        raise UsageError(f"Unknown of={of!r}. Choose from {', '.join(map(repr, OF))}.")
+    if of != "amount":
+        rows = weights(frames, every=every, featured=featured, sv_participants=sv_participants, rounds=rounds)
+        numbers = [None if pd.isna(value) else int(value) * SCALE for value in rows[of]]
+        return rows.assign(value=pd.Series(numbers, rows.index, "object"), has_record=rows["requests"] > 0)
+    if every not in (None, "round"):
+        raise UsageError(f"every= must be 'round' or None for of='amount', got {every!r}.")
+    rows = reward_rounds(frames, by="party", rounds=rounds)
+    rows["value"] = pd.Series(scaled(rows["amount"]), rows.index, "object")
+    if every is None:
+        rows = rows.loc[rows["value"].notna(), ["party", "value"]].groupby("party", as_index=False).sum()
+    return rows.assign(has_record=True)
+
+
+def _by_label(rows: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the values of each group of labels, and of each party without one."""
+    if labels is None:
+        return rows
+    rows = rows.assign(party=rows["party"].astype("str").map(groups_by_id(labels)).astype("str").fillna(rows["party"]))
+    names = ("round_number", "period_start", "period_end", "is_partial", "coverage_time", "party")
+    groups = rows.groupby([name for name in names if name in rows], dropna=False, observed=True)
+    sums = pd.Series({key: _sum(values.tolist()) for key, values in groups["value"]}, dtype="object")
+    keys = groups["has_record"].any().reset_index()
+    return keys.assign(value=sums.to_numpy())
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _summary(numbers: list[int], sizes: Sequence[int]) -> dict[str, Any]:
+    """Return the figures of one period, exact until the last step."""
+    positive = [number for number in numbers if number > 0]
+    measured = concentration_of(positive)
+    summary: dict[str, Any] = {
+        "parties": len(positive),
+        "parties_zero": len(numbers) - len(positive),
+        "total": measured.total if positive else None,
+        "gini": measured.gini,
+        "hhi": measured.hhi,
+    }
+    for size in sizes:
+        leading = top_members(positive, size)
+        summary[f"top_{size}"] = leading.share if leading else None
+        summary[f"top_{size}_parties"] = leading.count if leading else 0
+    return summary

@@ -1,0 +1,288 @@
+"""Comparison of published with computed activity weights, each mismatch with a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import SCALE, scaled
+from ledgerframes.analysis._groups import Flags, Integers, microseconds
+from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
+from ledgerframes.analysis.activity._final_rounds import covers, final_ranges, published_rounds
+from ledgerframes.analysis.activity._weight_formula import (
+    NO_CONFIRMERS,
+    NO_ENVELOPES,
+    STATUSES,
+    Requests,
+    Weights,
+    compute,
+    read_requests,
+)
+from ledgerframes.analysis.activity._weights import computable_share, published, result_values, rights_of
+from ledgerframes.analysis.state._network_state import NetworkState, network_state
+from ledgerframes.errors import IntegrityError, UsageError
+from ledgerframes.frames import Frames
+
+KEYS = ["update_id", "party"]
+OUTCOMES = ("different", "only published", "only computed", "equal")
+DIFFERENT, ONLY_PUBLISHED, ONLY_COMPUTED, EQUAL = range(len(OUTCOMES))
+REASONS = (
+    *STATUSES[:NO_CONFIRMERS],
+    "boundary",
+    "party not featured",
+    "no featured confirmers",
+    "provisional",
+    "record withheld",
+    "rounding",
+    "weight factor",
+    "unexplained",
+)
+OUTCOME = declare.ResultColumn("outcome", declare.LABEL, "different, only published, only computed, or equal.")
+REASON = declare.ResultColumn("reason", declare.LABEL, "First reason that explains the mismatch. Missing if equal.", "", "Reason")
+PUBLISHED = declare.ResultColumn("weight_published", declare.INTEGER, "Published weight. Missing if only computed.", "bytes")
+COMPUTED = declare.ResultColumn("weight_computed", declare.INTEGER, "Computed weight. Missing if only published.", "bytes")
+FACT, UNIT = "envelopes, round and state", "accepted requests of the frames"
+RECONCILE = declare.Figure(
+    "activity.reconcile",
+    columns=(
+        declare.ResultColumn("update_id", declare.TEXT, "Update of the record."),
+        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        declare.ResultColumn("round_number", declare.INTEGER, "Published round, or else the computed one."),
+        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        PUBLISHED,
+        COMPUTED,
+        declare.ResultColumn("difference", declare.INTEGER, "Published minus computed. Missing if one of them is.", "bytes"),
+        OUTCOME,
+        REASON,
+    ),
+    fact=FACT,
+    unit=UNIT,
+)
+SUMMARY = declare.Figure(
+    "activity.reconcile_summary",
+    columns=(
+        OUTCOME,
+        REASON,
+        declare.count("records", "Pairs of a request and a party.", "records"),
+        declare.ResultColumn("weight", declare.INTEGER, "Sum of published weights, of computed ones if only computed.", "bytes"),
+    ),
+    fact=FACT,
+    unit=UNIT,
+)
+
+
+@RECONCILE.document
+def reconcile(
+    frames: Frames,
+    *,
+    computed: pd.DataFrame | None = None,
+    featured: pd.DataFrame | None = None,
+    sv_participants: pd.DataFrame | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return each published weight next to the computed one, with a reason for each mismatch.
+
+    Parameters
+    ----------
+    frames : Frames
+    computed : DataFrame, optional
+        Weights to compare with: ``update_id``, ``party`` and ``weight`` (default: those of :func:`recompute`).
+    featured, sv_participants, rounds : DataFrame, optional
+        State of the network, as for :func:`recompute`.
+
+    Returns
+    -------
+    DataFrame
+        One row per request and party with a weight in either; sorted by outcome, mismatches first, then by record time, update
+        and party.
+
+    Raises
+    ------
+    CoverageError
+        If the state is needed and its start is not in the history.
+    IntegrityError
+        If the sums of both sides are not those of the result.
+
+    Notes
+    -----
+    Source: docs/facts.md#activity-weights. Reasons are tested in this order: not accepted, over the bound, no round, no state,
+    submitted by a super validator, no envelopes (or no verdict); boundary (the ledger times of the state explain it); party
+    not featured, no featured confirmers; provisional (not final, or the round is alive); record withheld (before the first
+    or after the last round that the host published); rounding (by at most 1), weight factor (another factor of the party).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> lf.activity.reconcile(frames)["outcome"].iloc[-1]
+    'equal'
+    """
+    RECONCILE.check(frames)
+    state = network_state(frames, featured, sv_participants, rounds)
+    requests = read_requests(frames)
+    results = compute(requests, state)
+    ours = pd.DataFrame(result_values(requests, state, results)) if computed is None else _require_weights(computed)
+    theirs = published(frames)
+    rows = _join_sides(theirs, ours, frames)
+    _require_totals(rows, theirs, ours)
+    rows["reason"] = pd.Series(None, rows.index, "str")
+    is_mismatch = rows["outcome"] != EQUAL
+    if is_mismatch.any():
+        reasons = _reasons(frames, rows[is_mismatch].reset_index(drop=True), requests, state, results)
+        rows.loc[is_mismatch, "reason"] = reasons
+    rows = rows.sort_values(["outcome", *HEAD, "party"], ignore_index=True)
+    rows["outcome"] = pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES))
+    rows["reason"] = pd.Categorical(rows["reason"], categories=list(REASONS))
+    rows["coverage"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
+    return RECONCILE.build(frames, {str(name): rows[name] for name in rows})
+
+
+@SUMMARY.document
+def reconcile_summary(
+    frames: Frames,
+    *,
+    computed: pd.DataFrame | None = None,
+    featured: pd.DataFrame | None = None,
+    sv_participants: pd.DataFrame | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return how many weights are equal, and how many differ for each reason.
+
+    Parameters
+    ----------
+    frames, computed, featured, sv_participants, rounds
+        As for :func:`reconcile`.
+
+    Returns
+    -------
+    DataFrame
+        One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.
+
+    Raises
+    ------
+    CoverageError
+        If the state is needed and its start is not in the history.
+
+    Notes
+    -----
+    Source: docs/facts.md#activity-weights.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> int(lf.activity.reconcile_summary(frames)["records"].sum()) >= len(frames.activity_records)
+    True
+    """
+    SUMMARY.check(frames)
+    rows = reconcile(frames, computed=computed, featured=featured, sv_participants=sv_participants, rounds=rounds)
+    return summarize(rows)
+
+
+def summarize(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of a comparison by outcome and reason."""
+    weight = rows["weight_published"].fillna(rows["weight_computed"])
+    grouped = rows.assign(weight=weight).groupby(["outcome", "reason"], dropna=False, observed=True)
+    tail = {column.name: (column.name, "first") for column in SUMMARY.tail}  # the same in every row
+    counts = grouped.agg(records=("weight", "size"), weight=("weight", "sum"), **tail).reset_index()
+    counts = counts.sort_values(["outcome", "records", "reason"], ascending=[True, False, True], ignore_index=True)
+    return SUMMARY.build(None, {str(name): counts[name] for name in counts})
+
+
+def _require_weights(computed: object) -> pd.DataFrame:
+    if not isinstance(computed, pd.DataFrame) or not {*KEYS, "weight"} <= set(computed.columns):
+        raise UsageError(f"computed= must have the columns update_id, party and weight, got {type(computed).__name__}.")
+    return computed
+
+
+def _join_sides(theirs: pd.DataFrame, ours: pd.DataFrame, frames: Frames) -> pd.DataFrame:
+    """Return both sides with the number of their outcome."""
+    ours = ours[[*KEYS, "weight", *(["round_number"] if "round_number" in ours else [])]]
+    sides = {"weight": "Int64", "round_number": "Int64"}
+    left = theirs[[*KEYS, "weight", "round_number"]].astype(sides)
+    right = ours.astype({name: dtype for name, dtype in sides.items() if name in ours})
+    rows = merge(left, right, on=KEYS, how="outer", suffixes=("_published", "_computed"), validate="one_to_one")
+    if "round_number" not in rows:
+        rows["round_number"] = rows["round_number_published"].fillna(rows["round_number_computed"])
+    rows["difference"] = rows["weight_published"] - rows["weight_computed"]
+    conditions = [rows["weight_computed"].isna(), rows["weight_published"].isna(), (rows["difference"] == 0).fillna(False)]
+    outcomes = np.select([each.to_numpy(dtype=bool) for each in conditions], [ONLY_PUBLISHED, ONLY_COMPUTED, EQUAL], DIFFERENT)
+    heads = pd.concat([theirs[HEAD], frames.read("verdicts", HEAD)], ignore_index=True)
+    indexes = positions(rows["update_id"], heads["update_id"])
+    heads = pd.DataFrame({name: take_or_missing(heads[name], indexes) for name in HEAD[:2]})
+    return rows.assign(outcome=outcomes, **{str(name): heads[name] for name in heads})
+
+
+def _require_totals(rows: pd.DataFrame, theirs: pd.DataFrame, ours: pd.DataFrame) -> None:
+    for name, side in (("weight_published", theirs), ("weight_computed", ours)):
+        if sum(rows[name].dropna().tolist()) != sum(side["weight"].tolist()):
+            raise IntegrityError(f"The sum of {name} in the comparison is not that of its source. Load the frames again.")
+
+
+# -- reasons ------------------------------------------------------------------------------------------------------------
+
+
+def _reasons(frames: Frames, rows: pd.DataFrame, requests: Requests, state: NetworkState, results: Weights) -> Any:
+    """Return the first reason that explains each mismatch."""
+    owners = positions(rows["update_id"], requests.heads["update_id"])
+    statuses = np.where(owners < 0, NO_ENVELOPES, np.append(results.statuses, NO_ENVELOPES)[owners])
+    has_record, has_weight = rows["weight_published"].notna(), rows["weight_computed"].notna()
+    rights = rights_of(rows, state)
+    conditions = [((statuses == status) & ~has_weight).to_numpy(dtype=bool) for status in range(NO_CONFIRMERS)]
+    conditions += [
+        _is_boundary(rows, requests, state),
+        (~has_weight).to_numpy() & (rights < 0),
+        (~has_weight).to_numpy() & (statuses == NO_CONFIRMERS),
+        _is_provisional(frames, rows, state),
+        _is_withheld(frames, rows) & (~has_record).to_numpy(),
+        (rows["difference"].abs() <= 1).fillna(False).to_numpy(dtype=bool),
+        _has_other_factor(rows, requests, state, results, owners),
+    ]
+    return np.select(conditions, REASONS[:-1], REASONS[-1])
+
+
+def _is_boundary(rows: pd.DataFrame, requests: Requests, state: NetworkState) -> Flags:
+    """Return which published weights follow from ledger times instead of record times."""
+    variants = []
+    for each in (state, state.effective()):
+        weights = pd.DataFrame(result_values(requests, each, compute(requests, each)))[[*KEYS, "weight"]]
+        weight = merge(rows[KEYS], weights, on=KEYS, how="left")["weight"].astype("Int64")
+        is_published = (weight == rows["weight_published"]).fillna(False) | (weight.isna() & rows["weight_published"].isna())
+        variants.append(is_published.to_numpy(dtype=bool))
+    usual, effective = variants
+    return effective & ~usual
+
+
+def _is_provisional(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> Flags:
+    """Return which rows are not final, or of a round that is alive."""
+    alive = state.rounds.loc[state.rounds["until"].isna(), "round_number"].dropna()
+    is_alive: Flags = rows["round_number"].isin(alive.tolist()).to_numpy(dtype=bool)
+    if frames.coverage.empty:
+        return is_alive
+    times = microseconds(rows["record_time"])
+    return is_alive | ~covers(*final_ranges(frames), times, times + 1)
+
+
+def _is_withheld(frames: Frames, rows: pd.DataFrame) -> Flags:
+    """Return which requests have no record, in a round outside those with records."""
+    first, last = published_rounds(frames)
+    is_outside = (rows["round_number"] < first) | (rows["round_number"] > last)
+    has_some = rows["weight_published"].notna().groupby(rows["update_id"]).transform("any")
+    result: Flags = (is_outside.fillna(False) & ~has_some).to_numpy(dtype=bool)
+    return result
+
+
+def _has_other_factor(rows: pd.DataFrame, requests: Requests, state: NetworkState, results: Weights, owners: Integers) -> Flags:
+    """Return which published weights follow from another factor of the party."""
+    burns = pd.DataFrame(result_values(requests, state, results))[[*KEYS, "burn_bytes"]]
+    burn = merge(rows[KEYS], burns, on=KEYS, how="left")["burn_bytes"].astype("Int64")
+    factors = pd.Series(scaled(state.rights["weight"]), state.rights["party"])
+    result = np.zeros(len(rows), dtype=bool)
+    for row in np.flatnonzero((burn.notna() & (rows["outcome"] == DIFFERENT)).to_numpy(dtype=bool)).tolist():
+        party = rows["party"].iat[row]
+        others = factors[factors.index == party]
+        result[row] = any(int(burn[row]) * factor // SCALE == rows["weight_published"].iat[row] for factor in others)
+    return result

@@ -1,0 +1,232 @@
+"""Rewards of mining rounds, from the published weights and each round's own rules."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import amounts
+from ledgerframes.analysis._groups import microseconds
+from ledgerframes.analysis.activity._final_rounds import covered_shares, has_all_records, lowest_open_times
+from ledgerframes.analysis.activity._reward_formula import DEFAULT_DEVELOPMENT_SHARE, RoundRules, RoundTotals, round_totals
+from ledgerframes.analysis.activity._weights import published
+from ledgerframes.analysis.state._network_state import network_state
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.frames import Frames
+
+EXACT_AMOUNT = "decimal128(38, 16)[pyarrow]"
+TRAFFIC, MARKERS = "traffic", "markers"
+NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_price", "reward_threshold")
+
+
+def _coin(name: str, description: str, title: str = "", unit: str = "coin") -> declare.ResultColumn:
+    text = f"{description} Missing for partial rounds and without rules for traffic."
+    return declare.ResultColumn(name, declare.AMOUNT, text, unit, title)
+
+
+ROUNDS = declare.Figure(
+    "activity.rounds",
+    by={
+        "party": declare.Grouping(
+            (declare.ResultColumn("party", declare.TEXT, "App provider."),),
+            (
+                declare.ResultColumn(
+                    "allowance", EXACT_AMOUNT, "Exact amount before the threshold. Missing as `amount`.", "coin"
+                ),
+                declare.ResultColumn("below_threshold", declare.FLAG, "Whether it is too small to be paid. Missing as `amount`."),
+            ),
+        )
+    },
+    columns=(
+        declare.ResultColumn("round_number", declare.INTEGER, "Mining round.", "", "Mining round"),
+        declare.ResultColumn("opens_at", declare.TIME, "Time from which the round is open.", "UTC"),
+        declare.ResultColumn("closed_at", declare.TIME, "Record time of the archival. Missing if the round is alive.", "UTC"),
+        declare.ResultColumn("is_partial", declare.FLAG, "Whether records of the round can be missing."),
+        declare.ResultColumn("scheme", declare.LABEL, "traffic, or markers if the round does not reward traffic."),
+        declare.ResultColumn(
+            "weight", declare.INTEGER, "Sum of weights. Missing for a partial round without records.", "bytes", "Activity weight"
+        ),
+        _coin("burn", "Coin for the weight at the price of traffic."),
+        _coin("rate_per_mb", "Reward per MB of weight.", unit="coin per MB"),
+        _coin("amount", "Reward.", "Reward"),
+        _coin("threshold", "Smallest reward."),
+        declare.cost("threshold_bytes", "Smallest weight that is paid. Missing as `amount`.", "Threshold"),
+        _coin("to_issue", "Coin to issue for apps in the round."),
+        _coin("unclaimed", "Part of it beyond the cap."),
+        _coin("thresholded", "Part of it that small weights do not get."),
+    ),
+    fact="reward",
+    unit="rounds of this result",
+)
+
+
+@ROUNDS.document
+def rounds(
+    frames: Frames,
+    *,
+    by: str | None = None,
+    party: str | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return the rewards that follow from the weights of each mining round.
+
+    Parameters
+    ----------
+    frames : Frames
+        With all records of the rounds, so loaded by time and without a filter.
+    by : {"party"}, optional
+        One row per round and app provider (default: per round).
+    party : str, optional
+        Only this app provider, which implies ``by="party"``.
+    rounds : DataFrame, optional
+        Rounds with the columns of :func:`ledgerframes.state.rounds` (default: from the frames' own history).
+
+    Returns
+    -------
+    DataFrame
+        One row per round with records or within the frames' window; sorted by round and party.
+
+    Raises
+    ------
+    CoverageError
+        If the frames cover no time, or only a part of the requests, or the rounds are not in the history.
+    UsageError
+        If `party` has no records.
+
+    Notes
+    -----
+    Source: docs/facts.md#rewards-of-a-round. The formula is the one of the server, with its rounding. A round for which
+    records can be missing has no amounts, because the rate would be too high.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> rounds = lf.activity.rounds(frames)
+    >>> bool(rounds["round_number"].is_monotonic_increasing)
+    True
+    """
+    by = "party" if party is not None else by
+    ROUNDS.check(frames, by)
+    _require_all_requests(frames)
+    table = _round_table(frames, rounds)
+    records = published(frames)
+    totals = records.groupby("round_number")["weight"].sum()
+    table = table[table["round_number"].isin(totals.index) | _is_in_window(frames, table)].reset_index(drop=True)
+    weights = table["round_number"].map(totals).astype("Int64")
+    table["weight"] = weights.mask(weights.isna() & ~table["is_partial"].fillna(True).astype(bool), 0)
+    results = [_totals(row) for _, row in table.iterrows()]
+    by_party = records[["round_number", "party", "weight"]].groupby(["round_number", "party"], as_index=False).sum()
+    rows = _rows(table, results, by_party)
+    if by is None:
+        return ROUNDS.build(frames, rows | {"weight": table["weight"]})
+    return _per_party(frames, rows, table, results, _of_party(by_party, party))
+
+
+def _require_all_requests(frames: Frames) -> None:
+    if frames.window is None or frames.coverage.empty or frames.is_filtered:
+        raise CoverageError(
+            "Rewards of a round need the records of all requests, and these frames have a part of them. "
+            "Load a window with since= and pass the unfiltered frames.",
+            missing=("records of all requests",),
+        )
+
+
+def _round_table(frames: Frames, rounds: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the rounds with their rules, and whether records can be missing."""
+    nobody = pd.DataFrame({"party": [], "participant": [], "weight": [], "from": [], "until": []})
+    others = None if rounds is None else nobody  # rights and super validators do not matter here
+    table = network_state(frames, others, others, rounds).rounds
+    table = table[table["round_number"].notna()].drop_duplicates("round_number", keep="last")
+    table = table.sort_values("round_number", ignore_index=True)
+    for name in (*NEEDED, "tick_duration", "development_share", "minting_version"):
+        if name not in table:
+            table[name] = None
+    is_full = has_all_records(frames, table, table["round_number"])
+    table["is_partial"] = pd.NA if is_full is None else ~is_full
+    table["coverage_time"] = covered_shares(frames, table, table["round_number"])
+    return table
+
+
+def _is_in_window(frames: Frames, table: pd.DataFrame) -> pd.Series:
+    assert frames.window is not None
+    since, until = microseconds(pd.Series([frames.window.since, frames.window.until], dtype="datetime64[us, UTC]"))
+    lives = lowest_open_times(table)
+    return pd.Series(((lives["since"] < until) & (lives["until"] > since)).to_numpy(), table.index)
+
+
+def is_for_traffic(minting_version: object) -> bool:
+    """Return whether a reward configuration mints for traffic."""
+    return isinstance(minting_version, str) and "trafficbased" in minting_version.lower().replace("_", "")
+
+
+def _totals(row: pd.Series) -> RoundTotals | None:
+    """Return the amounts of a round, None without all records or without its rules."""
+    rules = {name: row[name] for name in NEEDED}
+    if row["is_partial"] or not is_for_traffic(row["minting_version"]) or pd.isna(row["tick_duration"]):
+        return None
+    if any(pd.isna(value) for value in rules.values()) or rules["coin_price"] <= 0 or row["tick_duration"].value <= 0:
+        return None
+    share = DEFAULT_DEVELOPMENT_SHARE if pd.isna(row["development_share"]) else row["development_share"]
+    microseconds = row["tick_duration"] // pd.Timedelta(1, "us")
+    return round_totals(RoundRules(tick_microseconds=microseconds, development_share=share, **rules), int(row["weight"]))
+
+
+def _rows(table: pd.DataFrame, results: list[RoundTotals | None], by_party: pd.DataFrame) -> dict[str, Any]:
+    paid = dict.fromkeys(table["round_number"], Decimal(0))
+    by_number = dict(zip(table["round_number"], results, strict=True))
+    for number, weight in zip(by_party["round_number"], by_party["weight"], strict=True):
+        result = by_number.get(number)
+        if result is not None:
+            paid[number] += result.amount(int(weight))
+    values: dict[str, Any] = {name: table[name] for name in ("round_number", "opens_at", "is_partial", "coverage_time")}
+    values["closed_at"] = table["until"]
+    values["scheme"] = [TRAFFIC if is_for_traffic(version) else MARKERS for version in table["minting_version"]]
+    for name in ("burn", "rate_per_mb", "threshold", "to_issue", "unclaimed"):
+        values[name] = amounts(None if result is None else getattr(result, name) for result in results)
+    sums = [None if result is None else paid[number] for number, result in by_number.items()]
+    values["amount"] = amounts(sums)
+    values["threshold_bytes"] = pd.array([None if result is None else result.threshold_bytes for result in results], "Int64")
+    values["thresholded"] = amounts(
+        None if result is None or total is None else result.to_issue - result.unclaimed - total
+        for result, total in zip(results, sums, strict=True)
+    )
+    known = float(np.mean([result is not None for result in results])) if results else None
+    values["coverage"] = pd.Series(known, table.index, "float64")
+    return values
+
+
+def _of_party(by_party: pd.DataFrame, party: str | None) -> pd.DataFrame:
+    if party is None:
+        return by_party
+    parties = by_party["party"].unique().tolist()
+    if party not in parties:
+        near = difflib.get_close_matches(str(party), parties, 3, 0.4) or parties[:3]
+        raise UsageError(f"Unknown party {party!r}. Choose from {', '.join(near) or 'the parties with records, here none'}.")
+    return by_party[by_party["party"] == party].reset_index(drop=True)
+
+
+def _per_party(
+    frames: Frames, rows: dict[str, Any], table: pd.DataFrame, results: list[RoundTotals | None], by_party: pd.DataFrame
+) -> pd.DataFrame:
+    number_of = {number: row for row, number in enumerate(table["round_number"])}
+    by_party = by_party[by_party["round_number"].isin(list(number_of))].reset_index(drop=True)
+    indexes = [number_of[number] for number in by_party["round_number"]]
+    values = {name: pd.Series(column).take(indexes).reset_index(drop=True) for name, column in rows.items()}
+    pairs = [(results[index], int(weight)) for index, weight in zip(indexes, by_party["weight"], strict=True)]
+    values |= {"party": by_party["party"], "weight": by_party["weight"]}
+    values["allowance"] = amounts(_allowances(pairs), EXACT_AMOUNT)
+    values["amount"] = amounts(None if result is None else result.amount(weight) for result, weight in pairs)
+    below = [None if result is None else result.allowance(weight) < result.threshold for result, weight in pairs]
+    values["below_threshold"] = pd.Series(below, dtype="boolean")
+    return ROUNDS.build(frames, values, "party")
+
+
+def _allowances(pairs: Iterable[tuple[RoundTotals | None, int]]) -> list[Decimal | None]:
+    return [None if result is None else result.allowance(weight) for result, weight in pairs]

@@ -1,0 +1,238 @@
+"""Activity weights of many requests together, to the integer.
+
+Source: docs/facts.md#activity-weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.analysis._groups import Flags, Integers, distinct, microseconds
+from ledgerframes.analysis._requests import ACCEPTED, HEAD, list_items, positions, take_or_missing
+from ledgerframes.analysis._views import VIEWS_PER_REQUEST
+from ledgerframes.analysis.state._network_state import (
+    Members,
+    NetworkState,
+    RoundLookup,
+    factor_parts,
+    featured_members,
+    validator_members,
+)
+from ledgerframes.frames import Frames
+
+MAX_TOTAL = 100 * 1024 * 1024  # bytes, the largest cost of a request that earns
+SAFE = 2.0**62  # products up to here are exact in 64 bits, with a margin for the rounding of this check
+STATUSES = (
+    "not accepted",
+    "over the bound",
+    "no round",
+    "no state",
+    "submitted by a super validator",
+    "no envelopes",
+    "no featured confirmers",
+    "earns",
+)
+NOT_ACCEPTED, OVER_BOUND, NO_ROUND, NO_STATE, BY_VALIDATOR, NO_ENVELOPES, NO_CONFIRMERS, EARNS = range(len(STATUSES))
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Requests with a verdict, their envelopes, and the confirmers of their views.
+
+    Attributes
+    ----------
+    heads : DataFrame
+        Migration, record time and update id of each request.
+    is_accepted : array of bool
+    submitters : Series
+        Submitting participant of each request.
+    totals : array of int64
+        Traffic cost of each request [bytes], -1 if it is unknown.
+    owners, costs : array of int64
+        Request and cost of each envelope [bytes].
+    linked_envelopes, linked_views : array of int64
+        Envelope and view of each pair of both. A view has one number over all requests.
+    confirmed_views : array of int64
+        View of each of the `confirmers`.
+    confirmers : Arrow array
+        Parties.
+    """
+
+    heads: pd.DataFrame
+    is_accepted: Flags
+    submitters: pd.Series
+    totals: Integers
+    owners: Integers
+    costs: Integers
+    linked_envelopes: Integers
+    linked_views: Integers
+    confirmed_views: Integers
+    confirmers: pa.ChunkedArray
+
+    def with_envelopes_merged(self, codes: Integers) -> Requests:
+        """Return the requests with the envelopes of each code as one."""
+        names, first, merged = np.unique(codes, return_index=True, return_inverse=True)
+        costs = sum_by(merged, self.costs, len(names))
+        return replace(self, owners=self.owners[first], costs=costs, linked_envelopes=merged[self.linked_envelopes])
+
+
+def read_requests(frames: Frames, confirmers: str = "quorums") -> Requests:
+    """Return the requests of the frames, with quorums or all informees as confirmers."""
+    verdicts = frames.read("verdicts", [*HEAD, "verdict_result", "submitting_participant_uid"])
+    traffic = frames.read("traffic", ["update_id", "total_traffic_cost"])
+    envelopes = frames.read("envelopes", ["update_id", "traffic_cost", "view_ids"])
+    table, parties = ("quorums", "parties") if confirmers == "quorums" else ("views", "informees")
+    views = frames.read(table, ["update_id", "view_id", parties])
+    ids = verdicts["update_id"]
+    totals = take_or_missing(traffic["total_traffic_cost"], positions(ids, traffic["update_id"]))
+    owners = positions(envelopes["update_id"], ids)
+    envelopes, owners = envelopes[owners >= 0].reset_index(drop=True), owners[owners >= 0]
+    linked, view_ids = list_items(envelopes["view_ids"])
+    view_owners = positions(views["update_id"], ids)
+    views, view_owners = views[view_owners >= 0].reset_index(drop=True), view_owners[view_owners >= 0]
+    items, names = list_items(views[parties])
+    view_numbers = view_owners * VIEWS_PER_REQUEST + views["view_id"].to_numpy("int64")
+    return Requests(
+        heads=verdicts[HEAD],
+        is_accepted=(verdicts["verdict_result"] == ACCEPTED).to_numpy(dtype=bool),
+        submitters=verdicts["submitting_participant_uid"],
+        totals=totals.to_numpy(dtype="int64", na_value=-1),
+        owners=owners,
+        costs=envelopes["traffic_cost"].to_numpy("int64"),
+        linked_envelopes=linked,
+        linked_views=owners[linked] * VIEWS_PER_REQUEST + view_ids.to_numpy().astype(np.int64),
+        confirmed_views=view_numbers[items],
+        confirmers=names,
+    )
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights by request and party, in the order of both.
+
+    Attributes
+    ----------
+    owners, parties, rights : array of int64
+        For each weight: its request, the number of its party in `names`, and the row of its right.
+    burns, weights : array of int64
+        Bytes before and after the factor.
+    names : Arrow array
+        Parties.
+    statuses : array of int64
+        For each request, the position in `STATUSES` of the reason why it earns nothing, or of ``earns``.
+    round_rows : array of int64
+        For each request, the row of its round, -1 without one.
+    """
+
+    owners: Integers
+    parties: Integers
+    rights: Integers
+    burns: Integers
+    weights: Integers
+    names: pa.Array
+    statuses: Integers
+    round_rows: Integers
+    rounds: RoundLookup
+
+
+def compute(requests: Requests, state: NetworkState) -> Weights:
+    """Return the weights of all requests in a state of the network."""
+    rounds, featured = RoundLookup.of(state.rounds), featured_members(state.rights)
+    round_rows = rounds.at(microseconds(requests.heads["record_time"]))
+    opens_at = rounds.opens_at[round_rows] if len(rounds.opens_at) else round_rows
+    segments = featured.segments.at(opens_at)
+    statuses = _statuses(requests, state, round_rows, opens_at, featured.is_known[segments])
+    envelopes, parties, rights = _featured_confirmers(requests, featured, segments, statuses == EARNS)
+    shares = np.bincount(envelopes, minlength=len(requests.owners)).astype(np.int64)
+    confirmed = sum_by(requests.owners, np.where(shares > 0, requests.costs, 0), len(requests.heads))
+    statuses[(statuses == EARNS) & (confirmed == 0)] = NO_CONFIRMERS
+    is_used = (statuses == EARNS)[requests.owners[envelopes]]
+    envelopes, parties, rights = envelopes[is_used], parties[is_used], rights[is_used]
+    owners = requests.owners[envelopes]
+    keys = owners * max(len(featured.names), 1) + parties
+    order = np.argsort(keys, kind="stable")
+    envelopes, keys = envelopes[order], keys[order]
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+    burns = _burns(requests, envelopes, starts, shares, confirmed)
+    groups = order[starts]
+    whole, rest = (part[rights[groups]] for part in factor_parts(state.rights))
+    weights = burns * whole + burns * rest // 10**10
+    return Weights(owners[groups], parties[groups], rights[groups], burns, weights, featured.names, statuses, round_rows, rounds)
+
+
+def _statuses(requests: Requests, state: NetworkState, round_rows: Integers, opens_at: Integers, has_rights: Flags) -> Integers:
+    validators = validator_members(state.validators)
+    segments = validators.segments.at(opens_at)
+    has_state = has_rights & validators.is_known[segments]
+    is_validator = validators.lookup(segments, validators.encode(pa.array(requests.submitters, pa.string()))) >= 0
+    envelope_counts = np.bincount(requests.owners, minlength=len(requests.heads))
+    is_invalid = sum_by(requests.owners, (requests.costs < 0).astype(np.int64), len(requests.heads)) > 0
+    conditions = [
+        ~requests.is_accepted,
+        requests.totals > MAX_TOTAL,
+        round_rows < 0,
+        ~has_state,
+        is_validator,
+        (requests.totals < 0) | (envelope_counts == 0) | is_invalid,
+    ]
+    return np.select(conditions, range(len(conditions)), EARNS).astype(np.int64)
+
+
+def _featured_confirmers(
+    requests: Requests, featured: Members, segments: Integers, is_used: Flags
+) -> tuple[Integers, Integers, Integers]:
+    """Return envelope, party and right of each featured confirmer of an envelope, once."""
+    parties = featured.encode(requests.confirmers)
+    candidates = np.flatnonzero(parties >= 0)
+    views, parties = requests.confirmed_views[candidates], parties[candidates]
+    owners = views // VIEWS_PER_REQUEST
+    views, parties, owners = views[is_used[owners]], parties[is_used[owners]], owners[is_used[owners]]
+    is_featured = featured.lookup(segments[owners], parties) >= 0
+    views, parties = views[is_featured], parties[is_featured]
+    order = np.argsort(views, kind="stable")
+    envelopes, confirmers = join(requests.linked_envelopes, requests.linked_views, views[order], parties[order])
+    pairs = distinct(envelopes * max(len(featured.names), 1) + confirmers)
+    envelopes, parties = pairs // max(len(featured.names), 1), pairs % max(len(featured.names), 1)
+    return envelopes, parties, featured.lookup(segments[requests.owners[envelopes]], parties)
+
+
+def join(envelopes: Integers, views: Integers, sorted_views: Integers, parties: Integers) -> tuple[Integers, Integers]:
+    """Return each pair of an envelope and a party that share a view."""
+    first = np.searchsorted(sorted_views, views, side="left")
+    counts = np.searchsorted(sorted_views, views, side="right") - first
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(envelopes, counts), parties[np.repeat(first, counts) + offsets]
+
+
+def _burns(requests: Requests, envelopes: Integers, starts: Integers, shares: Integers, confirmed: Integers) -> Integers:
+    """Return the bytes of each run of envelopes that starts at `starts`.
+
+    They are exact also where a sum does not fit 64 bits, which takes envelopes that cost far more than their request.
+    """
+    if not len(starts):
+        return np.zeros(0, dtype=np.int64)
+    owners = requests.owners[envelopes]
+    costs, totals = requests.costs[envelopes], requests.totals[owners]
+    all_costs = np.bincount(requests.owners, requests.costs.astype(np.float64), minlength=len(requests.heads))
+    is_large = all_costs[owners] * totals >= SAFE
+    numerators = np.where(is_large, 0, costs) * totals // shares[envelopes]
+    burns: Integers = np.add.reduceat(numerators, starts) // confirmed[owners[starts]]
+    for group in np.flatnonzero(is_large[starts]):
+        rows = slice(starts[group], starts[group + 1] if group + 1 < len(starts) else None)
+        exact = sum(
+            int(cost) * int(total) // int(share)
+            for cost, total, share in zip(costs[rows], totals[rows], shares[envelopes[rows]], strict=True)
+        )
+        burns[group] = exact // int(confirmed[owners[starts[group]]])
+    return burns
+
+
+def sum_by(codes: Integers, values: Integers, count: int) -> Integers:
+    """Return exact sums by code."""
+    sums = np.zeros(count, dtype=np.int64)
+    np.add.at(sums, codes, values)
+    return sums

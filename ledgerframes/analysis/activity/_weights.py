@@ -1,0 +1,296 @@
+"""Activity weights as published, and computed from requests and the state of the network."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import from_scaled, scaled
+from ledgerframes.analysis._groupings import group_rows
+from ledgerframes.analysis._groups import Groups, Integers, group_by, known, ratio
+from ledgerframes.analysis._requests import HEAD, merge, positions, take_or_missing
+from ledgerframes.analysis.activity._final_rounds import covered_shares, has_all_records
+from ledgerframes.analysis.activity._weight_formula import (
+    NO_ENVELOPES,
+    NO_ROUND,
+    NO_STATE,
+    NOT_ACCEPTED,
+    Requests,
+    Weights,
+    compute,
+    read_requests,
+)
+from ledgerframes.analysis.labels import groups_by_id
+from ledgerframes.analysis.state._network_state import NetworkState, RoundLookup, featured_members, network_state
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.frames import Frames
+
+PARTY = declare.Grouping((declare.ResultColumn("party", declare.TEXT, "App provider. Missing in a period without records."),))
+FACTOR = declare.ResultColumn(
+    "activity_weight", declare.AMOUNT, "Factor of the right. Missing if unknown or not the same in all."
+)
+LABEL = declare.Grouping((declare.ResultColumn("label", declare.TEXT, "Group of the party's label. Missing without a label."),))
+WEIGHTS = declare.Figure(
+    "activity.weights",
+    by={"party": PARTY, "label": LABEL},
+    has_periods=True,
+    has_rounds=True,
+    columns=(
+        declare.count("requests", "Requests with a record."),
+        declare.ResultColumn("weight", declare.INTEGER, "Sum of weights. Missing without records.", "bytes", "Activity weight"),
+        FACTOR,
+        declare.cost("burn_bytes", "Bytes before the factor. Missing if one of them is unknown.", "Bytes before the factor"),
+        declare.share("Share of the weight of the period, the round, or all. Missing without weight."),
+    ),
+    fact="number of bytes before the factor",
+    unit="records of this row",
+)
+RECOMPUTE = declare.Figure(
+    "activity.recompute",
+    columns=(
+        declare.ResultColumn("update_id", declare.TEXT, "Update that earns the weight."),
+        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        declare.ResultColumn("round_number", declare.INTEGER, "Lowest open round at that time."),
+        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.cost("burn_bytes", "Bytes before the factor."),
+        declare.ResultColumn("activity_weight", declare.AMOUNT, "Factor of the right when the round opened."),
+        declare.ResultColumn("weight", declare.INTEGER, "Activity weight, rounded down.", "bytes", "Activity weight"),
+    ),
+    fact="envelopes, round and state",
+    unit="accepted requests of this result",
+)
+
+
+@WEIGHTS.document
+def weights(
+    frames: Frames,
+    *,
+    by: str | None = "party",
+    every: str | None = "round",
+    labels: pd.DataFrame | None = None,
+    featured: pd.DataFrame | None = None,
+    sv_participants: pd.DataFrame | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return the published activity weights, per app provider and round or period.
+
+    Parameters
+    ----------
+    frames : Frames
+    by : {"party", "label"}, optional
+        Group by app provider (default) or by its label, or None for all together.
+    every : str, optional
+        ``"round"`` (default), a period such as ``"1h"`` or ``"1d"``, or None for the whole time.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`, for ``by="label"``.
+    featured, sv_participants, rounds : DataFrame, optional
+        State of the network, as for :func:`recompute`. Without it and without the history from the network's start, factors
+        and bytes before them are missing.
+
+    Returns
+    -------
+    DataFrame
+        One row per round or period and group; sorted by time, then by weight from the largest, then by party.
+
+    Raises
+    ------
+    IntegrityError
+        If the state of the network contradicts itself.
+
+    Notes
+    -----
+    Source: docs/facts.md#activity-weights. A weight is no number of bytes: divide by ``burn_bytes`` for a reward per byte. A
+    request without a record is not a weight of 0.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> weights = lf.activity.weights(frames, every=None)
+    >>> bool((weights["weight"] >= weights["burn_bytes"])[weights["activity_weight"] >= 1].all())
+    True
+    """
+    WEIGHTS.check(frames, by)
+    state = _state_or_none(frames, featured, sv_participants, rounds)
+    rows = _with_factors(frames, published(frames), state)
+    if by == "label":
+        rows["label"] = rows["party"].astype("str").map(groups_by_id(labels)).astype("str")
+    keys = [by] if by else []
+    groups = group_by(rows, ["round_number", *keys]) if every == "round" else group_rows(frames, rows, keys, every)
+    values: dict[str, object] = {str(name): groups.keys[name] for name in groups.keys}
+    values |= _sums(rows, groups)
+    if every == "round":
+        rounds, numbers = None if state is None else state.rounds, groups.keys["round_number"]
+        values["coverage_time"] = covered_shares(frames, rounds, numbers)
+        is_full = has_all_records(frames, rounds, numbers)
+        values["is_partial"] = pd.Series(pd.NA, groups.keys.index, "boolean") if is_full is None else ~is_full
+    result = WEIGHTS.build(frames, values, by, every=every)
+    times = [name for name in ("round_number", "period_start") if name in result]
+    ascending = [*(True for _ in times), False, *(True for _ in keys)]
+    return result.sort_values([*times, "weight", *keys], ascending=ascending, ignore_index=True)
+
+
+@RECOMPUTE.document
+def recompute(
+    frames: Frames,
+    *,
+    featured: pd.DataFrame | None = None,
+    sv_participants: pd.DataFrame | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return the activity weights that follow from verdicts, traffic and network state.
+
+    Parameters
+    ----------
+    frames : Frames
+        With verdicts, traffic and, unless all three tables below replace it, the history from the start of the network on.
+    featured : DataFrame, optional
+        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive].
+    sv_participants : DataFrame, optional
+        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until``. While there is none, the
+        state counts as unknown.
+    rounds : DataFrame, optional
+        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``).
+
+    Returns
+    -------
+    DataFrame
+        One row per request and app provider; sorted by migration, record time, update and party.
+
+    Raises
+    ------
+    CoverageError
+        If the state is needed and its start is not in the history.
+    IntegrityError
+        If two contracts with the network's rules are alive at one time.
+    UsageError
+        If a table has no such column.
+
+    Notes
+    -----
+    Source: docs/facts.md#activity-weights, steps 1 to 10. A request without a known cost, round or state is no row of 0:
+    :func:`reconcile` names the reason.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> computed = lf.activity.recompute(frames)
+    >>> bool((computed["weight"] == computed["burn_bytes"])[computed["activity_weight"] == 1].all())
+    True
+    """
+    RECOMPUTE.check(frames)
+    state = network_state(frames, featured, sv_participants, rounds)
+    requests = read_requests(frames)
+    return RECOMPUTE.build(frames, result_values(requests, state, compute(requests, state)))
+
+
+def result_values(requests: Requests, state: NetworkState, results: Weights) -> dict[str, object]:
+    """Return the columns of computed weights."""
+    heads = requests.heads.iloc[results.owners].reset_index(drop=True)
+    rounds = results.rounds.numbers[results.round_rows[results.owners]] if len(results.owners) else results.owners
+    return {
+        "update_id": heads["update_id"],
+        "record_time": heads["record_time"],
+        "round_number": rounds,
+        "party": pd.Series(results.names.take(pa.array(results.parties)).to_pandas(), dtype="str"),
+        "burn_bytes": results.burns,
+        "activity_weight": take_or_missing(state.rights["weight"], results.rights),
+        "weight": results.weights,
+        "coverage": pd.Series(computable_share(results.statuses), heads.index, "float64"),
+    }
+
+
+def computable_share(statuses: Integers) -> float | None:
+    """Return the share of accepted requests whose weights can be computed, None without any."""
+    accepted = int((statuses != NOT_ACCEPTED).sum())
+    unknown = int(np.isin(statuses, (NO_ROUND, NO_STATE, NO_ENVELOPES)).sum())
+    return (accepted - unknown) / accepted if accepted else None
+
+
+def published(frames: Frames) -> pd.DataFrame:
+    """Return the published records with a weight that can be one.
+
+    Raises
+    ------
+    UsageError
+        If their sum does not fit 64 bits.
+    """
+    rows = frames.read("activity_records", [*HEAD, "round_number", "party", "weight"])
+    rows = rows[rows["weight"] >= 0].reset_index(drop=True)
+    if rows["weight"].sum() != sum(rows["weight"].tolist()):
+        raise UsageError("The sum of column weight does not fit 64 bits. Narrow the frames with between().")
+    return rows
+
+
+# -- factors ------------------------------------------------------------------------------------------------------------
+
+
+def _state_or_none(frames: Frames, *tables: pd.DataFrame | None) -> NetworkState | None:
+    try:
+        return network_state(frames, *tables)
+    except CoverageError:
+        return None
+
+
+def _with_factors(frames: Frames, rows: pd.DataFrame, state: NetworkState | None) -> pd.DataFrame:
+    """Return the records with ``factor`` in units of 10^-10, and ``burn_bytes``."""
+    unknown = pd.Series(pd.NA, rows.index, "Int64")
+    if state is None:
+        return rows.assign(factor=unknown, burn_bytes=unknown)
+    factors = pd.Series(scaled(state.rights["weight"]), dtype="Int64")
+    factor = take_or_missing(factors, rights_of(rows, state))
+    is_plain = (factor == 10**10).fillna(False).to_numpy(dtype=bool)
+    burns = rows["weight"].astype("Int64").where(is_plain)
+    if not is_plain.all():
+        burns = burns.where(is_plain, _computed_burns(frames, rows, state))
+    return rows.assign(factor=factor, burn_bytes=burns)
+
+
+def rights_of(rows: pd.DataFrame, state: NetworkState) -> Integers:
+    """Return the right of each record's party when its round opened, -1 without one."""
+    rounds, featured = RoundLookup.of(state.rounds), featured_members(state.rights)
+    round_rows = positions(rows["round_number"], pd.Series(rounds.numbers))
+    opens_at = np.append(rounds.opens_at, 0)[round_rows]
+    rights = featured.lookup(featured.segments.at(opens_at), featured.encode(pa.array(rows["party"], pa.string())))
+    return np.where(round_rows < 0, -1, rights)
+
+
+def _computed_burns(frames: Frames, rows: pd.DataFrame, state: NetworkState) -> pd.Series:
+    """Return the computed bytes where the computed weight is the published one."""
+    requests = read_requests(frames)
+    results = compute(requests, state)
+    burns = pd.DataFrame(result_values(requests, state, results))[["update_id", "party", "weight", "burn_bytes"]]
+    both = merge(rows[["update_id", "party", "weight"]], burns, on=["update_id", "party", "weight"], how="left")
+    return both["burn_bytes"].astype("Int64")
+
+
+def _sums(rows: pd.DataFrame, groups: Groups) -> dict[str, object]:
+    requests = pd.DataFrame({"group": groups.codes, "update": rows["update_id"]}).drop_duplicates()
+    weight = groups.total(rows["weight"])
+    burns = groups.total(rows["burn_bytes"])
+    is_known = known(rows["burn_bytes"])
+    return {
+        "requests": np.bincount(requests["group"], minlength=len(groups)),
+        "weight": weight,
+        "activity_weight": _common_factor(rows["factor"], groups),
+        "burn_bytes": burns.where(groups.count(~is_known) == 0),
+        "share": ratio(weight, _period_totals(weight, groups)),
+        "coverage": groups.coverage(is_known),
+    }
+
+
+def _common_factor(factors: pd.Series, groups: Groups) -> pd.Series:
+    by_group = factors.groupby(groups.codes)
+    is_common = (by_group.nunique() == 1) & (by_group.count() == by_group.size())
+    common = by_group.first().where(is_common).reindex(range(len(groups)))
+    return from_scaled(common)
+
+
+def _period_totals(weight: pd.Series, groups: Groups) -> pd.Series:
+    times = [name for name in ("round_number", "period_start") if name in groups.keys]
+    if not times:
+        return pd.Series(weight.sum(min_count=1), index=weight.index, dtype="Int64")
+    return weight.groupby(groups.keys[times[0]].to_numpy()).transform("sum", min_count=1)

@@ -1,0 +1,205 @@
+"""Activity weights as they would be with other rights, other factors or other views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import amounts, to_decimal
+from ledgerframes.analysis._groups import Integers, distinct, ratio
+from ledgerframes.analysis._requests import encode_texts, merge, root_templates
+from ledgerframes.analysis.activity._final_rounds import covered_shares, has_all_records
+from ledgerframes.analysis.activity._weight_formula import Requests, compute, join, read_requests
+from ledgerframes.analysis.activity._weights import computable_share, result_values
+from ledgerframes.analysis.state._network_state import NetworkState, network_state, rights_table
+from ledgerframes.analysis.state._payloads import MAX_FACTOR
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+SAME_CONFIRMERS = "same confirmers"
+CONFIRMERS = ("quorums", "informees")
+SIDES = ("before", "after")
+WHAT_IF = declare.Figure(
+    "activity.what_if",
+    has_rounds=True,
+    columns=(
+        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.cost("weight_before", "Computed weight as it is.", "Activity weight"),
+        declare.cost("weight_after", "Computed weight with the change.", "Activity weight"),
+        declare.ResultColumn("difference", declare.INTEGER, "Weight after minus before.", "bytes"),
+        declare.share("Share of the weight before. Missing without weight.", "share_before"),
+        declare.share("Share of the weight after. Missing without weight.", "share_after"),
+        declare.count("requests_changed", "Requests with another weight of the party."),
+    ),
+    fact="envelopes, round and state",
+    unit="accepted requests of the frames",
+)
+
+
+@WHAT_IF.document
+def what_if(
+    frames: Frames,
+    *,
+    featured: pd.DataFrame | None = None,
+    factors: Mapping[str, object] | None = None,
+    merge_views: str | Iterable[tuple[str, str]] | None = None,
+    confirmers: str = "quorums",
+    every: str | None = None,
+    rights: pd.DataFrame | None = None,
+    sv_participants: pd.DataFrame | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return the activity weights as they are, and as they would be after a change.
+
+    Parameters
+    ----------
+    frames : Frames
+    featured : DataFrame, optional
+        All featured rights after the change, in the columns of :func:`ledgerframes.state.featured`: add or remove rows of its
+        result, with the time from which they count in ``from``.
+    factors : mapping of str to decimal, optional
+        Factor of a party after the change, in all of its rights.
+    merge_views : ``"same confirmers"`` or pairs of template and choice, optional
+        Envelopes that become one, with the sum of their costs and all of their confirmers: those of a request with the same
+        confirmers, or all with views of a request whose root node is one of these choices.
+    confirmers : {"quorums", "informees"}, optional
+        ``"informees"`` counts all informees of a view as confirmers, an upper bound.
+    every : {"round"}, optional
+        One row per round and party (default: per party).
+    rights, sv_participants, rounds : DataFrame, optional
+        State of the network before the change, as ``featured``, ``sv_participants`` and ``rounds`` of :func:`recompute`.
+
+    Returns
+    -------
+    DataFrame
+        One row per party, or per round and party; sorted by round, then by weight after the change from the largest.
+
+    Raises
+    ------
+    CoverageError
+        If the state is needed and its start is not in the history.
+    UsageError
+        If no change is passed, or a party of `factors` has no right.
+
+    Notes
+    -----
+    Source: docs/facts.md#activity-weights. Everything else stays the same: requests, costs and the behavior of all parties. The
+    cost that fewer envelopes would save is not estimated.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> party = lf.activity.recompute(frames)["party"].iloc[0]
+    >>> doubled = lf.activity.what_if(frames, factors={party: "100.0"}).set_index("party")
+    >>> bool(doubled.loc[party, "weight_after"] >= doubled.loc[party, "weight_before"])
+    True
+    """
+    WHAT_IF.check(frames)
+    if every not in (None, "round"):
+        raise UsageError(f"every= must be 'round' or None, got {every!r}.")
+    if confirmers not in CONFIRMERS:
+        raise UsageError(f"Unknown confirmers={confirmers!r}. Choose from {', '.join(map(repr, CONFIRMERS))}.")
+    if featured is None and factors is None and merge_views is None and confirmers == "quorums":
+        raise UsageError("Pass featured=, factors=, merge_views= or confirmers='informees'.")
+    before = network_state(frames, rights, sv_participants, rounds)
+    after = _with_factors(before if featured is None else before.with_rights(rights_table(featured)), factors)
+    requests = read_requests(frames)
+    changed = requests if confirmers == "quorums" else read_requests(frames, confirmers)
+    if merge_views is not None:
+        changed = changed.with_envelopes_merged(_merged(frames, changed, merge_views))
+    results = compute(requests, before)
+    sides = [result_values(requests, before, results), result_values(changed, after, compute(changed, after))]
+    rows = _compare(pd.DataFrame(sides[0]), pd.DataFrame(sides[1]), every)
+    rows["coverage"] = pd.Series(computable_share(results.statuses), rows.index, "float64")
+    if every == "round":
+        is_full = has_all_records(frames, before.rounds, rows["round_number"])
+        rows["is_partial"] = pd.NA if is_full is None else ~is_full
+        rows["coverage_time"] = covered_shares(frames, before.rounds, rows["round_number"])
+    return WHAT_IF.build(frames, {str(name): rows[name] for name in rows}, every=every)
+
+
+def _with_factors(state: NetworkState, factors: Mapping[str, object] | None) -> NetworkState:
+    rights = state.rights
+    for party, text in (factors or {}).items():
+        factor, is_party = to_decimal(text), rights["party"] == party
+        if factor is None or not 0 <= factor <= MAX_FACTOR:
+            raise UsageError(f"factors= must be decimals from 0 to {MAX_FACTOR:,} with at most 10 places, got {text!r}.")
+        if not is_party.any():
+            raise UsageError(f"Unknown party {party!r}. Choose a party with a right, or add one with featured=.")
+        weights = rights["weight"].where(~is_party, factor)
+        rights = rights.assign(weight=amounts(None if pd.isna(weight) else Decimal(weight) for weight in weights))
+    return state.with_rights(rights)
+
+
+def _compare(before: pd.DataFrame, after: pd.DataFrame, every: str | None) -> pd.DataFrame:
+    """Return the sums of both sides by party, and by round if `every` has them."""
+    keys = ["round_number", "party"] if every else ["party"]
+    columns = ["update_id", *dict.fromkeys((*keys, "round_number")), "weight"]
+    both = merge(before[columns], after[columns], on=columns[:-1], how="outer", suffixes=("_before", "_after"))
+    both["requests_changed"] = both["weight_before"].fillna(-1) != both["weight_after"].fillna(-1)
+    names = ["weight_before", "weight_after"]
+    rows = both.fillna(dict.fromkeys(names, 0)).astype(dict.fromkeys(names, "Int64"))
+    rows = rows.groupby(keys, as_index=False)[[*names, "requests_changed"]].sum()
+    rows["difference"] = rows["weight_after"] - rows["weight_before"]
+    for side in SIDES:
+        weight = rows[f"weight_{side}"]
+        totals: Any = weight.groupby(rows["round_number"]).transform("sum") if every else pd.Series(weight.sum(), rows.index)
+        rows[f"share_{side}"] = ratio(weight, totals)
+    ascending = [*(True for _ in keys[:-1]), False, True]
+    return rows.sort_values([*keys[:-1], "weight_after", "party"], ascending=ascending, ignore_index=True)
+
+
+# -- merged envelopes ---------------------------------------------------------------------------------------------------
+
+
+def _merged(frames: Frames, requests: Requests, merge_views: str | Iterable[tuple[str, str]]) -> Integers:
+    """Return for each envelope the first one that it becomes one with."""
+    count = len(requests.owners)
+    has_views = np.bincount(requests.linked_envelopes, minlength=count) > 0
+    if isinstance(merge_views, str):
+        if merge_views != SAME_CONFIRMERS:
+            raise UsageError(f"merge_views= must be {SAME_CONFIRMERS!r} or pairs of template and choice, got {merge_views!r}.")
+        labels = _confirmer_sets(requests)
+        is_merged = has_views & (labels > 0)
+    else:
+        labels = np.zeros(count, dtype=np.int64)
+        is_merged = has_views & _has_root(frames, requests, set(merge_views))[requests.owners]
+    codes = np.arange(count, dtype=np.int64)
+    keys = requests.owners[is_merged] * (int(labels.max(initial=0)) + 1) + labels[is_merged]
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    codes[is_merged] = codes[is_merged][first][inverse]
+    return codes
+
+
+def _has_root(frames: Frames, requests: Requests, pairs: set[tuple[str, str]]) -> Any:
+    roots = root_templates(frames, requests.heads["update_id"])
+    names = zip(roots["template_name"], roots["choice"], strict=True)
+    flags = np.array([pair in pairs for pair in names], dtype=bool)
+    if not flags.any():
+        raise UsageError(f"merge_views= must name a root template and choice of these requests, got {sorted(pairs)!r}.")
+    return flags
+
+
+def _confirmer_sets(requests: Requests) -> Integers:
+    """Return a number for each envelope, the same for equal sets of confirmers and 0 for none."""
+    codes, names = encode_texts(requests.confirmers)
+    order = np.argsort(requests.confirmed_views, kind="stable")
+    pairs = join(requests.linked_envelopes, requests.linked_views, requests.confirmed_views[order], codes[order])
+    width = len(names) + 1
+    keys = distinct(pairs[0] * width + pairs[1])
+    envelopes, parties = keys // width, keys % width
+    counts = np.bincount(envelopes, minlength=len(requests.owners))
+    starts = np.cumsum(counts) - counts
+    labels = np.zeros(len(requests.owners), dtype=np.int64)
+    for position in range(int(counts.max(initial=0))):
+        has_one = counts > position
+        party = np.zeros(len(labels), dtype=np.int64)
+        party[has_one] = parties[starts[has_one] + position] + 1
+        _, labels = np.unique(labels * width + party, return_inverse=True)
+    return np.where(counts > 0, labels + 1, 0)

@@ -1,0 +1,41 @@
+"""Traffic costs by period, payer and purpose.
+
+All costs are bytes, as integers. Without a traffic summary, as in older history, a cost is missing, never 0. A sum
+with a ``coverage`` below 1 is therefore a lower bound. Percentiles are by nearest rank, so they are costs that occurred.
+
+A request is a verdict, an update or a traffic summary, whichever of them exist.
+"""
+
+from __future__ import annotations
+
+from ledgerframes.analysis.cost._anatomy import anatomy
+from ledgerframes.analysis.cost._budget import assert_budget, budget
+from ledgerframes.analysis.cost._compare import compare
+from ledgerframes.analysis.cost._concentration import concentration
+from ledgerframes.analysis.cost._control import control
+from ledgerframes.analysis.cost._estimate import estimate
+from ledgerframes.analysis.cost._journal import journal
+from ledgerframes.analysis.cost._overhead import overhead
+from ledgerframes.analysis.cost._problems import problems
+from ledgerframes.analysis.cost._runway import runway, runway_summary
+from ledgerframes.analysis.cost._spend import spend
+from ledgerframes.analysis.cost._statement import statement
+from ledgerframes.analysis.cost._wasted import wasted
+
+__all__ = [
+    "anatomy",
+    "assert_budget",
+    "budget",
+    "compare",
+    "concentration",
+    "control",
+    "estimate",
+    "journal",
+    "overhead",
+    "problems",
+    "runway",
+    "runway_summary",
+    "spend",
+    "statement",
+    "wasted",
+]

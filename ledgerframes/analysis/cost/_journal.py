@@ -1,0 +1,297 @@
+"""Balanced entries of a bill, for a bookkeeper."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes import decimals
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis.cost._statement import STATEMENT, decimal_column
+from ledgerframes.errors import CoverageError, IntegrityError, UsageError
+
+__all__ = ["journal"]
+
+TRAFFIC = "traffic"
+KINDS = (TRAFFIC, "rewards", "purchases", "fees")
+CENT = Decimal("0.01")
+ID_LENGTH = 16
+POSTING_COLUMNS = ("date", "party", "kind", "quantity", "unit", "rate", "rate_source", "source_id")
+JOURNAL = declare.Figure(
+    "cost.journal",
+    columns=(
+        declare.ResultColumn("entry_id", declare.TEXT, "Id of the entry, the same for the same network, period, party and kind."),
+        declare.ResultColumn("date", declare.TIME, "Last day of the period, or day of the posting.", "UTC"),
+        declare.ResultColumn("kind", declare.LABEL, "traffic, rewards, purchases, or fees."),
+        declare.ResultColumn("party", declare.TEXT, "Party or participant of the line. Missing if it is unknown."),
+        declare.ResultColumn("account", declare.TEXT, "Account of the mapping."),
+        declare.ResultColumn("debit", declare.AMOUNT, "Amount debited. Missing for a credit.", "currency"),
+        declare.ResultColumn("credit", declare.AMOUNT, "Amount credited. Missing for a debit.", "currency"),
+        declare.ResultColumn("currency_code", declare.LABEL, "Currency of the amounts, such as USD."),
+        declare.ResultColumn("quantity", declare.AMOUNT, "Bytes or coin of the entry."),
+        declare.ResultColumn("unit", declare.LABEL, "Unit of the quantity, bytes or coin."),
+        declare.ResultColumn("rate", declare.AMOUNT, "Price per megabyte or per coin.", "currency per MB or coin"),
+        declare.ResultColumn("rate_source", declare.TEXT, "Source of the rate. Missing if unknown."),
+        declare.ResultColumn("memo", declare.TEXT, "Description of the entry."),
+        declare.ResultColumn("source_ids_sha256", declare.TEXT, "Digest of the ids that the entry rests on."),
+    ),
+    unit="requests of this entry",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One amount that is debited to one account and credited to another."""
+
+    date: datetime
+    kind: str
+    party: str | None
+    period: str
+    amount: Decimal
+    currency: str
+    quantity: Decimal
+    unit: str
+    rate: Decimal
+    rate_source: str | None
+    source_ids_sha256: str
+    coverage: float
+
+    def entry_id(self, network: str) -> str:
+        """Return an id that a second run repeats, so that entries can be imported once."""
+        text = "\n".join([network, self.period, self.party or "", self.kind])
+        return hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
+
+    @property
+    def memo(self) -> str:
+        """A description in words."""
+        return f"{self.kind} {self.period}, {self.party or 'unknown party'}: {self.quantity.normalize():f} {self.unit}"
+
+
+@JOURNAL.document
+def journal(
+    statement: pd.DataFrame,
+    *,
+    accounts: Mapping[str, tuple[str, str]],
+    postings: pd.DataFrame | None = None,
+    accept_partial: bool = False,
+) -> pd.DataFrame:
+    """Return balanced double entries of a bill, and of other postings.
+
+    Parameters
+    ----------
+    statement : DataFrame
+        From :func:`ledgerframes.cost.statement`, with periods.
+    accounts : mapping of str to (str, str)
+        Account to debit and account to credit of each kind: traffic, rewards, purchases, fees.
+    postings : DataFrame, optional
+        Amounts in coin or bytes of other kinds: ``date``, ``party``, ``kind``, ``quantity``, ``unit`` (``coin`` or
+        ``bytes``), ``rate`` (per coin or MB), ``rate_source``, ``source_id``. Rewards have the rate of their round.
+        Purchases are a prepaid asset, of which the traffic is the expense.
+    accept_partial : bool, optional
+        Include periods that final data do not cover wholly (default: False).
+
+    Returns
+    -------
+    DataFrame
+        Two rows per entry; sorted by date, entry, and debit first.
+
+    Raises
+    ------
+    UsageError
+        If a kind has no accounts, or a posting cannot be read.
+    CoverageError
+        If a period is partial.
+    IntegrityError
+        If lines of the statement were changed so that they do not add up, or two entries have one id.
+
+    Notes
+    -----
+    Lines with an unknown cost or an amount of 0 have no entry. Amounts are rounded half to even to 2 places where a posting
+    has more.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> price = lf.TrafficPrice("60", "USD/MB")
+    >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, min_coverage=0.5)
+    >>> entries = lf.cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)
+    >>> bool(lf.decimals.total(entries["debit"]) == lf.decimals.total(bill["currency"]))
+    True
+    """
+    key = _check(statement)
+    _require_totals(statement)
+    if not accept_partial:
+        _require_whole_periods(statement)
+    network = str(statement["network"].iloc[0]) if len(statement) else ""
+    entries = [*_bill_entries(statement, key), *_posting_entries(postings, statement)]
+    _require_accounts(entries, accounts)
+    ids = [each.entry_id(network) for each in entries]
+    _require_distinct(ids, entries)
+    order = sorted(range(len(entries)), key=lambda each: (entries[each].date, ids[each]))
+    return _build([entries[each] for each in order], [ids[each] for each in order], accounts, statement)
+
+
+def _check(statement: object) -> str | None:
+    """Return the column that names the lines of a statement."""
+    names = [column.name for column in (*STATEMENT.columns, *STATEMENT.tail)]
+    advice = "Pass the result of lf.cost.statement(frames, price=…) to lf.cost.journal"
+    if not isinstance(statement, pd.DataFrame) or not set(names) <= set(statement.columns):
+        raise UsageError(f"{advice}, got {type(statement).__name__}.")
+    if "period_start" not in statement:
+        raise UsageError(f"{advice} with every=, because an entry needs a date.")
+    return next((name for name in ("party", "submitting_participant_uid") if name in statement), None)
+
+
+def _require_whole_periods(statement: pd.DataFrame) -> None:
+    partial = statement[statement["is_partial"].fillna(value=True).astype(bool) & statement["currency"].notna()]
+    if len(partial):
+        name = f"{partial['period_start'].iloc[0]:%Y-%m-%d}"
+        raise CoverageError(
+            f"Cannot close the period from {name} because final data do not cover it. "
+            "Choose whole periods, or pass accept_partial=True.",
+            missing=(name,),
+        )
+
+
+def _require_totals(statement: pd.DataFrame) -> None:
+    """Raise an IntegrityError unless each amount is its exact value and its rounding."""
+    failures = {}
+    known = statement[statement["currency"].notna()]
+    with localcontext(prec=2 * decimals.PRECISION):
+        for position, (amount, exact, rounding) in enumerate(
+            zip(known["currency"], known["currency_exact"], known["rounding_difference"], strict=True)
+        ):
+            if amount != exact + rounding:
+                failures[f"line {position}"] = f"{exact} and {rounding} are not {amount}"
+    if failures:
+        raise IntegrityError(
+            f"Lines of the statement do not add up: {', '.join(failures.values())}. Compute the statement again.",
+            failures=failures,
+        )
+
+
+def _bill_entries(statement: pd.DataFrame, key: str | None) -> Iterator[Entry]:
+    for line in statement.to_dict("records"):
+        if pd.isna(line["currency"]) or line["currency"] == 0:
+            continue
+        name = line[key] if key else "all"
+        yield Entry(
+            date=(line["period_end"] - pd.Timedelta(microseconds=1)).normalize(),
+            kind=TRAFFIC,
+            party=None if pd.isna(name) else name,
+            period=f"{line['period_start']:%Y-%m-%dT%H:%MZ}/{line['period_end']:%Y-%m-%dT%H:%MZ}",
+            amount=line["currency"],
+            currency=line["currency_code"],
+            quantity=Decimal(line["bytes"]),
+            unit="bytes",
+            rate=line["price"],
+            rate_source="list price",
+            source_ids_sha256=line["source_ids_sha256"],
+            coverage=line["coverage"],
+        )
+
+
+def _posting_entries(postings: pd.DataFrame | None, statement: pd.DataFrame) -> Iterator[Entry]:
+    """Yield one entry for each day, party and kind of the postings with one rate."""
+    if postings is None or postings.empty:
+        return
+    missing = [name for name in POSTING_COLUMNS if name not in postings]
+    if missing:
+        raise UsageError(f"postings= must have columns {', '.join(POSTING_COLUMNS)}, got none named {missing[0]!r}.")
+    currency = str(statement["currency_code"].iloc[0]) if len(statement) else "USD"
+    for posting in postings.to_dict("records"):
+        quantity, rate = (_decimal(posting[name], name) for name in ("quantity", "rate"))
+        _require_posting(posting)
+        date = pd.Timestamp(posting["date"])
+        with localcontext(prec=2 * decimals.PRECISION):
+            amount = (quantity * rate * (Decimal("1e-6") if posting["unit"] == "bytes" else 1)).quantize(CENT, ROUND_HALF_EVEN)
+        if amount:
+            source_id = str(posting["source_id"])
+            yield Entry(
+                date=date.tz_convert("UTC").normalize(),
+                kind=posting["kind"],
+                party=posting["party"],
+                period=f"{date:%Y-%m-%d}/{source_id}",
+                amount=amount,
+                currency=currency,
+                quantity=quantity,
+                unit=posting["unit"],
+                rate=rate,
+                rate_source=posting["rate_source"],
+                source_ids_sha256=hashlib.sha256(f"{source_id}\n".encode()).hexdigest(),
+                coverage=1.0,
+            )
+
+
+def _require_posting(posting: Mapping[Any, Any]) -> None:
+    if posting["kind"] not in KINDS[1:]:
+        raise UsageError(f"postings= must be of kind {', '.join(KINDS[1:])}, got {posting['kind']!r}.")
+    if posting["unit"] not in ("bytes", "coin"):
+        raise UsageError(f"postings= must have unit 'bytes' or 'coin', got {posting['unit']!r}.")
+    if pd.Timestamp(posting["date"]).tzinfo is None:
+        raise UsageError(f"postings= must have dates with a time zone, got {posting['date']!r}.")
+
+
+def _decimal(value: object, name: str) -> Decimal:
+    if isinstance(value, float) or not isinstance(value, Decimal | int | str) or Decimal(value) < 0:
+        raise UsageError(f"postings= must have a {name} of at least 0 as Decimal or int, got {value!r}.")
+    return Decimal(value)
+
+
+def _require_accounts(entries: Sequence[Entry], accounts: Mapping[str, tuple[str, str]]) -> None:
+    for kind in dict.fromkeys(each.kind for each in entries):
+        pair = accounts.get(kind)
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or pair[0] == pair[1]:
+            raise UsageError(f"accounts= must have a pair of different accounts for {kind!r}, got {pair!r}.")
+
+
+def _require_distinct(ids: Sequence[str], entries: Sequence[Entry]) -> None:
+    counts = Counter(ids)
+    repeated = {each.memo: "same id" for name, each in zip(ids, entries, strict=True) if counts[name] > 1}
+    if repeated:
+        raise IntegrityError(f"Entries are repeated: {', '.join(repeated)}. Pass each line and posting once.", failures=repeated)
+
+
+def _build(
+    entries: Sequence[Entry], ids: Sequence[str], accounts: Mapping[str, tuple[str, str]], statement: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the debit and the credit of each entry."""
+    rows = [(each, name, side) for each, name in zip(entries, ids, strict=True) for side in (0, 1)]
+    first_line = np.full(len(rows), 0 if len(statement) else -1)
+    units, currencies = [each.unit for each, _, _ in rows], [each.currency for each, _, _ in rows]
+    values: dict[str, Any] = {
+        "entry_id": pd.Series([name for _, name, _ in rows], dtype="str"),
+        "date": pd.Series([each.date for each, _, _ in rows], dtype=declare.TIME),
+        "kind": pd.Categorical([each.kind for each, _, _ in rows], categories=list(KINDS)),
+        "party": pd.Series([each.party for each, _, _ in rows], dtype="str"),
+        "account": pd.Series([accounts[each.kind][side] for each, _, side in rows], dtype="str"),
+        "debit": decimal_column([None if side else each.amount for each, _, side in rows]),
+        "credit": decimal_column([each.amount if side else None for each, _, side in rows]),
+        "currency_code": pd.Categorical(currencies),
+        "quantity": decimal_column([each.quantity for each, _, _ in rows]),
+        "unit": pd.Categorical(units, categories=["bytes", "coin"]),
+        "rate": decimal_column([each.rate for each, _, _ in rows]),
+        "rate_source": pd.Series([each.rate_source for each, _, _ in rows], dtype="str"),
+        "memo": pd.Series([each.memo for each, _, _ in rows], dtype="str"),
+        "source_ids_sha256": pd.Series([each.source_ids_sha256 for each, _, _ in rows], dtype="str"),
+        "coverage": np.array([each.coverage for each, _, _ in rows], dtype="float64"),
+        "coverage_time": np.full(len(rows), float(statement["coverage_time"].min())),
+        **{name: statement[name].array.take(first_line, allow_fill=True) for name in ("population", "network")},
+    }
+    result = JOURNAL.build(None, values)
+    debit, credit = decimals.total(result["debit"]), decimals.total(result["credit"])
+    if debit != credit:
+        raise IntegrityError(
+            f"Debits of {debit} and credits of {credit} differ.", failures={"total": "debits and credits differ"}
+        )
+    return result

@@ -1,0 +1,189 @@
+"""Traffic cost by period, payer and purpose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import Rates, exact_sum, known, shares
+from ledgerframes.analysis._requests import is_rejected, missing_if_committed
+from ledgerframes.analysis._views import overhead_totals, views_by
+from ledgerframes.analysis.cost._estimated_totals import estimated_totals
+from ledgerframes.frames import Frames
+
+__all__ = ["spend"]
+
+SPEND = declare.Figure(
+    "cost.spend",
+    by={
+        "participant": grouping.PARTICIPANT,
+        "party": replace(
+            grouping.PARTY,
+            extra=(
+                declare.count("single_party_requests", "Requests that the party submitted alone."),
+                declare.cost("single_party_traffic_cost", "Cost of the requests that the party submitted alone."),
+                declare.cost(
+                    "shared_traffic_cost", "Cost of requests of several parties, each counted once, for the first by name."
+                ),
+            ),
+        ),
+        "template": grouping.TEMPLATE,
+        "view": declare.Grouping(
+            (
+                *grouping.TEMPLATE.keys,
+                declare.ResultColumn("view_id", declare.INTEGER, "Number of the view in its request, from 0."),
+            ),
+            (
+                declare.count("envelopes", "Envelopes whose lowest view is this one.", "envelopes"),
+                declare.ResultColumn(
+                    "confirmers", declare.INTEGER, "Median number of parties that can confirm the view.", "parties"
+                ),
+                declare.ResultColumn("informees", declare.INTEGER, "Median number of parties that see the view.", "parties"),
+            ),
+        ),
+        "result": grouping.RESULT,
+        "label": grouping.LABEL_GROUP,
+        "era": grouping.ERA,
+    },
+    columns=(
+        declare.count("requests", "Confirmation requests."),
+        declare.count("requests_with_cost", "Requests with a known cost."),
+        declare.ResultColumn(
+            "rejected",
+            declare.INTEGER,
+            "Rejected requests. Missing if these are committed updates.",
+            "requests",
+            "Rejected",
+        ),
+        declare.cost(
+            "total_traffic_cost", "Known cost of the requests, or by view of envelopes. A lower bound with a coverage below 1."
+        ),
+        declare.cost(
+            "estimated_traffic_cost",
+            "Cost if unknown costs are like known ones. Missing if all are known, or fewer than 30.",
+        ),
+        declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused. Missing like their number."),
+        declare.cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),
+        declare.share("Share of the known cost of all requests. By party, the shares can add up to more than 1."),
+        declare.cost("median", "Median cost per request.", "Median traffic cost"),
+        declare.cost("p95", "95th percentile of the cost per request.", "95th percentile of the traffic cost"),
+        declare.cost("max", "Highest cost of a request.", "Highest traffic cost"),
+    ),
+    has_periods=True,
+)
+MAX_COVERAGE_DIFFERENCE = 0.02
+
+
+@SPEND.document
+def spend(
+    frames: Frames,
+    *,
+    by: str | None = None,
+    every: str | None = None,
+    labels: pd.DataFrame | None = None,
+    eras: pd.DataFrame | None = None,
+    strict: bool = False,
+) -> pd.DataFrame:
+    """Return the traffic cost of all requests, per group and per period.
+
+    Parameters
+    ----------
+    frames : Frames
+        With the tables of :func:`ledgerframes.load_events`.
+    by : {None, "participant", "party", "template", "view", "result", "label", "era"}, optional
+        Submitting participant, who pays. Submitting party, where a request of several parties counts in full for each.
+        Kind, and template and choice of the first root node; a rejected request never shows its template. View of each
+        template and choice, where an envelope counts once, for the lowest of its views. Verdict. Label of the
+        participant or a party, where a request of several labels counts in full for each. Era of the network.
+    every : str, optional
+        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours,
+        days, Mondays or months.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`, for ``by="label"``.
+    eras : DataFrame, optional
+        From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
+    strict : bool, optional
+        Leave out shares if the coverage of two rows differs by more than 0.02 (default: False).
+
+    Returns
+    -------
+    DataFrame
+        One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.
+
+    Notes
+    -----
+    Source: verdicts, traffic summaries and tree nodes of history events. Compare within one network only: costs depend on
+    the number of its validators (docs/facts.md#costs-per-network).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> len(lf.cost.spend(day, every="1h"))
+    24
+    >>> payers = lf.cost.spend(day, by="participant")
+    >>> bool(payers["total_traffic_cost"].sum() == lf.cost.spend(day)["total_traffic_cost"].sum())
+    True
+    """
+    keys = SPEND.check(frames, by).key_names
+    if by == "view":
+        rows, groups = views_by(frames, keys, every, ["verdict_result"])
+        is_known = rows["is_known"].to_numpy(dtype=bool)
+    else:
+        rows, groups = grouping.requests_by(frames, keys, every, ["verdict_result"], labels=labels, eras=eras)
+        is_known = known(rows["total_traffic_cost"])
+    costs, rejected = rows["total_traffic_cost"], is_rejected(rows)
+    is_first = ~rows["request"].duplicated() if by in ("party", "label") else pd.Series(True, index=rows.index)
+    total, coverage = groups.total(costs), groups.coverage(is_known)
+    median, p95, largest = groups.percentiles(costs, [50, 95, 100])
+    values = {
+        **groups.keys,
+        "requests": groups.count(),
+        "requests_with_cost": groups.count(is_known),
+        "rejected": missing_if_committed(frames, groups.count(rejected)),
+        "total_traffic_cost": total,
+        "estimated_traffic_cost": estimated_totals(frames, rows, groups, is_known),
+        "rejected_traffic_cost": missing_if_committed(frames, groups.masked_total(costs, rejected)),
+        "overhead_traffic_cost": overhead_totals(frames, rows, groups, keys, every),
+        "share": _comparable_shares(shares(total, exact_sum(costs[is_first])), coverage, strict=strict),
+        "median": median,
+        "p95": p95,
+        "max": largest,
+        "coverage": coverage,
+        "coverage_bytes": groups.coverage_bytes(costs, is_known),
+    }
+    if by == "party":
+        is_single = rows["is_single_party"].to_numpy(dtype=bool)
+        values["single_party_requests"] = groups.count(is_single)
+        values["single_party_traffic_cost"] = groups.known_part(costs, is_single)
+        values["shared_traffic_cost"] = groups.known_part(
+            costs, (is_first & ~is_single & rows["party"].notna()).to_numpy(dtype=bool)
+        )
+    if by == "view":
+        values["envelopes"] = groups.total(rows["envelopes"]).fillna(0)
+        values["confirmers"], values["informees"] = (
+            groups.percentiles(rows[name], [50])[0] for name in ("confirmers", "informees")
+        )
+    return _sort_by_cost(SPEND.build(frames, values, by, every=every), keys, every)
+
+
+def _comparable_shares(values: Rates, coverage: Rates, *, strict: bool) -> Rates:
+    """Return shares, missing in strict mode if the rows differ in coverage."""
+    present = coverage[~np.isnan(coverage)]
+    differ = strict and len(present) > 0 and float(present.max() - present.min()) > MAX_COVERAGE_DIFFERENCE
+    return np.full(len(values), np.nan) if differ else values
+
+
+def _sort_by_cost(result: pd.DataFrame, keys: list[str], every: str | None) -> pd.DataFrame:
+    """Sort by period, then by cost, then by name.
+
+    The names make the order independent of the order of the input.
+    """
+    names = [*(["period_start"] if every else []), "total_traffic_cost", *keys]
+    ascending = [name != "total_traffic_cost" for name in names]
+    return result.sort_values(names, ascending=ascending, na_position="last", ignore_index=True)

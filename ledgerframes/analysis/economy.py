@@ -1,9 +1,0 @@
-"""Coin that the network issues, mints and burns, what is bought with it, and who gets it."""
-
-from __future__ import annotations
-
-from ledgerframes.analysis._economy_purchases import names, purchases
-from ledgerframes.analysis._economy_rounds import burn_mint, rounds
-from ledgerframes.analysis._economy_shares import leaderboard, reward_split
-
-__all__ = ["burn_mint", "leaderboard", "names", "purchases", "reward_split", "rounds"]

@@ -1,0 +1,9 @@
+"""Coin that the network issues, mints and burns, what is bought with it, and who gets it."""
+
+from __future__ import annotations
+
+from ledgerframes.analysis.economy._purchases import names, purchases
+from ledgerframes.analysis.economy._rounds import burn_mint, rounds
+from ledgerframes.analysis.economy._shares import leaderboard, reward_split
+
+__all__ = ["burn_mint", "leaderboard", "names", "purchases", "reward_split", "rounds"]

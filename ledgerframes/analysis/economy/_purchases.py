@@ -1,0 +1,291 @@
+"""Purchases of traffic and names, and who ranks first."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import amounts, divide, from_scaled, half_even, multiply, to_decimal
+from ledgerframes.analysis._groupings import periods_of
+from ledgerframes.analysis._groups import Groups, cross, from_microseconds, group_by, single_group
+from ledgerframes.analysis.economy._flows import MERGE, NAME_PAYMENTS, TRAFFIC, Rounds, name_payments, round_of
+from ledgerframes.analysis.economy._nodes import (
+    RULES,
+    Node,
+    Trees,
+    from_units,
+    member,
+    read_trees,
+    require_all_updates,
+    units,
+    whole,
+)
+from ledgerframes.frames import Frames
+
+PURCHASE = "CoinRules_BuyMemberTraffic"
+ENTRY = "Splice.Ans:AnsEntry"
+BOUGHT, RENEWED, EXPIRED = "bought", "renewed", "expired"
+MEGABYTE = Decimal(10**6)
+SEVERAL = "Missing if the row has several, or it is unknown."
+PURCHASES = declare.Figure(
+    "economy.purchases",
+    by={"buyer": declare.Grouping(), "member_id": declare.Grouping(), "for_whom": declare.Grouping()},
+    columns=(
+        declare.ResultColumn("record_time", declare.TIME, "Record time of the first purchase. Missing without one.", "UTC"),
+        declare.ResultColumn("buyer", declare.TEXT, f"Party that pays. {SEVERAL}"),
+        declare.ResultColumn("member_id", declare.TEXT, f"Participant or mediator that gets the traffic. {SEVERAL}"),
+        declare.ResultColumn("for_whom", declare.LABEL, f"own if buyer and member share one id, or other. {SEVERAL}"),
+        declare.count("purchases", "Purchases. Merges of earlier ones do not count.", "purchases"),
+        declare.cost("bytes", "Traffic bought. Missing without a purchase.", "Traffic"),
+        declare.ResultColumn("coin_spent", declare.AMOUNT, "Coin burned for it. Missing without a purchase.", "coin"),
+        declare.ResultColumn("usd_spent", declare.AMOUNT, "Price in USD. Missing without a purchase.", "USD"),
+        declare.ResultColumn("usd_per_mb", declare.AMOUNT, "USD per 10^6 bytes. Missing without a purchase.", "USD per MB"),
+        declare.ResultColumn(
+            "coin_price", declare.AMOUNT, "USD spent per coin spent. Missing without a purchase.", "USD per coin"
+        ),
+        declare.count("price_differs", "Purchases at another price than that of their round.", "purchases"),
+    ),
+    has_periods=True,
+    fact="price of the round",
+    unit="purchases of this row",
+)
+NAMES = declare.Figure(
+    "economy.names",
+    columns=(
+        declare.ResultColumn("record_time", declare.TIME, "Record time of the event. Missing by period.", "UTC"),
+        declare.ResultColumn("event", declare.LABEL, "bought, renewed, or expired. Missing by period."),
+        declare.ResultColumn("name", declare.TEXT, "The name. Missing by period, or if its contract is unknown."),
+        declare.ResultColumn("user", declare.TEXT, "Its owner. Missing by period, or if its contract is unknown."),
+        declare.ResultColumn("expires_at", declare.TIME, "Time until which it is paid. Missing by period, or if unknown.", "UTC"),
+        declare.ResultColumn("paid", declare.AMOUNT, "Coin burned for it. Missing for an expiry, or if unknown.", "coin"),
+        declare.count("bought", "Names bought.", "names"),
+        declare.count("renewed", "Names renewed.", "names"),
+        declare.count("expired", "Names expired.", "names"),
+        declare.ResultColumn(
+            "active_at_end", declare.INTEGER, "Names in use afterwards. Missing unless the frames have all history."
+        ),
+    ),
+    has_periods=True,
+    fact="contract",
+    unit="events of this row",
+)
+
+
+@PURCHASES.document
+def purchases(
+    frames: Frames, *, by: str | None = None, every: str | None = None, base: Frames | pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Return who bought traffic for whom, and at which price.
+
+    Parameters
+    ----------
+    frames : Frames
+        With all updates of a time, so loaded by time and without a filter.
+    by : {"buyer", "member_id", "for_whom"}, optional
+        One row per group (default: per purchase).
+    every : str, optional
+        Period, such as ``"1d"``.
+    base : Frames or DataFrame, optional
+        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
+
+    Returns
+    -------
+    DataFrame
+        One row per purchase or group, and per period; sorted by time, or by period and group.
+
+    Raises
+    ------
+    CoverageError
+        If the frames have only a part of the updates of their time.
+
+    Notes
+    -----
+    Source: docs/facts.md#rewards-of-a-round. An operator's party and its participant share one id, which is what own means here.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> bool((lf.economy.purchases(frames)["price_differs"] == 0).all())
+    True
+    """
+    PURCHASES.check(frames, by)
+    require_all_updates(frames, PURCHASES.name)
+    trees = read_trees(frames, base)
+    known = Rounds(trees)
+    rows = pd.DataFrame([_purchase(node, known) for node in bought(trees)], columns=list(_PURCHASE))
+    if by is None and every is None:
+        groups = Groups(rows[[]], np.arange(len(rows)))
+    else:
+        groups = group_by(rows, [by]) if by else single_group(len(rows))
+        if every is not None:
+            groups = cross(periods_of(frames, from_microseconds(rows["time"]), every), groups, every)
+    return PURCHASES.build(frames, _purchase_columns(rows, groups, by), by, every=every)
+
+
+_PURCHASE = ("time", "buyer", "member_id", "for_whom", "bytes", "coin", "usd", "differs")
+
+
+def bought(trees: Trees) -> list[Node]:
+    """Return the contracts of purchases, without those that merge earlier ones."""
+    return [node for node in trees.created(TRAFFIC) if not (node.parent and node.parent.choice == MERGE)]
+
+
+def buyer_of(node: Node) -> str | None:
+    """Return who pays for a purchase, from the purchase or the transfer above."""
+    for above in node.ancestors():
+        if above.choice == PURCHASE and isinstance(above.argument.get("provider"), str):
+            return str(above.argument["provider"])
+    senders = (member(above.argument, "transfer", "sender") for above in node.ancestors())
+    return next((sender for sender in senders if isinstance(sender, str)), None)
+
+
+def _purchase(node: Node, known: Rounds) -> tuple[Any, ...]:
+    payload, buyer = node.payload, buyer_of(node)
+    member_id = payload.get("memberId")
+    is_own = isinstance(member_id, str) and member_id.partition("::")[2] == buyer
+    byte_count, coin, usd = whole(payload.get("totalPurchased")), units(payload.get("coinSpent")), units(payload.get("usdSpent"))
+    return node.time, buyer, member_id, "own" if is_own else "other", byte_count, coin, usd, _differs(node, known)
+
+
+def _differs(node: Node, known: Rounds) -> bool | None:
+    """Return whether a purchase differs from the price of its round, None if unknown."""
+    number = next((number for above in node.ancestors() if (number := round_of(above.result)) is not None), None)
+    number = known.lowest_at(node.time) if number is None else number
+    traffic_price, coin_price = known.price(number, "trafficPrice"), known.price(number)
+    byte_count, usd = whole(node.payload.get("totalPurchased")), to_decimal(node.payload.get("usdSpent"))
+    coin = to_decimal(node.payload.get("coinSpent"))
+    if not coin_price or traffic_price is None or byte_count is None or usd is None:
+        return None
+    return usd != multiply(Decimal(byte_count) / MEGABYTE, traffic_price) or coin != divide(usd, coin_price)
+
+
+def _purchase_columns(rows: pd.DataFrame, groups: Groups, by: str | None) -> dict[str, Any]:
+    members = [rows[groups.codes == code] for code in range(len(groups))]
+    sums = {name: [_total(part[name]) for part in members] for name in ("bytes", "coin", "usd")}
+    values: dict[str, Any] = {str(name): groups.keys[name] for name in groups.keys}
+    for name in ("buyer", "member_id", "for_whom"):
+        values[name] = groups.keys[name] if name == by else [_only(part[name]) for part in members]
+    prices = zip(sums["usd"], sums["bytes"], sums["coin"], strict=True)
+    per_unit = [(_quotient(usd, byte_count, MEGABYTE), _quotient(usd, coin, Decimal(10**10))) for usd, byte_count, coin in prices]
+    return values | {
+        "record_time": from_microseconds([None if part.empty else part["time"].min() for part in members]),
+        "purchases": [len(part) for part in members],
+        "bytes": pd.array(sums["bytes"], "Int64"),
+        "coin_spent": from_scaled(sums["coin"]),
+        "usd_spent": from_scaled(sums["usd"]),
+        "usd_per_mb": amounts(price for price, _ in per_unit),
+        "coin_price": amounts(price for _, price in per_unit),
+        "price_differs": [sum(value is True for value in part["differs"]) for part in members],
+        "coverage": [float(part["differs"].notna().mean()) if len(part) else np.nan for part in members],
+    }
+
+
+def _total(values: pd.Series) -> int | None:
+    """Return an exact sum, None without values or with an unknown one."""
+    numbers = values.tolist()
+    return None if not numbers or any(pd.isna(number) for number in numbers) else sum(int(number) for number in numbers)
+
+
+def _quotient(usd: int | None, below: int | None, scale: Decimal) -> Decimal | None:
+    return None if usd is None or not below else half_even(from_units(usd) * scale / Decimal(below))
+
+
+def _only(values: pd.Series) -> Any:
+    different = values.dropna().unique()
+    return different[0] if len(different) == 1 else None
+
+
+# -- names --------------------------------------------------------------------------------------------------------------
+
+
+@NAMES.document
+def names(frames: Frames, *, every: str | None = None, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the names that were bought, renewed or expired.
+
+    Parameters
+    ----------
+    frames : Frames
+        With all updates of a time, so loaded by time and without a filter.
+    every : str, optional
+        Period, such as ``"1d"`` (default: one row per event).
+    base : Frames or DataFrame, optional
+        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
+
+    Returns
+    -------
+    DataFrame
+        One row per event or period; sorted by time.
+
+    Raises
+    ------
+    CoverageError
+        If the frames have only a part of the updates of their time.
+
+    Notes
+    -----
+    Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not another name.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> set(lf.economy.names(frames)["event"]) <= {"bought", "renewed", "expired"}
+    True
+    """
+    NAMES.check(frames)
+    require_all_updates(frames, NAMES.name)
+    trees = read_trees(frames, base)
+    rows = pd.DataFrame(_name_events(trees), columns=["time", "event", "name", "user", "expires_at", "paid"])
+    started = base is not None or any(node.parent is None for node in trees.created(RULES))
+    groups = (
+        Groups(rows[[]], np.arange(len(rows))) if every is None else periods_of(frames, from_microseconds(rows["time"]), every)
+    )
+    members = [rows[groups.codes == code] for code in range(len(groups))]
+    values: dict[str, Any] = {str(name): groups.keys[name] for name in groups.keys}
+    for name in ("event", "name", "user", "expires_at"):
+        values[name] = [part[name].iloc[0] if every is None else None for part in members]
+    values["record_time"] = from_microseconds([part["time"].iloc[0] if every is None else None for part in members])
+    values["expires_at"] = pd.Series(pd.to_datetime(values["expires_at"], utc=True, format="ISO8601")).dt.as_unit("us")
+    values["paid"] = from_scaled([_total(part.loc[part["event"] != EXPIRED, "paid"]) for part in members])
+    for event in (BOUGHT, RENEWED, EXPIRED):
+        values[event] = [int((part["event"] == event).sum()) for part in members]
+    before = sum(node.template == ENTRY and node.is_own and not node.update_id for node in trees.creates.values())
+    active = before + np.cumsum(np.array(values[BOUGHT]) - np.array(values[EXPIRED]))
+    values["active_at_end"] = pd.array(active if started else [None] * len(members), "Int64")
+    values["coverage"] = [float(part["name"].notna().mean()) if len(part) else np.nan for part in members]
+    return NAMES.build(frames, values, every=every)
+
+
+def _name_events(trees: Trees) -> list[tuple[Any, ...]]:
+    """Return what happened to names, in the order of the history."""
+    rows = []
+    for node in trees.nodes:
+        if not node.is_own:
+            continue
+        if node.template == ENTRY and not node.choice and (event := _event_of(node)):
+            payment = next((above for above in node.ancestors() if above.choice in NAME_PAYMENTS), None)
+            rows.append((node.time, event, *_entry(node), _paid(payment, trees)))
+        elif node.choice == "AnsEntry_Expire":
+            rows.append((node.time, EXPIRED, *_entry(trees.creates.get(node.contract_id)), None))
+    return rows
+
+
+def _event_of(node: Node) -> str:
+    if node.is_below("AnsEntry_Renew"):
+        return RENEWED
+    return BOUGHT if node.is_below("AnsRules_CollectInitialEntryPayment") else ""
+
+
+def _entry(node: Node | None) -> tuple[Any, Any, Any]:
+    payload = node.payload if node else {}
+    return payload.get("name"), payload.get("user"), payload.get("expiresAt")
+
+
+def _paid(payment: Node | None, trees: Trees) -> int | None:
+    paid = list(name_payments(payment, trees)) if payment else [None]
+    return None if None in paid else sum(amount for amount in paid if amount is not None)

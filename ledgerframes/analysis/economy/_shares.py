@@ -1,0 +1,353 @@
+"""Rankings of parties, and the split of rewards among beneficiaries."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import amounts, from_scaled, multiply, to_decimal
+from ledgerframes.analysis._groupings import periods_of
+from ledgerframes.analysis._groups import Groups, from_microseconds, microseconds
+from ledgerframes.analysis.economy._flows import (
+    CLAIMS,
+    MINTED,
+    PROCESS,
+    Rounds,
+    counted_summaries,
+    issued_flows,
+    round_of,
+    summary_flows,
+)
+from ledgerframes.analysis.economy._nodes import Node, Trees, member, read_trees, require_all_updates, units
+from ledgerframes.analysis.economy._purchases import bought, buyer_of
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+
+COUPON, ASSIGN = "Splice.Coin:RewardCouponV2", "RewardCoupon_AssignBeneficiaries"
+AS_CONFIGURED, OTHER = "as configured", "other percentages"
+NOT_ASSIGNED, MISSING = "not assigned (provider keeps it)", "missing beneficiary"
+UNKNOWN, EXPIRED, NO_CONFIGURATION = "unknown beneficiary", "expired", "no configuration"
+KINDS = {"provider": "issued_app", "validator": "issued_validator"}
+RANKINGS = ("issued", "minted", "bytes_bought", "burned")
+LEADERBOARD = declare.Figure(
+    "economy.leaderboard",
+    by={"provider": declare.Grouping(), "validator": declare.Grouping()},
+    columns=(
+        declare.ResultColumn("rank", declare.INTEGER, "Rank in the period, the same for equal amounts."),
+        declare.ResultColumn("party", declare.TEXT, "The party."),
+        declare.ResultColumn("amount", declare.AMOUNT, "What is ranked, of known amounts.", "coin or bytes", "Amount"),
+        declare.share("Share of the amounts of all parties in the period."),
+        declare.ResultColumn(
+            "rank_before", declare.INTEGER, "Rank in the period before. Missing if that is partial or has no amount."
+        ),
+        declare.ResultColumn("change", declare.INTEGER, "Ranks gained since then. Missing as `rank_before`."),
+    ),
+    has_periods=True,
+    fact="amount",
+    unit="coupons, transfers or purchases of this row",
+)
+SPLIT = declare.Figure(
+    "economy.reward_split",
+    columns=(
+        declare.ResultColumn("round_number", declare.INTEGER, "Round of the coupon. Missing if it cannot be read."),
+        declare.ResultColumn("provider", declare.TEXT, "App provider that earned the coupon."),
+        declare.ResultColumn("beneficiary", declare.TEXT, "Party that gets a part of it."),
+        declare.ResultColumn("coupon_amount", declare.AMOUNT, "Amount of the whole coupon. Missing if unknown.", "coin"),
+        declare.ResultColumn(
+            "expected", declare.AMOUNT, "Part by configuration, or as assigned without one. Missing if there is none.", "coin"
+        ),
+        declare.ResultColumn("actual", declare.AMOUNT, "Amount of the part. Missing if there is no such part.", "coin"),
+        declare.ResultColumn("difference", declare.AMOUNT, "Actual less expected, where one that is missing is 0.", "coin"),
+        declare.ResultColumn("outcome", declare.LABEL, "Whether the part is as configured, or why not."),
+    ),
+    fact="coupon amount",
+    unit="rows of this result",
+)
+
+
+@LEADERBOARD.document
+def leaderboard(
+    frames: Frames,
+    *,
+    of: str = "issued",
+    by: str = "provider",
+    every: str | None = "1mo",
+    top: int = 50,
+    base: Frames | pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return the parties with the largest rewards, purchases or burned coin.
+
+    Parameters
+    ----------
+    frames : Frames
+        With all updates of a time, so loaded by time and without a filter.
+    of : {"issued", "minted", "bytes_bought", "burned"}, default "issued"
+        Coupons by who earned them, coin by who collected it, or traffic by who paid for it, in bytes or coin.
+    by : {"provider", "validator"}, default "provider"
+        Whose coupons count, with ``of="issued"`` only.
+    every : str, optional
+        Period (default: ``"1mo"``). None ranks all together.
+    top : int, default 50
+        Only so many ranks per period.
+    base : Frames or DataFrame, optional
+        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
+
+    Returns
+    -------
+    DataFrame
+        One row per period and party; sorted by period, rank and party.
+
+    Raises
+    ------
+    CoverageError
+        If the frames have only a part of the updates of their time.
+    UsageError
+        If `of` or `top` is invalid.
+
+    Notes
+    -----
+    Source: docs/facts.md#rewards-of-a-round. A coupon counts for who earned it, before any split.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> lf.economy.leaderboard(frames, top=1)["rank"].tolist()
+    [1]
+    """
+    LEADERBOARD.check(frames, by)
+    if of not in RANKINGS or (of != "issued" and by != "provider"):
+        raise UsageError(f"of= must be one of {', '.join(RANKINGS)}, and by= is for 'issued', got of={of!r} and by={by!r}.")
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise UsageError(f"top= must be a whole number from 1, got {top!r}.")
+    require_all_updates(frames, LEADERBOARD.name)
+    rows = pd.DataFrame(_ranked(read_trees(frames, base), of, by), columns=["time", "party", "units"])
+    groups = _periods(frames, rows, every)
+    is_partial = groups.keys.get("is_partial", pd.Series(False, groups.keys.index)).tolist()
+    before: dict[str, int] = {}
+    parts: list[pd.DataFrame] = []
+    for code in range(len(groups)):
+        ranking = _ranking(rows[groups.codes == code])
+        ranking["rank_before"] = pd.array([before.get(party) for party in ranking["party"]], "Int64")
+        ranking["code"] = code
+        before = {} if is_partial[code] else dict(zip(ranking["party"], ranking["rank"], strict=True))
+        parts.append(ranking[ranking["rank"] <= top])
+    return _leaderboard(frames, pd.concat(parts, ignore_index=True), groups, by, every)
+
+
+def _ranked(trees: Trees, of: str, by: str) -> Iterable[tuple[int, str | None, int | None]]:
+    known = Rounds(trees)
+    if of == "issued":
+        return [(flow.time, flow.party, flow.units) for flow in issued_flows(trees, known) if flow.kind == KINDS[by]]
+    if of == "minted":
+        flows = (flow for pair in counted_summaries(trees) for flow in summary_flows(*pair, None))
+        return [(flow.time, flow.party, flow.units) for flow in flows if flow.kind in MINTED and flow.units != 0]
+    name = "totalPurchased" if of == "bytes_bought" else "coinSpent"
+    return [(node.time, buyer_of(node), units(node.payload.get(name))) for node in bought(trees)]
+
+
+def _periods(frames: Frames, rows: pd.DataFrame, every: str | None) -> Groups:
+    if every is None:
+        return Groups(pd.DataFrame(index=range(1)), np.zeros(len(rows), dtype=np.int64))
+    return periods_of(frames, from_microseconds(rows["time"]), every)
+
+
+def _ranking(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the parties of a period by rank, equal amounts with one rank."""
+    sums: defaultdict[str, int] = defaultdict(int)
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for party, amount in zip(rows["party"], rows["units"], strict=True):
+        if isinstance(party, str):
+            sums[party] += 0 if pd.isna(amount) else int(amount)
+            counts[party][0] += bool(pd.notna(amount))
+            counts[party][1] += 1
+    ordered = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+    ranks: list[int] = []
+    for position, (_, amount) in enumerate(ordered):
+        ranks.append(ranks[-1] if position and amount == ordered[position - 1][1] else position + 1)
+    total = sum(sums.values())
+    return pd.DataFrame(
+        {
+            "rank": pd.array(ranks, "Int64"),
+            "party": [party for party, _ in ordered],
+            "units": pd.Series([amount for _, amount in ordered], dtype="object"),
+            "share": [amount / total if total else np.nan for _, amount in ordered],
+            "coverage": [counts[party][0] / counts[party][1] for party, _ in ordered],
+        }
+    )
+
+
+def _leaderboard(frames: Frames, rows: pd.DataFrame, groups: Groups, by: str, every: str | None) -> pd.DataFrame:
+    keys = groups.keys.take(rows["code"].to_numpy("int64")).reset_index(drop=True)
+    values: dict[str, Any] = {str(name): frame[name] for frame in (keys, rows) for name in frame}
+    values["amount"] = from_scaled(rows["units"])
+    values["change"] = rows["rank_before"] - rows["rank"]
+    return LEADERBOARD.build(frames, values, by, every=every)
+
+
+# -- split among beneficiaries -------------------------------------------------------------------------------------------
+
+
+@SPLIT.document
+def reward_split(
+    frames: Frames, *, configured: pd.DataFrame | None = None, base: Frames | pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Return how coupons were split among beneficiaries, against what was configured.
+
+    Parameters
+    ----------
+    frames : Frames
+        With all updates of a time, so loaded by time and without a filter.
+    configured : DataFrame, optional
+        Columns ``provider``, ``beneficiary``, ``percentage`` (from 0 to 1) and ``valid_from``. The newest one of a provider that
+        is valid counts.
+    base : Frames or DataFrame, optional
+        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
+
+    Returns
+    -------
+    DataFrame
+        One row per coupon and beneficiary; sorted by round, provider and beneficiary.
+
+    Raises
+    ------
+    CoverageError
+        If the frames have only a part of the updates of their time.
+    UsageError
+        If `configured` has no such column, or the percentages of a provider do not add up to 1.
+
+    Notes
+    -----
+    Source: docs/facts.md#rewards-of-a-round. Coupons of traffic-based rewards only. A part is the amount times the percentage,
+    half-even with 10 places.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> set(lf.economy.reward_split(frames)["outcome"]) <= {"no configuration"}
+    True
+    """
+    SPLIT.check(frames)
+    require_all_updates(frames, SPLIT.name)
+    plans = _plans(configured)
+    trees = read_trees(frames, base)
+    assigned = trees.exercised(ASSIGN)
+    rows = [row for node in assigned for row in _assignment_rows(node, trees, plans)]
+    rows += _unassigned_rows(trees, assigned, plans)
+    rows.sort(key=lambda row: (row["round_number"] or 0, str(row["provider"]), str(row["beneficiary"])))
+    names = ["round_number", "provider", "beneficiary", "coupon_amount", "expected", "actual", "outcome"]
+    table = pd.DataFrame(rows, columns=names)
+    values: dict[str, Any] = {name: table[name] for name in ("provider", "beneficiary", "outcome")}
+    values["round_number"] = pd.array(table["round_number"].tolist(), "Int64")
+    for name in ("coupon_amount", "expected", "actual"):
+        values[name] = amounts(None if pd.isna(value) else value for value in table[name])
+    pairs = zip(table["actual"], table["expected"], strict=True)
+    values["difference"] = amounts((actual or Decimal(0)) - (expected or Decimal(0)) for actual, expected in pairs)
+    known = float(table["coupon_amount"].notna().mean()) if len(table) else np.nan
+    return SPLIT.build(frames, values | {"coverage": [known] * len(table)})
+
+
+Plans = dict[str, list[tuple[int, dict[str, Decimal]]]]  # of each provider: since when, and the percentages
+
+
+def _plans(configured: pd.DataFrame | None) -> Plans:
+    if configured is None:
+        return {}
+    needed = ["provider", "beneficiary", "percentage", "valid_from"]
+    if not isinstance(configured, pd.DataFrame) or not set(needed) <= set(configured.columns):
+        raise UsageError(f"configured= must be a DataFrame with the columns {', '.join(needed)}.")
+    times = microseconds(pd.to_datetime(configured["valid_from"], utc=True).dt.as_unit("us"))
+    plans: defaultdict[tuple[str, int], dict[str, Decimal]] = defaultdict(dict)
+    for provider, party, percentage, time in zip(*(configured[name] for name in needed[:3]), times, strict=True):
+        share = to_decimal(str(percentage))
+        if share is None:
+            raise UsageError(f"configured= must have percentages of at most 10 places, got {percentage!r}.")
+        plans[provider, int(time)][party] = share
+    result: Plans = {}
+    for (provider, time), shares in sorted(plans.items()):
+        if sum(shares.values()) != 1:
+            raise UsageError(f"configured= must have percentages of {provider} that add up to 1, got {sum(shares.values())}.")
+        result.setdefault(provider, []).append((time, shares))
+    return result
+
+
+def _plan_at(plans: Plans, provider: str, time: int) -> dict[str, Decimal] | None:
+    valid = [shares for since, shares in plans.get(provider, ()) if since <= time]
+    return valid[-1] if valid else None
+
+
+def _assignment_rows(node: Node, trees: Trees, plans: Plans) -> list[dict[str, Any]]:
+    """Return the parts of the coupon of an assignment, and of each additional coupon."""
+    additional = node.argument.get("additionalCoupons") or []
+    coupons = [trees.creates.get(str(contract)) for contract in (node.contract_id, *additional)]
+    parts: defaultdict[tuple[Any, Any], list[Decimal | None]] = defaultdict(list)
+    for child in node.children:
+        if not child.choice and child.template == COUPON:
+            key = (child.payload.get("beneficiary"), round_of(child.payload))
+            parts[key].append(to_decimal(child.payload.get("amount")))
+    shares = {
+        str(share.get("beneficiary")): to_decimal(share.get("percentage"))
+        for share in node.argument.get("newBeneficiaries") or []
+    }
+    return [row for coupon in coupons if coupon for row in _coupon_rows(coupon, node.time, parts, shares, plans)]
+
+
+def _coupon_rows(coupon: Node, time: int, parts: Any, shares: dict[str, Decimal | None], plans: Plans) -> list[dict[str, Any]]:
+    provider, number = str(coupon.payload.get("provider")), round_of(coupon.payload)
+    amount, plan = to_decimal(coupon.payload.get("amount")), _plan_at(plans, provider, time)
+    rows = []
+    for party in sorted({*shares, *(plan or {})}):
+        created = parts[party, number]
+        actual = created.pop(0) if party in shares and created else None
+        percentage = (shares if plan is None else plan).get(party)
+        expected = None if amount is None or percentage is None else multiply(amount, percentage)
+        outcome = _outcome(party, shares, plan, is_equal=actual == expected)
+        rows.append(_row(coupon, party, expected, actual, outcome))
+    return rows
+
+
+def _outcome(party: str, shares: dict[str, Decimal | None], plan: dict[str, Decimal] | None, *, is_equal: bool) -> str:
+    if plan is None:
+        return NO_CONFIGURATION
+    if party not in shares:
+        return MISSING
+    if party not in plan:
+        return UNKNOWN
+    return AS_CONFIGURED if is_equal else OTHER
+
+
+def _row(coupon: Node, party: str, expected: Decimal | None, actual: Decimal | None, outcome: str) -> dict[str, Any]:
+    return {
+        "round_number": round_of(coupon.payload),
+        "provider": str(coupon.payload.get("provider")),
+        "beneficiary": party,
+        "coupon_amount": to_decimal(coupon.payload.get("amount")),
+        "expected": expected,
+        "actual": actual,
+        "outcome": outcome,
+    }
+
+
+def _unassigned_rows(trees: Trees, assigned: list[Node], plans: Plans) -> list[dict[str, Any]]:
+    """Return the coupons of configured providers that were redeemed or expired as a whole."""
+    split = {str(each) for node in assigned for each in (node.contract_id, *(node.argument.get("additionalCoupons") or []))}
+    rows = []
+    for node in trees.nodes:
+        if not (node.consuming and node.template == COUPON and node.is_own) or node.contract_id in split:
+            continue
+        coupon = trees.creates.get(node.contract_id)
+        if coupon is None or member(coupon.payload, "beneficiary") or not (coupon.parent and coupon.parent.choice == PROCESS):
+            continue
+        provider = str(coupon.payload.get("provider"))
+        if _plan_at(plans, provider, node.time) is not None:
+            is_expired = node.is_below(*CLAIMS)
+            actual = None if is_expired else to_decimal(coupon.payload.get("amount"))
+            rows.append(_row(coupon, provider, None, actual, EXPIRED if is_expired else NOT_ASSIGNED))
+    return rows

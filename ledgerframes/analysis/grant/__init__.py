@@ -1,0 +1,8 @@
+"""Evidence of an app's use by others, which an auditor can verify."""
+
+from __future__ import annotations
+
+from ledgerframes.analysis.grant._evidence import evidence, evidence_totals
+from ledgerframes.analysis.grant._folder import verify
+
+__all__ = ["evidence", "evidence_totals", "verify"]

@@ -1,0 +1,331 @@
+"""Use of an app by outside parties, day by day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._groupings import periods_of
+from ledgerframes.analysis._groups import ratio
+from ledgerframes.analysis._requests import is_rejected
+from ledgerframes.analysis.grant._folder import write_folder
+from ledgerframes.analysis.grant._requests import (
+    NAMESPACE,
+    App,
+    app_bytes,
+    excluded_parties,
+    read_app_requests,
+    require_known_names,
+)
+from ledgerframes.errors import CoverageError
+from ledgerframes.frames import Frames
+from ledgerframes.windows import Time, Window, instant, iso
+
+MIN_COVERAGE = 0.99
+REJECTED = declare.ResultColumn(
+    "rejected", declare.INTEGER, "Rejected requests of outside parties. Missing if these are committed updates.", "requests"
+)
+COUNTS = (
+    declare.count("requests", "Accepted requests of the app that outside parties submitted."),
+    declare.cost("bytes", "Their cost. Missing without requests."),
+    declare.cost("app_bytes", "Part that the app's parties burn. Missing without parties of the app or the network's state."),
+    REJECTED,
+)
+FACT, UNIT = "submitting party and cost", "accepted requests of the app"
+EVIDENCE = declare.Figure(
+    "grant.evidence",
+    columns=(
+        declare.ResultColumn("day", declare.TIME, "Start of the day, all days of the window.", "UTC", "Record time"),
+        *COUNTS,
+        declare.count("new_parties", "Outside parties that submit for the first time in the window.", "parties"),
+        declare.ResultColumn(
+            "parties_cumulative", declare.COUNT, "Outside parties until the end of the day.", "parties", "Outside parties"
+        ),
+        declare.count("new_namespaces", "Keys of outside parties that occur for the first time.", "namespaces"),
+        declare.count("namespaces_cumulative", "Keys of outside parties until the end of the day.", "namespaces"),
+    ),
+    fact=FACT,
+    unit=UNIT,
+)
+TOTALS = declare.Figure(
+    "grant.evidence_totals",
+    columns=(
+        declare.ResultColumn("since", declare.TIME, "Start of the window.", "UTC"),
+        declare.ResultColumn("until", declare.TIME, "End of the window, exclusive.", "UTC"),
+        *COUNTS,
+        declare.count("parties", "Outside parties.", "parties"),
+        declare.count("namespaces", "Keys of outside parties. Several ids can have one key.", "namespaces"),
+        declare.count("excluded_requests", "Accepted requests of the app that excluded parties alone submitted."),
+    ),
+    fact=FACT,
+    unit=UNIT,
+)
+
+
+@EVIDENCE.document
+def evidence(
+    frames: Frames,
+    *,
+    app: Mapping[str, Sequence[str]],
+    exclude: Sequence[str],
+    since: Time,
+    until: Time,
+    folder: str | Path | None = None,
+    by_confirmer: bool = False,
+    labels: pd.DataFrame | None = None,
+    min_coverage: float = MIN_COVERAGE,
+) -> pd.DataFrame:
+    """Return how outside parties used an app each day, and write what an auditor can verify.
+
+    Parameters
+    ----------
+    frames : Frames
+        From :func:`ledgerframes.load_events`, over the window or longer. The part of the app's parties needs the history from
+        the start of the network.
+    app : dict
+        Lists of ``packages``, ``templates`` and ``parties``. With packages and templates, a node must have both.
+    exclude : sequence of str
+        Own and affiliated parties, or groups of `labels`.
+    since, until : str, date or datetime
+        Half-open window of record times, UTC.
+    folder : path, optional
+        New directory for the requests, the days and the totals as Parquet and CSV, and a manifest with all digests.
+    by_confirmer : bool, default False
+        Count requests with one of the app's parties in a quorum, too. Only these can be private or rejected.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`.
+    min_coverage : float, default 0.99
+        Least share of the window that is final, and of the requests with a known submitting party and cost.
+
+    Returns
+    -------
+    DataFrame
+        One row per day of the window; sorted by day.
+
+    Raises
+    ------
+    UsageError
+        If a package, template or excluded party is unknown, or the folder exists and is not empty.
+    CoverageError
+        If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
+
+    Notes
+    -----
+    A request is of the app if a visible node is. It is outside if at least one submitting party is not excluded. Several ids of
+    one person can share a key, so both count. Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
+    >>> app = {"packages": ["meadow-token"]}
+    >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
+    >>> days = lf.grant.evidence(frames, app=app, exclude=[], min_coverage=0.8, **window)
+    >>> bool(days["parties_cumulative"].iloc[0] > 0)
+    True
+    """
+    EVIDENCE.check(frames)
+    use = _use_of(frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage)
+    result = _days(use)
+    if folder is not None:
+        parameters = {
+            "app": {name: list(names) for name, names in app.items()},
+            "exclude": sorted(use.excluded),
+            "since": iso(use.window.since),
+            "until": iso(use.window.until),
+            "by_confirmer": by_confirmer,
+            "min_coverage": min_coverage,
+        }
+        tables = {"requests": _outside_rows(use), "days": result, "totals": _totals(use)}
+        write_folder(Path(folder), use.frames, parameters, tables)
+    return result
+
+
+@TOTALS.document
+def evidence_totals(
+    frames: Frames,
+    *,
+    app: Mapping[str, Sequence[str]],
+    exclude: Sequence[str],
+    since: Time,
+    until: Time,
+    by_confirmer: bool = False,
+    labels: pd.DataFrame | None = None,
+    min_coverage: float = MIN_COVERAGE,
+) -> pd.DataFrame:
+    """Return how outside parties used an app in a window, in one row.
+
+    Parameters
+    ----------
+    frames, app, exclude, since, until, by_confirmer, labels, min_coverage
+        As for :func:`evidence`.
+
+    Returns
+    -------
+    DataFrame
+        One row.
+
+    Raises
+    ------
+    UsageError
+        If a package, template or excluded party is unknown.
+    CoverageError
+        If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
+
+    Notes
+    -----
+    Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
+    >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
+    >>> app = {"packages": ["meadow-token"]}
+    >>> totals = lf.grant.evidence_totals(frames, app=app, exclude=[], min_coverage=0.8, **window)
+    >>> bool((totals["bytes"] > totals["requests"]).all())
+    True
+    """
+    TOTALS.check(frames)
+    return _totals(
+        _use_of(frames, app, exclude, since, until, by_confirmer=by_confirmer, labels=labels, min_coverage=min_coverage)
+    )
+
+
+@dataclass(frozen=True)
+class Use:
+    """Requests of an app in a window.
+
+    Attributes
+    ----------
+    frames : Frames
+        Of the window.
+    rows : DataFrame
+        As :func:`read_app_requests` returns them, with ``app_bytes`` and ``is_outside``.
+    coverage : float
+        Share of the accepted requests whose submitting parties and cost are known.
+    """
+
+    frames: Frames
+    window: Window
+    excluded: set[str]
+    rows: pd.DataFrame
+    coverage: float
+
+    @property
+    def accepted(self) -> pd.DataFrame:
+        """The accepted requests of outside parties."""
+        return self.rows[self.rows["is_outside"] & self.rows["is_accepted"]].reset_index(drop=True)
+
+    @property
+    def rejected(self) -> pd.DataFrame | None:
+        """The rejected requests of outside parties, None if they cannot be in the frames."""
+        if self.frames.population == "committed":
+            return None
+        return self.rows[self.rows["is_outside"] & is_rejected(self.rows)].reset_index(drop=True)
+
+
+def _use_of(
+    frames: Frames,
+    app: object,
+    exclude: Sequence[str],
+    since: Time,
+    until: Time,
+    *,
+    by_confirmer: bool,
+    labels: pd.DataFrame | None,
+    min_coverage: float,
+) -> Use:
+    members = App.of(app)
+    excluded = excluded_parties(frames, exclude, labels)
+    require_known_names(frames, members)
+    part = frames.between(since, until)
+    window = Window(instant(since, "since"), instant(until, "until"))
+    share = 0.0 if frames.window is None or part.window != window else window_share(part)
+    _require_coverage("of the window is final", share, min_coverage)
+    rows = read_app_requests(part, members, excluded, by_confirmer=by_confirmer)
+    rows = rows.assign(is_outside=rows["outside_parties"].str.len() > 0, app_bytes=app_bytes(frames, members, rows["update_id"]))
+    accepted_count = int(rows["is_accepted"].sum())
+    coverage = float(ratio([int((rows["is_accepted"] & rows["is_known"]).sum())], [accepted_count])[0])
+    _require_coverage(
+        "of the app's requests have a known submitting party and cost", coverage if accepted_count else 1.0, min_coverage
+    )
+    return Use(part, window, excluded, rows, coverage)
+
+
+def _require_coverage(fact: str, share: float, min_coverage: float) -> None:
+    if share < min_coverage:
+        raise CoverageError(
+            f"lf.grant.evidence needs at least {min_coverage:.0%}, but {share:.2%} {fact}. Load the whole window, or another.",
+            missing=(fact,),
+        )
+
+
+# -- rows ---------------------------------------------------------------------------------------------------------------
+
+
+def _days(use: Use) -> pd.DataFrame:
+    accepted, rejected = use.accepted, use.rejected
+    days = periods_of(use.frames, accepted["record_time"], "1d")
+    values: dict[str, Any] = {
+        "day": days.keys["period_start"],
+        "coverage_time": days.keys["coverage_time"],
+        "requests": days.count(),
+        "bytes": days.total(accepted["total_traffic_cost"]),
+        "app_bytes": days.total(accepted["app_bytes"]),
+        "rejected": pd.Series(pd.NA, range(len(days)), "Int64"),
+        "coverage": np.full(len(days), use.coverage),
+    }
+    if rejected is not None:
+        values["rejected"] = periods_of(use.frames, rejected["record_time"], "1d").count()
+    for name, owners in (("parties", _parties(accepted)), ("namespaces", _parties(accepted, namespaces=True))):
+        firsts = np.bincount(days.codes[owners.drop_duplicates().index.to_numpy()], minlength=len(days))
+        values[f"new_{name}"], values[f"{name}_cumulative"] = firsts, np.cumsum(firsts)
+    return EVIDENCE.build(use.frames, values)
+
+
+def _parties(rows: pd.DataFrame, *, namespaces: bool = False) -> pd.Series:
+    """Return each outside party of each row, or its key, indexed by row."""
+    parties = rows["outside_parties"].explode().dropna().astype("str")
+    return parties.str.rpartition(NAMESPACE)[2] if namespaces and len(parties) else parties
+
+
+def _totals(use: Use) -> pd.DataFrame:
+    accepted, rejected = use.accepted, use.rejected
+    excluded = use.rows["is_accepted"] & use.rows["is_known"] & ~use.rows["is_outside"]
+    values = {
+        "since": [use.window.since],
+        "until": [use.window.until],
+        "requests": [len(accepted)],
+        "bytes": [accepted["total_traffic_cost"].sum(min_count=1)],
+        "app_bytes": [accepted["app_bytes"].sum(min_count=1)],
+        "rejected": [pd.NA if rejected is None else len(rejected)],
+        "parties": [_parties(accepted).nunique()],
+        "namespaces": [_parties(accepted, namespaces=True).nunique()],
+        "excluded_requests": [int(excluded.sum())],
+        "coverage": [use.coverage],
+    }
+    return TOTALS.build(use.frames, values)
+
+
+def _outside_rows(use: Use) -> pd.DataFrame:
+    """Return the accepted and rejected requests of outside parties, as the folder has them."""
+    is_decided = use.rows["is_accepted"] | is_rejected(use.rows)
+    rows = use.rows[use.rows["is_outside"] & is_decided].reset_index(drop=True)
+    return pd.DataFrame(
+        {
+            "update_id": rows["update_id"].astype("str"),
+            "record_time": rows["record_time"],
+            "is_accepted": rows["is_accepted"].astype("boolean"),
+            "outside_parties": pd.Series([" ".join(each) for each in rows["outside_parties"]], dtype="str"),
+            "total_traffic_cost": rows["total_traffic_cost"].astype("Int64"),
+            "app_bytes": rows["app_bytes"].astype("Int64"),
+        }
+    )

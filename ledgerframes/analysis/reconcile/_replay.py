@@ -1,0 +1,264 @@
+"""Contracts and coin that the history leads to, compared with snapshots."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import from_scaled
+from ledgerframes.analysis._final_history import require_final_history
+from ledgerframes.analysis._groups import group_by, ratio
+from ledgerframes.analysis._requests import positions
+from ledgerframes.analysis.contracts import HISTORY_START, active_at
+from ledgerframes.analysis.economy._flows import BURNED, COIN, LOCKED, MINTED, Rounds, coin_of, flows_of, totals
+from ledgerframes.analysis.economy._nodes import Node, Trees, read_snapshot, read_trees
+from ledgerframes.analysis.reconcile._row_differences import EQUAL, compare_rows
+from ledgerframes.datasets.bulk.schema import ACTIVE_CONTRACTS
+from ledgerframes.errors import IntegrityError, UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.windows import Time, Window, instant
+
+COMPARED = [column for column in ACTIVE_CONTRACTS.columns if column.name not in ("contract_id", "snapshot_time")]
+NAMES = ["package_name", "template_name"]
+Snapshot = Frames | pd.DataFrame
+
+CONTRACTS = declare.Figure(
+    "reconcile.contracts",
+    columns=(
+        declare.ResultColumn("package_name", declare.TEXT, "Package of the contracts. Missing if it is not sent."),
+        declare.ResultColumn("template_name", declare.TEXT, "Module and entity of the contracts."),
+        declare.count("replayed", "Contracts that the history leads to.", "contracts"),
+        declare.count("in_snapshot", "Contracts of the snapshot.", "contracts"),
+        declare.count("equal", "Contracts that are equal in both.", "contracts"),
+        declare.count("different", "Contracts in both with a payload or another column that differs.", "contracts"),
+        declare.count("only_replay", "Contracts that only the history leads to.", "contracts"),
+        declare.count("only_snapshot", "Contracts that only the snapshot has.", "contracts"),
+        declare.ResultColumn(
+            "first_contract_id", declare.TEXT, "First contract by id that is not equal. Missing if there is none."
+        ),
+        declare.ResultColumn(
+            "first_path", declare.TEXT, "Column, and place in its payload, where it differs. Missing if it does not."
+        ),
+    ),
+    fact="contract in both",
+    unit="contracts of this row",
+)
+
+
+def _coin(name: str, description: str) -> declare.ResultColumn:
+    return declare.ResultColumn(name, declare.AMOUNT, f"{description} Missing if an amount is unknown.", "coin", "Coin")
+
+
+SUPPLY = declare.Figure(
+    "reconcile.supply",
+    columns=(
+        _coin("opening", "Coins active at the start, locked ones included, by their initial amounts."),
+        _coin("minted", "All coin minted."),
+        _coin("burned", "All coin burned, without fees."),
+        _coin("fees", "Fees of transfers, until they were abolished."),
+        _coin("closing_expected", "Opening plus minted, less burned and fees."),
+        _coin("closing_found", "Coins active at the end, locked ones included."),
+        _coin("unexplained", "Closing found less closing expected. It is 0 if every flow is known."),
+        _coin("locked", "Part of the closing that is locked."),
+        _coin("owned_by_dso", "Part of the closing that the network's own party owns."),
+    ),
+    fact="amount",
+    unit="flows of coin between start and end",
+)
+
+
+@CONTRACTS.document
+def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = None) -> pd.DataFrame:
+    """Compare the contracts that the history leads to with those of a snapshot.
+
+    Parameters
+    ----------
+    frames : Frames
+        With ``tree_events``, from the time of `base`, or from the start of history, until the time of `snapshot` or later.
+    snapshot : Frames or DataFrame
+        From :func:`ledgerframes.load_bulk` with ``kind="acs"``, or its table ``active_contracts``.
+    base : Frames or DataFrame, optional
+        An earlier snapshot that the history starts on.
+
+    Returns
+    -------
+    DataFrame
+        One row per package and template; sorted by their names.
+
+    Raises
+    ------
+    CoverageError
+        If the frames do not cover the history in between, or a part of it is provisional.
+    UsageError
+        If `frames` is not unfiltered Frames, or `snapshot` or `base` is not one snapshot.
+    IntegrityError
+        If the outcomes do not add up to the contracts of both sides.
+
+    Notes
+    -----
+    Source: docs/facts.md#consuming-exercise-archives, docs/facts.md#contracts-at-snapshot. Without a base, contracts that were
+    imported by a migration are in the snapshot only (docs/facts.md#contracts-across-migrations). The order of members does not
+    count, and a null is the same as an absent member.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> rows = lf.reconcile.contracts(frames, lf.load_bulk(net, kind="acs", at="2026-11-09"))
+    >>> bool((rows["equal"] == rows["in_snapshot"]).all())
+    True
+    """
+    declare.require_frames(frames, CONTRACTS.name)
+    theirs = _contracts_of(snapshot, "snapshot")
+    replayed = active_at(frames, theirs["snapshot_time"].iloc[0], base=None if base is None else _contracts_of(base, "base"))
+    rows = _compare(replayed, theirs)
+    groups = group_by(rows, NAMES)
+    first = rows[rows["outcome"] != "equal"].groupby(NAMES, dropna=False)[["contract_id", "first_path"]].head(1).index
+    firsts = rows.loc[first].assign(group=groups.codes[first]).set_index("group").reindex(range(len(groups)))
+    counts = {
+        name: groups.count((rows["outcome"] == name).to_numpy())
+        for name in ("equal", "different", "only_replay", "only_snapshot")
+    }
+    in_both = counts["equal"] + counts["different"]
+    replayed_counts, snapshot_counts = in_both + counts["only_replay"], in_both + counts["only_snapshot"]
+    if (replayed_counts.sum(), snapshot_counts.sum()) != (len(replayed), len(theirs)):
+        raise IntegrityError("The outcomes do not add up to the contracts of both sides. Run `ledgerframes store verify`.")
+    values = {
+        **groups.keys,
+        **counts,
+        "replayed": replayed_counts,
+        "in_snapshot": snapshot_counts,
+        "first_contract_id": firsts["contract_id"],
+        "first_path": firsts["first_path"],
+        "coverage": ratio(in_both, groups.count()),
+    }
+    return CONTRACTS.build(frames, values)
+
+
+@SUPPLY.document
+def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> pd.DataFrame:
+    """Compare the coin that mint and burn leave with the coin that is there.
+
+    Parameters
+    ----------
+    frames : Frames
+        With all updates from the time of `base` to `until`.
+    base : Frames or DataFrame, optional
+        Contracts active at the start, from :func:`ledgerframes.load_bulk` with ``kind="acs"``. None if the frames begin with the
+        history.
+    until : str, date, datetime, Frames or DataFrame
+        The end, or the contracts active then. Those of a time follow from the history.
+
+    Returns
+    -------
+    DataFrame
+        One row.
+
+    Raises
+    ------
+    CoverageError
+        If the frames do not cover all of the time, or a part of it is provisional.
+    UsageError
+        If `frames` is not unfiltered Frames, or `base` or `until` is not one snapshot.
+
+    Notes
+    -----
+    Source: docs/facts.md#rewards-of-a-round. Coins count by their initial amount. A holding fee that accrues is no burn until
+    the coin expires.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> lf.reconcile.supply(frames, base=None, until="2026-11-09")["unexplained"].tolist() == [0]
+    True
+    """
+    declare.require_frames(frames, SUPPLY.name)
+    if frames.is_filtered:
+        raise UsageError("lf.reconcile.supply needs all updates of its time. Pass the unfiltered frames.")
+    opening = None if base is None else _contracts_of(base, "base")
+    closing = _contracts_of(until, "until") if isinstance(until, Snapshot) else active_at(frames, until, base=opening)
+    end = instant(until) if not isinstance(until, Snapshot) else closing["snapshot_time"].iloc[0].to_pydatetime()
+    since = HISTORY_START if opening is None else opening["snapshot_time"].iloc[0].to_pydatetime()
+    require_final_history(frames, Window(since, end))
+    part = frames.between(since, end)
+    trees = read_trees(part, opening)
+    flows = list(flows_of(trees, Rounds(trees)))
+    sums = totals(flows, lambda flow: 0).get(0, {})
+    minted, burned, fees = (_sum([sums.get(kind, 0) for kind in kinds]) for kinds in (MINTED, BURNED, ("fees",)))
+    before, after = _coins(opening, trees), _coins(closing, trees)
+    end_sum, start = _sum(_amounts(after)), _sum(_amounts(before))
+    expected = None if None in (start, minted, burned, fees) else start + minted - burned - fees  # type: ignore[operator]
+    amounts = {
+        "opening": start,
+        "minted": minted,
+        "burned": burned,
+        "fees": fees,
+        "closing_expected": expected,
+        "closing_found": end_sum,
+        "unexplained": None if end_sum is None or expected is None else end_sum - expected,
+        "locked": _sum(_amounts([node for node in after if node.template == LOCKED])),
+        "owned_by_dso": _sum(_amounts([node for node in after if coin_of(node)[0] == trees.dso])),
+    }
+    coverage = ratio([sum(flow.units is not None for flow in flows)], [len(flows)])
+    return SUPPLY.build(part, {name: from_scaled([value]) for name, value in amounts.items()} | {"coverage": coverage})
+
+
+def _sum(numbers: list[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
+def _coins(snapshot: pd.DataFrame | None, trees: Trees) -> list[Node]:
+    return [node for node in read_snapshot(snapshot, trees) if node.template in (COIN, LOCKED)]
+
+
+def _amounts(coins: list[Node]) -> list[int | None]:
+    return [coin_of(coin)[1] for coin in coins]
+
+
+def _contracts_of(snapshot: object, argument: str) -> pd.DataFrame:
+    """Return the contracts of one snapshot.
+
+    Raises
+    ------
+    UsageError
+        If it has none, or is not one snapshot.
+    """
+    rows = snapshot.read("active_contracts") if isinstance(snapshot, Frames) else snapshot
+    if not isinstance(rows, pd.DataFrame) or not set(ACTIVE_CONTRACTS.column_names) <= set(rows.columns):
+        raise UsageError(
+            f"{argument}= must be Frames or rows of table active_contracts, got {type(snapshot).__name__}. "
+            'Pass the result of lf.load_bulk(net, kind="acs").'
+        )
+    if rows["snapshot_time"].nunique() != 1:
+        raise UsageError(f"{argument}= must be one snapshot, got {rows['snapshot_time'].nunique()}. Pass the rows of one.")
+    return rows
+
+
+def _compare(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per contract of either side, sorted by id."""
+    matches = positions(ours["contract_id"], theirs["contract_id"])
+    in_both = np.flatnonzero(matches >= 0)
+    left, right = (_arrow(rows) for rows in (ours.iloc[in_both], theirs.iloc[matches[in_both]]))
+    codes, paths = compare_rows(COMPARED, left, right)
+    outcome = np.full(len(ours), "only_replay", dtype=object)
+    outcome[in_both] = np.where(codes == EQUAL, "equal", "different")
+    first_path = np.full(len(ours), None, dtype=object)
+    first_path[in_both] = paths
+    only_theirs = theirs[positions(theirs["contract_id"], ours["contract_id"]) < 0]
+    rows = pd.concat(
+        [
+            ours[["contract_id", *NAMES]].assign(outcome=outcome, first_path=pd.Series(first_path, ours.index, "str")),
+            only_theirs[["contract_id", *NAMES]].assign(outcome="only_snapshot"),
+        ]
+    )
+    return rows.sort_values("contract_id", ignore_index=True)
+
+
+def _arrow(rows: pd.DataFrame) -> pa.Table:
+    return pa.Table.from_pandas(rows[[*ACTIVE_CONTRACTS.column_names]], ACTIVE_CONTRACTS.schema, preserve_index=False)

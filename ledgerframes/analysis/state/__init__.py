@@ -1,0 +1,375 @@
+"""State of the network over time, from rounds to rights, super validators and prices.
+
+Each row is the lifetime of a contract, read from the history's own transaction trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import amounts
+from ledgerframes.analysis._figures import require_frames
+from ledgerframes.analysis.state._lifetimes import Contract, Lifetimes, read_lifetimes
+from ledgerframes.analysis.state._payloads import Values, read_right, read_round, read_rules, read_validators
+from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.windows import Time, instant
+
+__all__ = ["at", "config", "featured", "problems", "rounds", "super_validators"]
+
+USD_PER_MB = "USD per MB"
+FROM = declare.ResultColumn("from", declare.TIME, "Record time of the create, in a snapshot the ledger effective time.", "UTC")
+UNTIL = declare.ResultColumn("until", declare.TIME, "Record time of the archival, exclusive. Missing if alive.", "UTC")
+LIFETIME = (
+    FROM,
+    UNTIL,
+    declare.ResultColumn("effective_from", declare.TIME, "Ledger effective time of the create. Missing if unknown.", "UTC"),
+    declare.ResultColumn("effective_until", declare.TIME, "Ledger effective time of the archival. Missing if alive.", "UTC"),
+    declare.ResultColumn("contract_id", declare.TEXT, "The contract."),
+    declare.ResultColumn("source", declare.LABEL, "history, snapshot, or given."),
+)
+FACT, UNIT = "payload", "contracts of this result"
+
+
+def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn:
+    return declare.ResultColumn(name, declare.AMOUNT, f"{description} Missing if it is not in the contract.", unit)
+
+
+ROUNDS = declare.Figure(
+    "state.rounds",
+    columns=(
+        declare.ResultColumn("round_number", declare.INTEGER, "Mining round. Missing if the payload cannot be read."),
+        declare.ResultColumn("opens_at", declare.TIME, "Time from which the round is open. Missing if it cannot be read.", "UTC"),
+        _amount("coin_price", "Price of the coin.", "USD per coin"),
+        _amount("traffic_price", "Price of traffic.", USD_PER_MB),
+        declare.ResultColumn(
+            "tick_duration", declare.DURATION, "Time from round to round. Missing if it is not in the contract."
+        ),
+        _amount("coin_per_year", "Coin to issue per year.", "coin"),
+        _amount("app_share", "Share of the issuance for apps.", declare.SHARE),
+        _amount("development_share", "Share of the issuance for development.", declare.SHARE),
+        _amount("featured_cap", "Largest issuance per weight of a featured app.", "coin per USD"),
+        declare.ResultColumn("minting_version", declare.TEXT, "Scheme of app rewards. Missing without a reward configuration."),
+        _amount("reward_threshold", "Smallest reward of a party.", "USD"),
+        *LIFETIME,
+    ),
+    fact=FACT,
+    unit=UNIT,
+)
+FEATURED = declare.Figure(
+    "state.featured",
+    columns=(
+        declare.ResultColumn("party", declare.TEXT, "App provider. Missing if the payload cannot be read."),
+        declare.ResultColumn("weight", declare.AMOUNT, "Factor of the right, 1 by default. Missing if it cannot be read."),
+        *LIFETIME,
+    ),
+    fact=FACT,
+    unit=UNIT,
+)
+SUPER_VALIDATORS = declare.Figure(
+    "state.super_validators",
+    columns=(
+        declare.ResultColumn("party", declare.TEXT, "Party of the super validator."),
+        declare.ResultColumn("name", declare.TEXT, "Name of the super validator. Missing if it is not sent."),
+        declare.ResultColumn("participant", declare.TEXT, "Participant id without a prefix. Missing if it is not sent."),
+        declare.ResultColumn("reward_weight", declare.INTEGER, "Reward weight. Missing if it is not sent."),
+        declare.ResultColumn("joined_round", declare.INTEGER, "Round of joining. Missing if it is not sent."),
+        *LIFETIME,
+    ),
+    fact=FACT,
+    unit=UNIT,
+)
+CONFIG = declare.Figure(
+    "state.config",
+    columns=(
+        _amount("traffic_price", "Price of traffic beyond the free rate.", USD_PER_MB),
+        declare.ResultColumn("min_topup", declare.INTEGER, "Smallest purchase. Missing if it is not in the contract.", "bytes"),
+        declare.ResultColumn("burst_amount", declare.INTEGER, "Free traffic. Missing if it is not in the contract.", "bytes"),
+        declare.ResultColumn("burst_window", declare.DURATION, "Time for free traffic. Missing if it is not in the contract."),
+        declare.ResultColumn("minting_version", declare.TEXT, "Scheme of app rewards. Missing without a reward configuration."),
+        _amount("reward_threshold", "Smallest reward of a party.", "USD"),
+        *LIFETIME,
+    ),
+    fact=FACT,
+    unit=UNIT,
+)
+PROBLEMS = declare.Figure(
+    "state.problems",
+    columns=(
+        declare.ResultColumn("contract_id", declare.TEXT, "The contract."),
+        declare.ResultColumn("template_name", declare.TEXT, "Module and entity of its template."),
+        declare.ResultColumn("package_name", declare.TEXT, "Package of its template. Missing if it is not sent."),
+        FROM,
+        declare.ResultColumn("reason", declare.LABEL, "Why the contract does not count, or not fully."),
+        declare.ResultColumn("source", declare.LABEL, "history or snapshot."),
+    ),
+    fact=FACT,
+    unit=UNIT,
+)
+
+
+@ROUNDS.document
+def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the lifetimes of all mining rounds, each with its prices and rules.
+
+    Parameters
+    ----------
+    frames : Frames
+        History from the start of the network, or from `base`, on.
+    base : Frames or DataFrame, optional
+        Contracts active at or before the start of `frames`, from :func:`ledgerframes.load_bulk` with ``kind="acs"``.
+
+    Returns
+    -------
+    DataFrame
+        One row per contract; sorted by start and contract.
+
+    Raises
+    ------
+    CoverageError
+        If neither the start of the network nor `base` is known.
+    IntegrityError
+        If several parties sign network rules.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network. A contract of another package, or without the network's signature, does not
+    count; see :func:`problems`.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> rounds = lf.state.rounds(frames)
+    >>> len(lf.state.at(rounds, "2026-11-08T12:00:00Z"))
+    3
+    """
+    return _build(ROUNDS, frames, base, "OpenMiningRound", read_round)
+
+
+@FEATURED.document
+def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the lifetimes of all featured rights, each with its factor.
+
+    Parameters
+    ----------
+    frames, base
+        As for :func:`rounds`.
+
+    Returns
+    -------
+    DataFrame
+        One row per contract; sorted by start and contract.
+
+    Raises
+    ------
+    CoverageError
+        If neither the start of the network nor `base` is known.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network. A right without a factor has 1.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> rights = lf.state.featured(frames)
+    >>> bool((rights["weight"] >= 0).all())
+    True
+    """
+    return _build(FEATURED, frames, base, "FeaturedAppRight", read_right)
+
+
+@SUPER_VALIDATORS.document
+def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the super validators of each lifetime of the network's rules.
+
+    Parameters
+    ----------
+    frames, base
+        As for :func:`rounds`.
+
+    Returns
+    -------
+    DataFrame
+        One row per contract and super validator; sorted by start, contract and party.
+
+    Raises
+    ------
+    CoverageError
+        If neither the start of the network nor `base` is known.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network. A change of any rule archives the contract and creates the next one.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> bool(lf.state.super_validators(frames)["participant"].str.startswith("PAR::").any())
+    False
+    """
+    return _build(SUPER_VALIDATORS, frames, base, "DsoRules", read_validators)
+
+
+@CONFIG.document
+def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the lifetimes of the network's traffic prices and reward rules.
+
+    Parameters
+    ----------
+    frames, base
+        As for :func:`rounds`.
+
+    Returns
+    -------
+    DataFrame
+        One row per contract; sorted by start and contract.
+
+    Raises
+    ------
+    CoverageError
+        If neither the start of the network nor `base` is known.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> lf.state.config(frames)["source"].unique().tolist()
+    ['history']
+    """
+    return _build(CONFIG, frames, base, "CoinRules", read_rules)
+
+
+@PROBLEMS.document
+def problems(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the contracts that look like the network's and do not count, with the reasons.
+
+    Parameters
+    ----------
+    frames, base
+        As for :func:`rounds`.
+
+    Returns
+    -------
+    DataFrame
+        One row per contract; sorted by start and contract.
+
+    Raises
+    ------
+    CoverageError
+        If neither the start of the network nor `base` is known.
+
+    Notes
+    -----
+    Source: docs/facts.md#state-of-the-network. A right with the reason `second right of a provider` counts only if it is the
+    last one that was created.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> lf.state.problems(frames)["contract_id"].is_unique
+    True
+    """
+    require_frames(frames, PROBLEMS.name)
+    lifetimes = read_lifetimes(frames, base)
+    reasons = lifetimes.rows["reason"].where(lifetimes.rows["reason"] != "", _second_rights(lifetimes))
+    rows = lifetimes.rows.assign(reason=reasons)
+    rows["coverage"] = [float(payload is not None) for payload in lifetimes.payloads]
+    rows = rows[rows["reason"] != ""].sort_values(["from", "contract_id"], ignore_index=True)
+    return PROBLEMS.build(frames, {str(name): rows[name] for name in rows})
+
+
+def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:
+    """Return the rows of a state that are alive at a time.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Result of a function of this module, or a DataFrame with ``from`` and ``until`` [UTC].
+    time : str, date or datetime
+        Rows with ``from <= time < until`` are alive, UTC.
+
+    Returns
+    -------
+    DataFrame
+        One row per row of `table` that is alive; sorted as in `table`.
+
+    Raises
+    ------
+    UsageError
+        If `table` has no lifetimes.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> import pandas as pd
+    >>> begin, end = pd.to_datetime(["2026-11-01", "2026-11-02"], utc=True)
+    >>> rights = pd.DataFrame({"party": ["app"], "from": [begin], "until": [end]})
+    >>> len(lf.state.at(rights, "2026-11-01")), len(lf.state.at(rights, "2026-11-02"))
+    (1, 0)
+    """
+    if not isinstance(table, pd.DataFrame) or not {"from", "until"} <= set(table.columns):
+        raise UsageError(f"Pass the result of lf.state.rounds(frames) to lf.state.at, got {type(table).__name__}.")
+    time_alive = pd.Timestamp(instant(time))
+    is_alive = (table["from"] <= time_alive) & (table["until"].isna() | (table["until"] > time_alive))
+    return table[is_alive].reset_index(drop=True)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+Reader = Callable[[Contract], list[Values]]
+
+
+def _build(figure: declare.Figure, frames: Frames, base: Frames | pd.DataFrame | None, kind: str, read: Reader) -> pd.DataFrame:
+    require_frames(frames, figure.name)
+    return table_of(frames, figure, read_lifetimes(frames, base), kind, read)
+
+
+def table_of(frames: Frames, figure: declare.Figure, lifetimes: Lifetimes, kind: str, read: Reader) -> pd.DataFrame:
+    """Return the declared table of one kind of contracts."""
+    names = [column.name for column in figure.columns[: -len(LIFETIME)]]
+    numbers, rows, known, total = [], [], 0, 0
+    for number, contract in lifetimes.of_kind(kind):
+        values = read(contract) if contract else []
+        known, total = known + bool(values), total + 1
+        rows += values or [dict.fromkeys(names)]
+        numbers += [number] * max(len(values), 1)
+    columns: dict[str, Any] = {column.name: _column(column, rows) for column in figure.columns[: -len(LIFETIME)]}
+    lives = lifetimes.rows.iloc[numbers].reset_index(drop=True)
+    columns |= {column.name: lives[column.name] for column in LIFETIME}
+    columns["coverage"] = pd.Series(known / total if total else None, lives.index, "float64")
+    keys = ["from", "contract_id", *(["party"] if "name" in names else [])]
+    result = figure.build(frames, columns)
+    return result.sort_values(keys, ignore_index=True)
+
+
+def _column(column: declare.ResultColumn, rows: list[Values]) -> pd.Series:
+    values = [row[column.name] for row in rows]
+    if column.dtype == declare.AMOUNT:
+        return amounts(values)
+    return pd.Series(values, dtype=column.dtype)
+
+
+def _second_rights(lifetimes: Lifetimes) -> pd.Series:
+    """Return a reason for each right whose provider has another one at the same time."""
+    reasons = pd.Series("", lifetimes.rows.index, dtype="str")
+    numbers = {number: read_right(contract) for number, contract in lifetimes.of_kind("FeaturedAppRight") if contract}
+    rights = lifetimes.rows.loc[[number for number, values in numbers.items() if values], ["from", "until"]]
+    rights["party"] = [values[0]["party"] for values in numbers.values() if values]
+    rights = rights.sort_values("from", kind="stable")
+    ends = rights["until"].fillna(pd.Timestamp.max.tz_localize("UTC").floor("us"))
+    latest_end = ends.groupby(rights["party"]).cummax().groupby(rights["party"]).shift()
+    reasons[rights.index[(latest_end > rights["from"]).to_numpy()]] = "second right of a provider"
+    return reasons

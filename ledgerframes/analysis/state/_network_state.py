@@ -1,0 +1,287 @@
+"""Round, rights and super validators as of a time, as activity weights need them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ledgerframes.analysis import state
+from ledgerframes.analysis._amounts import amounts, scaled, to_decimal
+from ledgerframes.analysis._groups import Flags, Integers, microseconds
+from ledgerframes.analysis.state._lifetimes import read_lifetimes
+from ledgerframes.analysis.state._payloads import MAX_FACTOR, read_right, read_round, read_validators
+from ledgerframes.errors import IntegrityError, UsageError
+from ledgerframes.frames import Frames
+
+FOREVER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Times at which something changes, in order. Segment n starts at edge n - 1."""
+
+    edges: Integers
+
+    def at(self, times: Integers) -> Integers:
+        """Return the segment of each time."""
+        numbers: Integers = np.searchsorted(self.edges, times, side="right").astype(np.int64)
+        return numbers
+
+    def span(self, since: int, until: int) -> tuple[int, int]:
+        """Return the first segment of a lifetime and the first one after it."""
+        return int(np.searchsorted(self.edges, since)) + 1, int(np.searchsorted(self.edges, until)) + 1
+
+
+@dataclass(frozen=True)
+class NetworkState:
+    """Rounds, rights and super validators with their lifetimes.
+
+    Attributes
+    ----------
+    rounds, rights, validators : DataFrame
+        In the columns of :mod:`ledgerframes.analysis.state`.
+    """
+
+    rounds: pd.DataFrame
+    rights: pd.DataFrame
+    validators: pd.DataFrame
+
+    def effective(self) -> NetworkState:
+        """Return the state with ledger effective times where they are known."""
+        return NetworkState(*(_with_effective_times(table) for table in (self.rounds, self.rights, self.validators)))
+
+    def with_rights(self, rights: pd.DataFrame) -> NetworkState:
+        """Return the state with other rights."""
+        return replace(self, rights=rights)
+
+
+def network_state(
+    frames: Frames,
+    featured: pd.DataFrame | None = None,
+    sv_participants: pd.DataFrame | None = None,
+    rounds: pd.DataFrame | None = None,
+) -> NetworkState:
+    """Return the state from the frames' own history, or from the tables that replace it.
+
+    Raises
+    ------
+    CoverageError
+        If the history is needed and its start is unknown.
+    UsageError
+        If a table has no such column.
+    """
+    tables = {
+        "rounds": _checked("rounds", rounds, ["round_number", "opens_at"]),
+        "featured": _checked("featured", featured, ["party", "weight"]),
+        "sv_participants": _checked("sv_participants", sv_participants, ["participant"]),
+    }
+    if any(table is None for table in tables.values()):
+        lifetimes = read_lifetimes(frames, None)
+        derived = {
+            "rounds": (state.ROUNDS, "OpenMiningRound", read_round),
+            "featured": (state.FEATURED, "FeaturedAppRight", read_right),
+            "sv_participants": (state.SUPER_VALIDATORS, "DsoRules", read_validators),
+        }
+        tables = {
+            name: state.table_of(frames, derived[name][0], lifetimes, *derived[name][1:]) if table is None else table
+            for name, table in tables.items()
+        }
+    return NetworkState(*(table for table in tables.values() if table is not None))
+
+
+def _checked(argument: str, table: pd.DataFrame | None, columns: Sequence[str]) -> pd.DataFrame | None:
+    """Return a table of the caller in the dtypes of this module."""
+    if table is None:
+        return None
+    if not isinstance(table, pd.DataFrame):
+        raise UsageError(f"{argument}= must be a DataFrame, got {type(table).__name__}.")
+    table = table.rename(columns={"created_at": "from", "archived_at": "until"})
+    missing = [name for name in (*columns, "from", "until") if name not in table]
+    if missing:
+        raise UsageError(f"{argument}= must have the columns {', '.join((*columns, 'from', 'until'))}, got no {missing[0]!r}.")
+    times = [name for name in ("opens_at", "from", "until", "effective_from", "effective_until") if name in table]
+    table = table.assign(**{name: pd.to_datetime(table[name], utc=True).dt.as_unit("us") for name in times})
+    if "weight" in columns:
+        factors = [_factor(argument, weight) for weight in table["weight"]]
+        table = table.reset_index(drop=True).assign(weight=amounts(factors))
+    if "contract_id" not in table:
+        table = table.assign(contract_id="")
+    return table.reset_index(drop=True)
+
+
+def _factor(argument: str, weight: object) -> Decimal:
+    factor = Decimal(1) if pd.isna(weight) else to_decimal(str(weight))  # type: ignore[call-overload]
+    if factor is None or not 0 <= factor <= MAX_FACTOR:
+        raise UsageError(f"{argument}= must have weights from 0 to {MAX_FACTOR:,} with at most 10 places, got {weight!r}.")
+    return factor
+
+
+def rights_table(featured: pd.DataFrame) -> pd.DataFrame:
+    """Return featured rights of the caller in the dtypes of this module."""
+    table = _checked("featured", featured, ["party", "weight"])
+    assert table is not None
+    return table
+
+
+def _with_effective_times(table: pd.DataFrame) -> pd.DataFrame:
+    if "effective_from" not in table:
+        return table
+    until = table["effective_until"].where(table["effective_until"].notna(), table["until"])
+    since = table["effective_from"].where(table["effective_from"].notna(), table["from"])
+    return table.assign(**{"from": since, "until": until})
+
+
+# -- as of a time -------------------------------------------------------------------------------------------------------
+
+
+def starts_and_ends(table: pd.DataFrame) -> tuple[Integers, Integers]:
+    """Return start and end of each lifetime in microseconds since 1970."""
+    since, until = table["from"], table["until"]
+    ends = np.where(until.isna(), FOREVER, microseconds(until.fillna(pd.Timestamp(0, tz="UTC"))))
+    return microseconds(since), ends.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class RoundLookup:
+    """Lowest open round of each time.
+
+    Attributes
+    ----------
+    numbers, opens_at : array of int64
+        Round number and opening time [microseconds since 1970] of each row of the rounds that can be read.
+    """
+
+    numbers: Integers
+    opens_at: Integers
+    _segments: Segments
+    _lowest: Integers
+
+    @classmethod
+    def of(cls, rounds: pd.DataFrame) -> RoundLookup:
+        """Return the lookup of rounds with their lifetimes."""
+        is_known = rounds["round_number"].notna() & rounds["opens_at"].notna()
+        readable = rounds[is_known]
+        opens_at, numbers = microseconds(readable["opens_at"]), readable["round_number"].to_numpy("int64")
+        created, ends = starts_and_ends(readable)
+        starts = np.maximum(created, opens_at)
+        unknown_starts, unknown_ends = starts_and_ends(rounds[~is_known])
+        segments = Segments(np.unique(np.concatenate([starts, ends, unknown_starts, unknown_ends])))
+        lowest = np.full(len(segments.edges) + 1, -1, dtype=np.int64)
+        for row in np.lexsort((created, -numbers)):  # the lowest number last, over all others
+            first, after = segments.span(starts[row], ends[row])
+            lowest[first:after] = row
+        for since, until in zip(unknown_starts, unknown_ends, strict=True):  # could be the lowest
+            first, after = segments.span(since, until)
+            lowest[first:after] = -1
+        return cls(numbers, opens_at, segments, lowest)
+
+    def at(self, times: Integers) -> Integers:
+        """Return the row of the lowest open round at each time, -1 without one."""
+        rows: Integers = self._lowest[self._segments.at(times)]
+        return rows
+
+
+@dataclass(frozen=True)
+class Members:
+    """Names that are members at a time, each with a number.
+
+    Attributes
+    ----------
+    names : Arrow array
+        All names, in alphabetical order.
+    is_known : array of bool
+        For each segment, whether its members are known.
+    """
+
+    names: pa.Array
+    segments: Segments
+    is_known: Flags
+    _keys: Integers
+    _values: Integers
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, column: str, values: Integers) -> Members:
+        """Return the members of lifetimes, the last one that was created where a name has several."""
+        starts, ends = starts_and_ends(table)
+        names = pa.array(sorted(table[column].dropna().unique()), pa.string())
+        codes = pc.index_in(pa.array(table[column], pa.string()), value_set=names).fill_null(-1).to_numpy(zero_copy_only=False)
+        segments = Segments(np.unique(np.concatenate([starts, ends])))
+        is_known = np.ones(len(segments.edges) + 1, dtype=bool)
+        alive: dict[tuple[int, int], int] = {}
+        contract_ids = table["contract_id"].astype("str").to_numpy()
+        for row in sorted(range(len(table)), key=lambda row: (starts[row], contract_ids[row])):
+            first, after = segments.span(starts[row], ends[row])
+            if codes[row] < 0:
+                is_known[first:after] = False
+            else:
+                alive.update(dict.fromkeys(((segment, int(codes[row])) for segment in range(first, after)), int(values[row])))
+        keys = np.array([segment * max(len(names), 1) + code for segment, code in alive], dtype=np.int64)
+        order = np.argsort(keys)
+        return cls(names, segments, is_known, keys[order], np.array(list(alive.values()), dtype=np.int64)[order])
+
+    def lookup(self, segments: Integers, codes: Integers) -> Integers:
+        """Return the value of each member in a segment, -1 for a name that is not a member."""
+        keys = segments * max(len(self.names), 1) + codes
+        indexes = np.searchsorted(self._keys, keys)
+        is_in = (indexes < len(self._keys)) & (codes >= 0)
+        is_in[is_in] = self._keys[indexes[is_in]] == keys[is_in]
+        values = np.full(len(keys), -1, dtype=np.int64)
+        values[is_in] = self._values[indexes[is_in]]
+        return values
+
+    def encode(self, texts: pa.Array | pa.ChunkedArray) -> Integers:
+        """Return the number of each text, -1 for one that is never a member."""
+        codes = pc.index_in(texts, value_set=self.names).fill_null(-1)
+        numbers: Integers = (
+            codes.to_numpy(zero_copy_only=False).astype(np.int64) if isinstance(codes, pa.Array) else codes.to_numpy()
+        )
+        return numbers.astype(np.int64)
+
+
+def featured_members(rights: pd.DataFrame) -> Members:
+    """Return the featured parties, each with the row of the right that counts."""
+    return Members.of(rights, "party", np.arange(len(rights), dtype=np.int64))
+
+
+def validator_members(validators: pd.DataFrame) -> Members:
+    """Return the participants of super validators. Without any, the state is unknown.
+
+    Raises
+    ------
+    IntegrityError
+        If two contracts with the network's rules are alive at one time.
+    """
+    _require_one_at_a_time(validators)
+    members = Members.of(validators, "participant", np.zeros(len(validators), dtype=np.int64))
+    starts, ends = starts_and_ends(validators)
+    is_alive = np.zeros(len(members.segments.edges) + 1, dtype=bool)
+    for since, until in set(zip(starts.tolist(), ends.tolist(), strict=True)):
+        first, after = members.segments.span(since, until)
+        is_alive[first:after] = True
+    return replace(members, is_known=members.is_known & is_alive)
+
+
+def _require_one_at_a_time(validators: pd.DataFrame) -> None:
+    lives = validators[validators["contract_id"] != ""].drop_duplicates("contract_id").sort_values("from", ignore_index=True)
+    starts, ends = starts_and_ends(lives)
+    overlaps = np.flatnonzero(starts[1:] < ends[:-1])
+    if len(overlaps):
+        pair = ", ".join(lives["contract_id"].iloc[[overlaps[0], overlaps[0] + 1]])
+        raise IntegrityError(
+            f"Two contracts with the network's rules are alive at {lives['from'].iloc[overlaps[0] + 1]}: {pair}. "
+            "Load the history of both again."
+        )
+
+
+def factor_parts(rights: pd.DataFrame) -> tuple[Integers, Integers]:
+    """Return the whole part of each factor, and the rest in units of 10^-10."""
+    numbers = [number or 0 for number in scaled(rights["weight"])]
+    parts = np.array([divmod(number, 10**10) for number in numbers], dtype=np.int64).reshape(-1, 2)
+    return parts[:, 0], parts[:, 1]

@@ -1,0 +1,316 @@
+"""Requests that waited while another one timed out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes import extents
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import (
+    MICROSECONDS_PER_HOUR,
+    Flags,
+    Integers,
+    Rates,
+    as_integers,
+    durations,
+    known,
+    microseconds,
+    period_length,
+    ratio,
+)
+from ledgerframes.analysis._requests import ACCEPTED, encode_texts, has_result, is_rejected, list_items, positions, requests
+from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
+from ledgerframes.errors import CoverageError
+from ledgerframes.frames import Frames
+
+__all__ = ["head_of_line", "head_of_line_victims"]
+
+MIN_BASELINE = 30
+SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
+HEAD = (
+    declare.ResultColumn("update_id", declare.TEXT, "Id of the request that timed out."),
+    declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+    *grouping.PARTICIPANT.keys,
+)
+CULPRITS = declare.Figure(
+    "verdict.head_of_line",
+    columns=(
+        *HEAD,
+        declare.ResultColumn("latency", declare.DURATION, "Time until the rejection.", "microseconds", "Latency"),
+        declare.count("victims", "Requests that probably waited for it."),
+        declare.ResultColumn(
+            "expected_victims", declare.RATE, "Mean victims of the same time, 1 to 5 hours away. Missing outside the window."
+        ),
+        declare.ResultColumn("excess", declare.RATE, "Victims less expected ones. Missing like these."),
+        declare.ResultColumn("added", declare.DURATION, "Time that the victims waited in sum.", "microseconds", "Added latency"),
+        declare.count("parties_in_common", "Confirming parties that it shares with victims.", "parties"),
+    ),
+    fact="verdict",
+    unit="requests of these frames",
+)
+VICTIMS = declare.Figure(
+    "verdict.head_of_line_victims",
+    columns=(
+        declare.ResultColumn("culprit_id", declare.TEXT, "Id of the request that timed out."),
+        declare.ResultColumn("update_id", declare.TEXT, "Id of the request that waited."),
+        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        *grouping.PARTICIPANT.keys,
+        declare.ResultColumn("latency", declare.DURATION, "Latency of the request.", "microseconds", "Latency"),
+        declare.ResultColumn("baseline", declare.DURATION, "Median latency of requests of its size.", "microseconds"),
+        declare.ResultColumn(
+            "added",
+            declare.DURATION,
+            "Latency above the baseline, while the other request was open.",
+            "microseconds",
+            "Added latency",
+        ),
+    ),
+    fact="verdict",
+    unit="requests of these frames",
+)
+
+
+@CULPRITS.document
+def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
+    """Return the requests that timed out, with the requests that probably waited for them.
+
+    **This is a heuristic.** A victim has the same submitting participant or a confirming party in common, was sequenced while
+    the other request was open, and took longer than usual. The expected number of victims is that of the same intervals at
+    other hours.
+
+    Parameters
+    ----------
+    frames : Frames
+        All requests of a window, with ``verdicts`` and ``quorums``.
+    min_delay : str, optional
+        Least latency above the baseline (default: 1s).
+
+    Returns
+    -------
+    DataFrame
+        One row per request that timed out, also without victims; sorted by added time, longest first.
+
+    Raises
+    ------
+    CoverageError
+        If the frames do not hold all requests of a window.
+
+    Notes
+    -----
+    Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason). The baseline is the median
+    latency of accepted requests of the same size class outside of all these intervals, or of all classes below 30 requests.
+    A victim of several requests counts for the one whose interval it overlaps longest.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> culprits = lf.verdict.head_of_line(day)
+    >>> int(culprits["victims"].sum()) == len(lf.verdict.head_of_line_victims(day))
+    True
+    """
+    CULPRITS.check(frames)
+    search = _search(frames, min_delay)
+    culprits = search.rows[search.is_culprit].reset_index(drop=True)
+    victims = search.victims(0)
+    counts = np.bincount(victims["culprit"], minlength=len(culprits))
+    expected = search.expected_victims()
+    added = np.zeros(len(culprits), dtype=np.int64)
+    np.add.at(added, victims["culprit"].to_numpy(), victims["added"].to_numpy())
+    values: dict[str, Any] = {
+        **culprits[["update_id", "record_time", "submitting_participant_uid"]],
+        "latency": durations(culprits["latency"]),
+        "victims": counts,
+        "expected_victims": expected,
+        "excess": counts - expected,
+        "added": durations(as_integers(added.tolist(), "added")),
+        "parties_in_common": search.parties_in_common(victims, len(culprits)),
+        "coverage": np.full(len(culprits), search.coverage),
+    }
+    result = CULPRITS.build(frames, values)
+    return result.sort_values(["added", "record_time", "update_id"], ascending=[False, True, True], ignore_index=True)
+
+
+@VICTIMS.document
+def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
+    """Return the requests that probably waited while another one timed out.
+
+    **This is a heuristic**, that of :func:`ledgerframes.verdict.head_of_line`.
+
+    Parameters
+    ----------
+    frames : Frames
+        All requests of a window, with ``verdicts`` and ``quorums``.
+    min_delay : str, optional
+        Least latency above the baseline (default: 1s).
+
+    Returns
+    -------
+    DataFrame
+        One row per request that waited; sorted by added time, longest first.
+
+    Raises
+    ------
+    CoverageError
+        If the frames do not hold all requests of a window.
+
+    Notes
+    -----
+    Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> victims = lf.verdict.head_of_line_victims(day)
+    >>> bool((victims["added"] <= victims["latency"]).all())
+    True
+    """
+    VICTIMS.check(frames)
+    search = _search(frames, min_delay)
+    culprits = search.rows[search.is_culprit].reset_index(drop=True)
+    pairs = search.victims(0)
+    victims = search.rows.iloc[pairs["row"]].reset_index(drop=True)
+    values: dict[str, Any] = {
+        "culprit_id": culprits["update_id"].iloc[pairs["culprit"]].reset_index(drop=True),
+        **victims[["update_id", "record_time", "submitting_participant_uid"]],
+        "latency": durations(victims["latency"]),
+        "baseline": durations(as_integers(search.baselines[pairs["row"]].tolist(), "baseline")),
+        "added": durations(as_integers(pairs["added"].tolist(), "added")),
+        "coverage": np.full(len(pairs), search.coverage),
+    }
+    result = VICTIMS.build(frames, values)
+    return result.sort_values(["added", "record_time", "update_id"], ascending=[False, True, True], ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Search:
+    """Requests with a verdict in the order of time, some of which timed out."""
+
+    rows: pd.DataFrame
+    starts: Integers
+    latencies: Integers
+    is_culprit: Flags
+    baselines: Integers
+    parties: pd.DataFrame
+    min_delay: int
+    coverage: float
+    since: int
+    until: int
+
+    def victims(self, shift: int) -> pd.DataFrame:
+        """Return victim and culprit of each delay, with all intervals moved by some microseconds."""
+        own = np.flatnonzero(self.is_culprit)
+        opens = self.starts[own] + shift
+        closes = opens + self.latencies[own]
+        first, last = np.searchsorted(self.starts, opens, side="right"), np.searchsorted(self.starts, closes, side="left")
+        counts = np.maximum(last - first, 0)
+        culprit = np.repeat(np.arange(len(own)), counts)
+        row = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+        added = np.minimum(self.latencies[row] - self.baselines[row], closes[culprit] - self.starts[row])
+        is_late = (added >= self.min_delay) & (row != own[culprit])
+        pairs = pd.DataFrame({"culprit": culprit, "row": row, "added": added, "other": own[culprit]})[is_late]
+        pairs = pairs[self._are_linked(pairs)]
+        overlap = np.minimum(self.latencies[pairs["row"]], closes[pairs["culprit"]] - self.starts[pairs["row"]])
+        pairs = pairs.assign(overlap=overlap).sort_values(["row", "overlap", "culprit"], ascending=[True, False, True])
+        victims: pd.DataFrame = pairs.drop_duplicates("row").reset_index(drop=True)
+        return victims
+
+    def expected_victims(self) -> Rates:
+        """Return the mean number of victims of each interval at other hours of the window."""
+        opens = self.starts[self.is_culprit]
+        closes = opens + self.latencies[self.is_culprit]
+        hits, trials = np.zeros((2, len(opens)), dtype=np.int64)
+        for shift in SHIFTS:
+            is_inside = (opens + shift >= self.since) & (closes + shift <= self.until)
+            hits += np.where(is_inside, np.bincount(self.victims(shift)["culprit"], minlength=len(opens)), 0)
+            trials += is_inside
+        return ratio(hits, trials)
+
+    def _are_linked(self, pairs: pd.DataFrame) -> Flags:
+        """Return which pairs have the same participant or a confirming party in common."""
+        names = self.rows["submitting_participant_uid"].to_numpy(object)
+        is_same: Flags = (names[pairs["row"]] == names[pairs["other"]]) & known(self.rows["submitting_participant_uid"])[
+            pairs["row"]
+        ]
+        common = self._common_parties(pairs)
+        is_linked: Flags = is_same | pairs.index.isin(common["pair"])
+        return is_linked
+
+    def _common_parties(self, pairs: pd.DataFrame) -> pd.DataFrame:
+        """Return one row per pair and confirming party of both."""
+        numbered = pd.DataFrame({"pair": pairs.index, "row": pairs["row"].to_numpy(), "other": pairs["other"].to_numpy()})
+        of_victim = numbered.merge(self.parties, on="row")
+        of_culprit = self.parties.rename(columns={"row": "other"})
+        common: pd.DataFrame = of_victim.merge(of_culprit, on=["other", "party"])[["pair", "party"]]
+        return common
+
+    def parties_in_common(self, victims: pd.DataFrame, count: int) -> Integers:
+        """Return the number of different parties that each culprit shares with its victims."""
+        common = self._common_parties(victims)
+        culprit = victims["culprit"].to_numpy()[common["pair"].to_numpy(dtype=np.int64)]
+        pairs = pd.DataFrame({"culprit": culprit, "party": common["party"]}).drop_duplicates()
+        return np.bincount(pairs["culprit"].to_numpy(dtype=np.int64), minlength=count).astype(np.int64)
+
+
+def _search(frames: Frames, min_delay: str) -> Search:
+    if frames.population != "all":
+        raise CoverageError(
+            "Cannot compute delays of requests because these frames do not hold all requests of a window. "
+            "Load a window with since=.",
+            missing=("requests of the window",),
+        )
+    least = period_length(min_delay, "min_delay") * 1_000_000
+    rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid"])
+    coverage = float(known(rows["finalization_time"]).mean()) if len(rows) else float("nan")
+    rows = with_latency(rows).sort_values(["record_time", "update_id"], ignore_index=True)
+    starts, latencies = microseconds(rows["record_time"]), rows["latency"].to_numpy("int64")
+    is_culprit = is_rejected(rows) & (latencies >= LIMIT)
+    baselines = _baselines(frames, rows, starts, latencies, is_culprit)
+    rows = rows.astype({"latency": "Int64"})
+    since, until = _bounds(frames, starts)
+    parties = _parties(frames, rows)
+    return Search(rows, starts, latencies, is_culprit, baselines, parties, least, coverage, since, until)
+
+
+def _baselines(frames: Frames, rows: pd.DataFrame, starts: Integers, latencies: Integers, is_culprit: Flags) -> Integers:
+    """Return the median latency of comparable requests for each request, 0 without any."""
+    opens = starts[is_culprit]
+    latest = np.concatenate([[np.iinfo(np.int64).min], np.maximum.accumulate(opens + latencies[is_culprit])])
+    is_outside = latest[np.searchsorted(opens, starts, side="left")] <= starts
+    is_used = has_result(rows, ACCEPTED) & is_outside & ~is_culprit
+    sizes = grouping.with_keys(frames, rows, ["size"])["size"].cat.codes.to_numpy()
+    overall = _median(latencies[is_used])
+    baselines = np.full(len(rows), overall)
+    for size in np.unique(sizes):
+        part = latencies[is_used & (sizes == size)]
+        if len(part) >= MIN_BASELINE:
+            baselines[sizes == size] = _median(part)
+    return baselines
+
+
+def _bounds(frames: Frames, starts: Integers) -> tuple[int, int]:
+    """Return the window, or without one the first and last time."""
+    if frames.window is not None:
+        return extents.microseconds(frames.window.since), extents.microseconds(frames.window.until)
+    return (int(starts[0]), int(starts[-1])) if len(starts) else (0, 0)
+
+
+def _median(values: Integers) -> int:
+    return int(np.sort(values)[(len(values) - 1) // 2]) if len(values) else 0
+
+
+def _parties(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the different confirming parties of each request, as numbers."""
+    quorums = frames.read("quorums", ["update_id", "parties"])
+    owners, texts = list_items(quorums["parties"])
+    codes, _ = encode_texts(texts)
+    row = positions(quorums["update_id"], rows["update_id"])[owners]
+    return pd.DataFrame({"row": row, "party": codes})[row >= 0].drop_duplicates(ignore_index=True)

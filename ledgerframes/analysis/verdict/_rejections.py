@@ -1,0 +1,85 @@
+"""Rejected requests, with a guess at the cause."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import durations, known
+from ledgerframes.analysis._requests import is_rejected, not_negative, requests, require_rejections
+from ledgerframes.analysis.verdict._latency_classes import LIMIT, latencies
+from ledgerframes.frames import Frames
+
+REJECTIONS = declare.Figure(
+    "verdict.rejections",
+    columns=(
+        declare.ResultColumn("update_id", declare.TEXT, "Id of the rejected request."),
+        declare.ResultColumn("migration_id", "int64", "Migration of the synchronizer."),
+        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        *grouping.PARTICIPANT.keys,
+        declare.ResultColumn("latency", declare.DURATION, "Finalization time minus record time.", "microseconds", "Latency"),
+        declare.ResultColumn(
+            "reject_kind_heuristic", declare.LABEL, "Guess from the latency alone: timeout from 29.9 s, contention below."
+        ),
+        declare.cost("traffic_cost", "Cost of the request. Missing without a traffic summary."),
+        declare.ResultColumn("view_count", "int64", "Views of the request.", "views"),
+    ),
+    unit="rejected requests",
+)
+REJECT_KINDS = ("contention", "timeout")
+
+
+@REJECTIONS.document
+def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataFrame:
+    """Return the rejected requests, with a guess at the cause.
+
+    A verdict has no reason. The latency separates requests that reached the mediator's limit of 30 s:
+    ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.**
+
+    Parameters
+    ----------
+    frames : Frames
+        With ``verdicts``, ``updates`` and ``traffic``.
+    accept_survivorship : bool, optional
+        Continue with committed updates, which have no rejected requests (default: False).
+
+    Returns
+    -------
+    DataFrame
+        One row per rejected request; sorted by migration and record time.
+
+    Raises
+    ------
+    CoverageError
+        If the frames hold committed updates, so that there would be no row by construction.
+
+    Notes
+    -----
+    Source: verdicts with result rejected, and their traffic summaries (docs/facts.md#no-rejection-reason,
+    docs/facts.md#survivorship).
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> rejected = lf.verdict.rejections(day)
+    >>> bool(rejected["reject_kind_heuristic"].isin(["contention", "timeout"]).all())
+    True
+    """
+    REJECTIONS.check(frames)
+    require_rejections(frames, accept_survivorship, "rejections")
+    rows = requests(frames, ["finalization_time", "verdict_result", "submitting_participant_uid", "view_count"])
+    rows = rows[is_rejected(rows)].sort_values(["migration_id", "record_time", "update_id"], ignore_index=True)
+    costs, numbers = rows["total_traffic_cost"], not_negative(latencies(rows))
+    is_late = (numbers >= LIMIT).fillna(value=False).to_numpy(dtype=bool)
+    values = {
+        **rows,
+        "latency": durations(numbers),
+        "reject_kind_heuristic": pd.Categorical.from_codes(is_late.astype(int), pd.Index(REJECT_KINDS)),
+        "traffic_cost": costs,
+        "coverage": np.full(len(rows), known(costs).mean() if len(rows) else np.nan),
+    }
+    return REJECTIONS.build(frames, values, accept_survivorship=accept_survivorship)

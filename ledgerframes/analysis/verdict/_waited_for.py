@@ -1,0 +1,178 @@
+"""Parties that slow requests have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, durations, ratio, single_group
+from ledgerframes.analysis._requests import (
+    UNSPECIFIED,
+    encode_texts,
+    has_result,
+    is_rejected,
+    list_items,
+    list_lengths,
+    positions,
+    requests,
+    require_rejections,
+)
+from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
+from ledgerframes.frames import Frames
+from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
+
+__all__ = ["waited_for"]
+
+SLOW_PERCENT = 90
+WAITED_FOR = declare.Figure(
+    "verdict.waited_for",
+    columns=(
+        *grouping.PARTY.keys,
+        declare.count("named", "Requests that can do without the party's confirmation."),
+        declare.count("required", "Requests that need the party's confirmation."),
+        declare.count("slow", "Required requests that were slow."),
+        declare.share("Slow requests as a share of the required ones. Missing without any.", "slow_rate", "Slow requests"),
+        declare.share("Lower end of the Wilson interval of the rate, 95%. Missing without a rate.", "low"),
+        declare.share("Upper end of the Wilson interval of the rate, 95%. Missing without a rate.", "high"),
+        declare.share("Rate less the rate of requests without the party. Missing without either.", "difference"),
+        declare.share("Lower end of the 95% interval of the difference. Missing with it.", "difference_low"),
+        declare.share("Upper end of the 95% interval of the difference. Missing with it.", "difference_high"),
+        declare.ResultColumn(
+            "p_holm", declare.RATE, "P-value of the difference, adjusted for all parties. Missing with too few requests."
+        ),
+        declare.ResultColumn(
+            "median_latency",
+            declare.DURATION,
+            "Median latency of the required requests. Missing without any.",
+            "microseconds",
+            "Latency",
+        ),
+    ),
+    fact="verdict",
+    unit="requests of these frames",
+)
+
+
+@WAITED_FOR.document
+def waited_for(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataFrame:
+    """Return how often requests that need a party's confirmation are slow.
+
+    **This is association, not cause**: a verdict does not say who responded when.
+
+    A request is slow if its latency is above the 90th percentile of all decided requests, or if it timed out. It needs a party
+    if a quorum of one of its views cannot reach its threshold without the party.
+
+    Parameters
+    ----------
+    frames : Frames
+        With ``verdicts`` and ``quorums``.
+    accept_survivorship : bool, optional
+        Continue with committed updates, which have no timeouts (default: False).
+
+    Returns
+    -------
+    DataFrame
+        One row per confirming party; sorted by rate, highest first, then by party.
+
+    Raises
+    ------
+    CoverageError
+        If the frames hold committed updates, which have no timeouts.
+
+    Notes
+    -----
+    Source: times and quorums of the verdicts (docs/facts.md#no-rejection-reason). Each party is compared with the requests
+    that do not name it. Differences with a ``p_holm`` up to 0.05 are more than chance explains.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> parties = lf.verdict.waited_for(day)
+    >>> bool((parties["slow"] <= parties["required"]).all())
+    True
+    """
+    WAITED_FOR.check(frames)
+    require_rejections(frames, accept_survivorship, "requests that timed out")
+    rows = requests(frames, ["finalization_time", "verdict_result"], cost=False)
+    coverage = float(rows["has_verdict"].mean()) if len(rows) else float("nan")
+    rows = _decided(rows)
+    is_slow = _is_slow(rows)
+    parties, roles = _roles(frames, rows)
+    required, dispensable = (
+        Groups(parties, roles[roles["is_required"] == flag]["party"].to_numpy("int64")) for flag in (True, False)
+    )
+    needed = roles[roles["is_required"]]
+    hits = required.count(is_slow[needed["row"]])
+    trials = required.count()
+    every = Groups(parties, roles["party"].to_numpy("int64"))
+    rest_hits = int(is_slow.sum()) - every.count(is_slow[roles["row"]])
+    rest_trials = len(rows) - every.count()
+    low, high = wilson(hits, trials)
+    difference, difference_low, difference_high = difference_of_rates((rest_hits, rest_trials), (hits, trials))
+    latencies = pd.Series(pd.array(rows["latency"].to_numpy("int64")[needed["row"]], dtype="Int64"))
+    values: dict[str, Any] = {
+        "party": parties["party"],
+        "named": dispensable.count(),
+        "required": trials,
+        "slow": hits,
+        "slow_rate": ratio(hits, trials),
+        "low": low,
+        "high": high,
+        "difference": difference,
+        "difference_low": difference_low,
+        "difference_high": difference_high,
+        "p_holm": holm(_p_values(hits, trials, rest_hits, rest_trials)),
+        "median_latency": durations(required.percentiles(latencies, [50])[0]),
+        "coverage": np.full(len(parties), coverage),
+    }
+    result = WAITED_FOR.build(frames, values, accept_survivorship=accept_survivorship)
+    return result.sort_values(["slow_rate", "party"], ascending=[False, True], ignore_index=True)
+
+
+def _decided(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the requests with a verdict and a latency."""
+    return with_latency(rows[~has_result(rows, UNSPECIFIED)]).reset_index(drop=True)
+
+
+def _is_slow(rows: pd.DataFrame) -> Flags:
+    """Return which requests timed out, or took longer than 90% of the others."""
+    latencies = rows["latency"].to_numpy("int64")
+    is_timeout = is_rejected(rows) & (latencies >= LIMIT)
+    decided = rows["latency"][~is_timeout].astype("Int64")
+    (limit,) = single_group(len(decided)).percentiles(decided, [SLOW_PERCENT])
+    is_slow: Flags = is_timeout | (latencies > (np.iinfo(np.int64).max if pd.isna(limit.iloc[0]) else int(limit.iloc[0])))
+    return is_slow
+
+
+def _roles(frames: Frames, rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the parties, and for each request and party whether the request needs it."""
+    quorums = frames.read("quorums", ["update_id", "threshold", "parties"])
+    # A party that a quorum lists twice counts once, as the set of its parties decides.
+    owners, texts = list_items(quorums["parties"])
+    codes, names = encode_texts(texts)
+    items = pd.DataFrame({"quorum": owners, "party": codes}).drop_duplicates()
+    sizes = np.bincount(items["quorum"], minlength=len(quorums)) if len(items) else list_lengths(quorums["parties"])
+    is_tight = quorums["threshold"].to_numpy(dtype="float64", na_value=np.nan) >= sizes
+    items["row"] = positions(quorums["update_id"], rows["update_id"])[items["quorum"]]
+    items["is_required"] = is_tight[items["quorum"]]
+    roles = items[items["row"] >= 0].groupby(["row", "party"], as_index=False)[["is_required"]].max()
+    parties = pd.DataFrame({"party": pd.array(names, dtype="str")})
+    is_present = np.bincount(roles["party"], minlength=len(parties)) > 0
+    roles["party"] = (np.cumsum(is_present) - 1)[roles["party"]]
+    return parties[is_present].reset_index(drop=True), roles
+
+
+def _p_values(hits: Integers, trials: Integers, rest_hits: Integers, rest_trials: Integers) -> Rates:
+    """Return the p-value of each party against the requests without it."""
+    values = np.full(len(hits), np.nan)
+    for number, (x, n, rest_x, rest_n) in enumerate(zip(hits, trials, rest_hits, rest_trials, strict=True)):
+        if n and rest_n:
+            _, p_value = group_against_rest(int(x), int(n), int(x + rest_x), int(n + rest_n))
+            values[number] = float(p_value)
+    return values
