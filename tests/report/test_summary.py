@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import ledgerframes as lf
@@ -98,6 +99,13 @@ def test_problems_are_counted(periods: Periods) -> None:
     known = int((periods.after.traffic["total_traffic_cost"] >= 0).sum())
     unknown = len(periods.after.verdicts) - known
     assert f"The cost of {unknown:,} requests is unknown." in text_of("Problems", periods)
+
+
+def test_second_verdicts_are_counted(periods: Periods, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = {"table": ["verdicts", "traffic", "verdicts"], "rows": [2, 2, 1]}
+    excluded = pd.DataFrame({"problem": ["second verdict"] * 3, **tables})
+    monkeypatch.setattr(Frames, "problems", property(lambda _: excluded))
+    assert "3 verdicts are excluded (second verdict)." in text_of("Problems", periods)
 
 
 @pytest.mark.parametrize(
