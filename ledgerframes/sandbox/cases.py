@@ -23,7 +23,7 @@ ONLY_IN_LEDGER, ONLY_IN_HISTORY = "only in the ledger", "only in the history"
 WEEK = 7 * DAY
 JITTER_SHARE = 50  # a case happens within a fiftieth of the period
 RAISED_WEEKDAY = 5  # days before the end of the last day
-RAISED_BY = 1.6  # of the rejections that are not scheduled, which makes half as much waste again
+RAISED_BY = 2.4  # of the rejections that are not scheduled, which doubles the waste
 UPGRADE_SHARE = 5, 2  # the new version comes two fifths of a period before the end of the last day
 ADDED_TO_TOTAL, BELOW_ZERO, BEFORE_RECORD_TIME = 137, 500, SECOND // 4
 SHORTEST_WAIT, LONGEST_WAIT = 30 * SECOND, 60 * SECOND
@@ -93,7 +93,7 @@ class Cases:
     upgraded_at
         When the newer version of a package comes into use, microseconds since 1970.
     raised_day
-        Begin of the day with half as much waste again, in a world that has a week.
+        Begin of the day with twice the waste, in a world that has a week.
     """
 
     def __init__(self, seed: int, timeline: Timeline) -> None:

@@ -230,4 +230,4 @@ class World:
         upgrade = (to_datetime(cases.upgraded_at),)
         yield Planted(NEW_VERSION, upgrade, f"its requests cost {RISE_PERCENT} % more", subject=package)
         if cases.raised_day is not None:
-            yield Planted(RAISED_WASTE, (to_datetime(cases.raised_day),), "half as much waste again as on other days")
+            yield Planted(RAISED_WASTE, (to_datetime(cases.raised_day),), "twice the waste of other days")
