@@ -292,20 +292,20 @@ def _draw_line(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
 
 
 def _stack_shares(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
-    """Stack the shares of the ten largest parties, and those of all others as one."""
+    """Stack the shares of the ten largest groups, and those of all others as one."""
     weight = frame["weight"].astype("Float64").to_numpy("float64", na_value=0)
     starts, edges = _edges(frame, shape)
-    rows = pd.DataFrame({"start": starts, "party": frame["party"].to_numpy(), "weight": weight})
+    rows = pd.DataFrame({"start": starts, "group": frame[shape.keys[0]].to_numpy(), "weight": weight})
     rows = rows[rows["weight"] > 0]
-    order = rows.groupby("party")["weight"].sum().sort_values(ascending=False, kind="stable").index
-    table = rows.pivot_table(index="start", columns="party", values="weight", aggfunc="sum", fill_value=0)[order]
+    order = rows.groupby("group")["weight"].sum().sort_values(ascending=False, kind="stable").index
+    table = rows.pivot_table(index="start", columns="group", values="weight", aggfunc="sum", fill_value=0)[order]
     table = table.reindex(edges[:-1], fill_value=0)
     largest = table.iloc[:, :MAX_AREAS]
-    labels, areas = [r.label(party, 32) for party in largest], [largest[name].to_numpy() for name in largest]
+    labels, areas = [r.label(name, 32) for name in largest], [largest[name].to_numpy() for name in largest]
     colors = [_tint(number) for number in range(len(labels))]
     rest = len(order) - MAX_AREAS
     if rest > 0:
-        labels.append(f"other ({rest:,} parties)")
+        labels.append(f"other ({rest:,} {'labels' if shape.by == 'label' else 'parties'})")
         areas.append(table.iloc[:, MAX_AREAS:].sum(axis=1).to_numpy())
         colors.append(_rgb(REST_COLOR))
     totals = np.maximum(table.sum(axis=1).to_numpy(), 1)

@@ -58,6 +58,7 @@ RUN = {
     },
     "inputs": {"snapshot": "s", "notebook": "n"},
     "headline": dict.fromkeys(HEADLINE, 1),
+    "summary": [{"term": HOSTILE[0], "text": HOSTILE[1], "details": list(HOSTILE)}],
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from equality import assert_equal, every_table
-from processes import begun, ended
+from processes import begin, end
 
 import ledgerframes as lf
 from ledgerframes import network
@@ -156,13 +156,11 @@ def test_a_file_that_cannot_be_used_costs_no_request(content: bytes | None, path
 
 WORLD = {"events": 600, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
-JOB = f"""
-import sys
-import ledgerframes as lf
-print("begun", flush=True)
-net = lf.connect("local", store=sys.argv[1], page_size=20, max_concurrency=2, retries=1)
-lf.load_events(net, **{DAY!r})
-"""
+
+
+def sync_day(store: Path) -> None:
+    net = lf.connect("local", store=store, page_size=20, max_concurrency=2, retries=1)
+    lf.load_events(net, **DAY)
 
 
 @pytest.fixture
@@ -179,8 +177,8 @@ def server() -> Iterator[str]:
 @pytest.mark.loopback
 def test_a_limiter_costs_two_jobs_time_and_neither_of_them_its_run(tmp_path: Path, server: str) -> None:
     Path("ledgerframes.toml").write_text(f'[local]\nhistory_url = "http://{server}"\nrequests_per_second = 60\n')
-    jobs = [begun(JOB, tmp_path / name) for name in ("a", "b")]
-    assert [ended(job) for job in jobs] == [0, 0]
+    jobs = [begin(sync_day, tmp_path / name) for name in ("a", "b")]
+    assert [end(job) for job in jobs] == [0, 0]
     quiet = lf.load_events(lf.connect("sandbox", store=tmp_path / "quiet", **WORLD), **DAY)
     for name in ("a", "b"):
         assert_equal(
