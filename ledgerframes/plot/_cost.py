@@ -18,16 +18,6 @@ __all__ = ["cost_anatomy", "cost_overhead", "cost_spend", "cost_wasted"]
 MAX_ENVELOPES = 25
 NO_COST = "No request with a known cost in this window."
 HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
-TITLES = {
-    None: "Traffic cost",
-    "participant": "Traffic cost by submitting participant",
-    "party": "Traffic cost by submitting party",
-    "template": "Traffic cost by root template and choice",
-    "view": "Traffic cost of envelopes by view",
-    "result": "Traffic cost by verdict",
-    "label": "Traffic cost by label",
-    "era": "Traffic cost by era",
-}
 
 
 def cost_spend(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -61,7 +51,7 @@ def cost_spend(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'Record time (UTC)'
     """
     shape = r.check_result(frame, "cost.spend")
-    column, title = "total_traffic_cost", TITLES[shape.by]
+    column, title = "total_traffic_cost", f"Traffic cost{r.group_text(shape)}"
     if not shape.has_periods:
         return _ranked(frame, r.group_labels(frame, shape), column, title, ax)
     with c.canvas(ax) as ax:
@@ -108,7 +98,7 @@ def cost_overhead(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     True
     """
     shape = r.check_result(frame, "cost.overhead")
-    title = "Traffic cost of envelopes with and without views"
+    title = f"Traffic cost of envelopes with and without views{r.group_text(shape)}"
     if not shape.has_periods and shape.by is None:
         visible = frame[(frame["kind"] != "unassigned") | (frame["traffic_cost"] > 0).fillna(value=False)]
         pairs = zip(visible["kind"], visible["envelopes"], strict=True)
@@ -164,7 +154,7 @@ def cost_wasted(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'Share of the cost that was wasted (%)'
     """
     shape = r.check_result(frame, "cost.wasted")
-    title = "Share of the traffic cost that was wasted"
+    title = f"Share of the traffic cost that was wasted{r.group_text(shape)}"
     visible, note = (frame, "") if shape.has_periods else r.largest_groups(frame[frame["share"].notna()])
     with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(visible))) as ax:
         if frame["share"].notna().sum() == 0:

@@ -51,7 +51,7 @@ def verdict_quorums(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ]
     if shape.by:
         labels = [f"{group}, {label}" for group, label in zip(r.group_labels(frame, shape), labels, strict=True)]
-    title, note = "Quorums: confirmations needed and parties", r.coverage_note(frame, "Verdict")
+    title, note = f"Quorums: confirmations needed and parties{r.group_text(shape)}", r.coverage_note(frame, "Verdict")
     rows, values = r.group_remaining(labels, frame["quorums"].to_numpy("float64"))
     with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(rows))) as ax:
         if values.sum() == 0:

@@ -37,6 +37,19 @@ POPULATION_NOTES = {
 Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+GROUP_TEXTS = {
+    "participant": "by submitting participant",
+    "party": "by submitting party",
+    "template": "by root template and choice",
+    "view": "of envelopes by view",
+    "view_count": "by number of views",
+    "views": "by number of views",
+    "confirmers": "by number of confirmers",
+    "hour": "by hour of the day",
+    "weekday_hour": "by weekday and hour",
+    "result": "by verdict",
+}
+
 
 @dataclass(frozen=True)
 class ResultShape:
@@ -156,6 +169,11 @@ def group_labels(frame: pd.DataFrame, shape: ResultShape) -> list[str]:
         return [LABELS[None]()] * len(frame)
     to_label = LABELS.get(shape.by, label)
     return [to_label(*keys) for keys in zip(*(frame[name] for name in shape.keys), strict=True)]
+
+
+def group_text(shape: ResultShape) -> str:
+    """Return the grouping for the end of a title, empty without one."""
+    return f" {GROUP_TEXTS.get(shape.by, f'by {shape.by}')}" if shape.by else ""
 
 
 def period_length(frame: pd.DataFrame) -> str:

@@ -62,14 +62,14 @@ def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     is_over_time = shape.has_periods or shape.by in ("hour", "day")
     has_rate = frame[frame["rejection_rate"].notna()]
     visible, note = (has_rate, "") if is_over_time else r.largest_groups(has_rate)
-    title = "Rejection rate with 95% intervals"
+    title = f"Rejection rate{r.group_text(shape)} with 95% intervals"
     with c.canvas(ax, 4.0 if is_over_time else c.height_for_rows(len(visible))) as ax:
         if visible.empty:
             return c.draw_message(ax, NO_VERDICT)
         if shape.has_periods and shape.by:
             labels = r.group_labels(frame, shape)
             table = r.by_group_over_time(frame, shape.keys, labels, frame["rejection_rate"], frame["requests"])
-            note, title = c.lines_over_time(ax, table, frame), "Rejection rate"
+            note, title = c.lines_over_time(ax, table, frame), f"Rejection rate{r.group_text(shape)}"
         else:
             _draw_intervals(ax, visible, shape, is_over_time=is_over_time)
             set_limits = ax.set_ylim if is_over_time else ax.set_xlim
@@ -134,7 +134,7 @@ def verdict_latency(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         # Next to the title, because anywhere inside the axes there can be points.
         above: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 2.1 if any(notes) else 0.6}
         ax.legend(ncols=3, frameon=False, labelcolor=c.text_color(ax), **above)
-        c.set_titles(ax, f"{LATENCY_TITLE} of accepted requests", *notes)
+        c.set_titles(ax, f"{LATENCY_TITLE} of accepted requests{r.group_text(shape)}", *notes)
         return ax
 
 
@@ -232,7 +232,7 @@ def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> A
     if shape.by:
         labels = r.group_labels(frame, shape)
         table = r.by_group_over_time(frame, shape.keys, labels, _optional_seconds(frame["p50"]), frame["requests"])
-        title = "Median latency of accepted requests until finalization"
+        title = f"Median latency of accepted requests{r.group_text(shape)}"
     else:
         table = pd.DataFrame({name: _optional_seconds(frame[name]).to_numpy() for name in names})
     note = c.lines_over_time(ax, table, frame)
