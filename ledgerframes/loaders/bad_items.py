@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -68,8 +68,22 @@ def decode_items(response: Response) -> list[Event | BadItem]:
         with decode_boundary(response.endpoint):
             event_tables(events, "listing")
     except DecodeError:
-        items = response.decode(_RawPage).events
-        return [_decode_item(bytes(item), number, response.endpoint) for number, item in enumerate(items)]
+        items = list(enumerate(map(bytes, response.decode(_RawPage).events)))
+        return _tell_apart(items, response.endpoint)
+    return [*events]
+
+
+def _tell_apart(items: Sequence[tuple[int, bytes]], endpoint: str) -> list[Event | BadItem]:
+    """Return the events of numbered items, halved until the bad ones are alone."""
+    if len(items) <= 1:
+        return [_decode_item(content, number, endpoint) for number, content in items]
+    try:
+        events = [decode(content, Event, endpoint) for _, content in items]
+        with decode_boundary(endpoint):
+            event_tables(events, "listing")
+    except DecodeError:
+        middle = len(items) // 2
+        return [*_tell_apart(items[:middle], endpoint), *_tell_apart(items[middle:], endpoint)]
     return [*events]
 
 
