@@ -78,6 +78,12 @@ def test_each_request_counts_once() -> None:
     assert row["rejected_max"] == pd.Timedelta(200, "ms")
 
 
+def test_a_verdict_before_its_request_is_in_no_percentile() -> None:
+    requests = [("ACCEPTED", number * SECOND) for number in range(1, 42)]
+    early = [("ACCEPTED", -SECOND)] * 20
+    assert figures(requests + early).iloc[0]["p50"] == figures(requests).iloc[0]["p50"] == pd.Timedelta(21, "s")
+
+
 def test_percentiles_have_intervals_and_reasons() -> None:
     requests = [("ACCEPTED", number * SECOND // 100) for number in range(1, 41)] + [("REJECTED", 9)] * 6
     row = figures(requests).iloc[0]
