@@ -305,7 +305,7 @@ def _stack_shares(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
     colors = [_tint(number) for number in range(len(labels))]
     rest = len(order) - MAX_AREAS
     if rest > 0:
-        labels.append(f"other ({rest:,} {'labels' if shape.by == 'label' else 'parties'})")
+        labels.append(f"{r.OTHER} ({rest:,})")
         areas.append(table.iloc[:, MAX_AREAS:].sum(axis=1).to_numpy())
         colors.append(_rgb(REST_COLOR))
     totals = np.maximum(table.sum(axis=1).to_numpy(), 1)

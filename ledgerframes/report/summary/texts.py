@@ -11,7 +11,7 @@ import pandas as pd
 from ledgerframes.report.tables import shorten
 from ledgerframes.statistics import printing
 
-MIN_PRINTED = Fraction(1, 1000)
+BOUNDS = {"< ": "less than ", "> ": "more than "}
 NO_TEMPLATE = {"reassignment": "Reassignments", "transaction": "Transactions without a tree"}
 NOT_VISIBLE = "Requests that are not visible (rejected or private)"
 
@@ -39,10 +39,11 @@ def signed_percent(change: int, before: int) -> str:
     >>> signed_percent(18, 100), signed_percent(-1, 3), signed_percent(1, 10000)
     ('+18.0 %', '−33.3 %', 'less than +0.1 %')
     """
-    sign, size = "+" if change >= 0 else "−", Fraction(abs(change), before)
-    if 0 < size < MIN_PRINTED:
-        return f"less than {sign}{printing.share(MIN_PRINTED)}"
-    return f"{sign}{printing.share(size)}"
+    sign, text = "+" if change >= 0 else "−", printing.share(Fraction(abs(change), before))
+    for mark, words in BOUNDS.items():
+        if text.startswith(mark):
+            return f"{words}{sign}{text.removeprefix(mark)}"
+    return f"{sign}{text}"
 
 
 def listing(texts: Sequence[str]) -> str:
