@@ -40,9 +40,9 @@ def signed_percent(change: int, before: int) -> str:
     ('+18.0 %', '−33.3 %', 'less than +0.1 %')
     """
     sign, text = "+" if change >= 0 else "−", printing.share(Fraction(abs(change), before))
-    for mark, words in BOUNDS.items():
+    for mark, bound in BOUNDS.items():
         if text.startswith(mark):
-            return f"{words}{sign}{text.removeprefix(mark)}"
+            return f"{bound}{sign}{text.removeprefix(mark)}"
     return f"{sign}{text}"
 
 
