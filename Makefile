@@ -19,9 +19,13 @@ venv: .venv/ready  ## Make .venv from the lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# The week and the six weeks before it, for usual ranges, are loaded once. Then one core runs each report.
 report: .venv/ready  ## Publish the reports traffic-cost and verdicts over last week of the embedded sandbox, in reports/
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run traffic-cost --profile sandbox --during last-week --out reports
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run verdicts --profile sandbox --during last-week --out reports
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes sync events --profile sandbox --since 2026-09-21 --until 2026-11-09
+	$(MAKE) --jobs=2 report-traffic-cost report-verdicts
+
+report-%: .venv/ready
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run $* --profile sandbox --during last-week --out reports
 
 reports: report  ## Publish all five reports over last week of the embedded sandbox, in reports/
 	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run operations --profile sandbox --during last-week --out reports --param balance=20000000
