@@ -4,6 +4,8 @@ BIN := .venv/bin
 STORE := .ledgerframes/store
 SPARK := $(CURDIR)/.ledgerframes/spark
 SOAK := $(CURDIR)/.ledgerframes/soak-tools
+REPORTS := reports
+SCREENSHOTS := .ledgerframes/screenshots
 
 .PHONY: help venv report reports test test-lowest mutants soak spark lint screenshots lab pages docs data bench lock clean
 
@@ -25,12 +27,12 @@ report: .venv/ready  ## Publish the reports traffic-cost and verdicts over last 
 	$(MAKE) --jobs=2 report-traffic-cost report-verdicts
 
 report-%: .venv/ready
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run $* --profile sandbox --during last-week --out reports
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run $* --profile sandbox --during last-week --out $(REPORTS)
 
 reports: report  ## Publish all five reports over last week of the embedded sandbox, in reports/
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run operations --profile sandbox --during last-week --out reports --param balance=20000000
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run activity --profile sandbox --during last-week --out reports --param 'market=0.15 USD/coin'
-	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run weekly --profile sandbox --during last-week --out reports \
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run operations --profile sandbox --during last-week --out $(REPORTS) --param balance=20000000
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run activity --profile sandbox --during last-week --out $(REPORTS) --param 'market=0.15 USD/coin'
+	LEDGERFRAMES_STORE=$(STORE) $(BIN)/ledgerframes report run weekly --profile sandbox --during last-week --out $(REPORTS) \
 		--param 'price=60 USD/MB' --param 'rate=0.16 USD/coin' --param 'market=0.15 USD/coin'
 
 test: .venv/ready lint  ## Run every check and test
@@ -61,6 +63,7 @@ lint: .venv/ready  ## Check style, types and layers
 	$(BIN)/python tools/check_words.py
 
 screenshots: .venv/ready  ## Take pictures of every report and notebook, to look at (needs Chromium)
+	$(MAKE) reports REPORTS=$(SCREENSHOTS)/reports
 	$(BIN)/python tools/screenshots.py
 
 lab: .venv/ready  ## Open JupyterLab on a copy of the notebooks

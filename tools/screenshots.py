@@ -1,99 +1,128 @@
-"""Take pictures of every report and notebook, to look at: light and dark, 1280 and 400 pixels wide, and in print.
+"""Take pictures of the published reports and of every notebook: light and dark, 1280 and 400 pixels wide, and in print.
 
-`python tools/screenshots.py` runs the reports and the notebooks on the sandbox. It needs Chromium, and for print pdftoppm.
+`make screenshots` publishes the reports first. `python tools/screenshots.py weekly 06` takes those of pages whose names begin so.
+It needs Chromium, and for print pdftoppm.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
-from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from PIL import Image, ImageChops
 
 from ledgerframes.errors import UsageError
+from ledgerframes.report import notebooks_dir
+from ledgerframes.report.execute import NotebookEnvironment, read_notebook, run_cells
 from ledgerframes.report.pdf import find_chromium
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / ".ledgerframes" / "screenshots"
-REPORTS = ("traffic-cost", "verdicts", "activity", "operations", "weekly")
+REPORTS = OUT / "reports"
+NOTEBOOKS = OUT / "notebooks"
 WIDTHS = (1280, 400)
-MAX_HEIGHT = 16_000  # pixels; what is empty at the end is cut off
+SCHEMES = ("light", "dark")
+MAX_HEIGHT = 16_000  # pixels of one picture, as high as Chromium draws
+PIECE_HEIGHT = 2_000
 OPTIONS = (
     *("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"),
     *("--disable-sync", "--hide-scrollbars", "--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND"),
 )
 DARK = "--blink-settings=preferredColorScheme=0"
 MAX_SECONDS = 180
+# A window of Chromium is at least 500 pixels wide, and a frame in it has any width.
+FRAME = """<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">
+<style>body {{ margin: 0; overflow: hidden; }} iframe {{ border: 0; height: 64000px; }}</style>
+<iframe src="{page}" style="width: {width}px; margin-top: -{top}px"></iframe>
+"""
 
 
-def main() -> int:
-    """Make the pages, and a picture of each in each way."""
+def main(names: list[str]) -> int:
+    """Take the pictures of all pages, or of those whose names begin with one of these."""
     try:
         chromium = find_chromium()
     except UsageError:
         print("Chromium is not installed: no screenshots.")
         return 0
-    shutil.rmtree(OUT, ignore_errors=True)
-    OUT.mkdir(parents=True)
     os.environ.setdefault("LEDGERFRAMES_STORE", str(ROOT / ".ledgerframes" / "store"))
-    for name, page in [*report_pages(), *notebook_pages()]:
-        for width in WIDTHS:
-            for scheme in ("light", "dark"):
-                take(chromium, page, OUT / f"{name}-{width}-{scheme}.png", width, scheme)
-        print_pages(chromium, page, OUT / f"{name}-print")
-    print(f"{len(list(OUT.glob('*.png')))} pictures in {OUT.relative_to(ROOT)}")
+    for name, pages in itertools.chain(report_pages(names), notebook_pages(names)):
+        pictures = OUT / name
+        shutil.rmtree(pictures, ignore_errors=True)
+        pictures.mkdir(parents=True)
+        for width, scheme in itertools.product(WIDTHS, SCHEMES):
+            take(chromium, pages[scheme], pictures / f"{width}-{scheme}", width, scheme)
+        print_page(chromium, pages["light"], pictures / "print")
+        print(f"{len(list(pictures.glob('*.png')))} pictures in {pictures.relative_to(ROOT)}")
     return 0
 
 
-def report_pages() -> list[tuple[str, Path]]:
-    """Publish every report over last week, and return their pages and the overview."""
-    reports = OUT / "reports"
-    for name in REPORTS:
-        command = [sys.executable, "-m", "ledgerframes", "report", "run", name, "--profile", "sandbox"]
-        subprocess.run([*command, "--during", "last-week", "--out", str(reports)], check=True, cwd=ROOT)
-    pages = [(name, reports / "latest" / name / "index.html") for name in REPORTS]
-    return [*pages, ("overview", reports / "index.html")]
+def is_chosen(name: str, names: list[str]) -> bool:
+    """Return whether a page is to be taken."""
+    return not names or name.startswith(tuple(names))
 
 
-def notebook_pages() -> list[tuple[str, Path]]:
-    """Run every notebook, and return it as HTML."""
-    pages = []
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        book = nbformat.read(path, as_version=4)
-        with tempfile.TemporaryDirectory() as working_dir:
-            NotebookClient(book, timeout=900, resources={"metadata": {"path": working_dir}}).execute()
-        html, _ = HTMLExporter().from_notebook_node(book)
-        page = OUT / "notebooks" / f"{path.stem}.html"
-        page.parent.mkdir(exist_ok=True)
-        page.write_text(html, encoding="utf-8")
-        pages.append((path.stem, page))
-    return pages
+def report_pages(names: list[str]) -> Iterator[tuple[str, dict[str, Path]]]:
+    """Yield the latest page of each published report, and the overview."""
+    pages = [(path.parent.name, path) for path in sorted(REPORTS.glob("latest/*/index.html"))]
+    for name, page in [*pages, ("overview", REPORTS / "index.html")]:
+        if is_chosen(name, names):
+            yield name, dict.fromkeys(SCHEMES, page)
+
+
+def notebook_pages(names: list[str]) -> Iterator[tuple[str, dict[str, Path]]]:
+    """Run the notebooks, and yield each as HTML in both themes of JupyterLab."""
+    NOTEBOOKS.mkdir(parents=True, exist_ok=True)
+    for path in sorted(notebooks_dir().glob("*.ipynb")):
+        if is_chosen(path.stem, names):
+            book = read_notebook(path)
+            with tempfile.TemporaryDirectory() as working_dir:
+                run_cells(book, path.name, NotebookEnvironment(dict(os.environ), Path(working_dir)))
+            pages = {scheme: NOTEBOOKS / f"{path.stem}-{scheme}.html" for scheme in SCHEMES}
+            for scheme, page in pages.items():
+                html, _ = HTMLExporter(theme=scheme).from_notebook_node(book)
+                page.write_text(html, encoding="utf-8")
+            yield path.stem, pages
 
 
 def take(chromium: str, page: Path, picture: Path, width: int, scheme: str) -> None:
-    """Take a picture of a whole page."""
-    size = (f"--window-size={width},{MAX_HEIGHT}", f"--screenshot={picture}", *([DARK] if scheme == "dark" else []))
-    run_chromium(chromium, *size, page.as_uri())
-    with Image.open(picture) as image:
-        pixels = image.convert("RGB")
-    background = Image.new("RGB", pixels.size, pixels.getpixel((0, pixels.height - 1)))
-    box = ImageChops.difference(pixels, background).getbbox()
-    pixels.crop((0, 0, width, box[3] if box else 1)).save(picture)
+    """Take a picture of a whole page, in numbered pieces that can be read."""
+    number = 0
+    for top in itertools.count(0, MAX_HEIGHT):
+        pixels = take_part(chromium, page, width, top, scheme)
+        background = Image.new("RGB", pixels.size, pixels.getpixel((0, pixels.height - 1)))
+        box = ImageChops.difference(pixels, background).getbbox()
+        bottom = box[3] if box else 0
+        for piece in range(0, bottom, PIECE_HEIGHT):
+            number += 1
+            pixels.crop((0, piece, width, min(piece + PIECE_HEIGHT, bottom))).save(f"{picture}-{number:02}.png")
+        if bottom < MAX_HEIGHT:
+            return
 
 
-def print_pages(chromium: str, page: Path, picture: Path) -> None:
+def take_part(chromium: str, page: Path, width: int, top: int, scheme: str) -> Image.Image:
+    """Return the part of a page from `top` on, as high as Chromium draws."""
+    with tempfile.TemporaryDirectory() as directory:
+        frame, picture = Path(directory) / "frame.html", Path(directory) / "picture.png"
+        frame.write_text(FRAME.format(width=width, top=top, page=page.as_uri()), encoding="utf-8")
+        size = (f"--window-size={max(width, 500)},{MAX_HEIGHT}", f"--screenshot={picture}")
+        run_chromium(chromium, *size, *([DARK] if scheme == "dark" else []), frame.as_uri())
+        with Image.open(picture) as image:
+            return image.convert("RGB").crop((0, 0, width, MAX_HEIGHT))
+
+
+def print_page(chromium: str, page: Path, picture: Path) -> None:
     """Print a page, and make pictures of the sheets."""
     pdf = picture.with_suffix(".pdf")
     run_chromium(chromium, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", page.as_uri())
     if pdftoppm := shutil.which("pdftoppm"):
-        subprocess.run([pdftoppm, "-r", "60", "-png", str(pdf), str(picture)], check=True)
+        subprocess.run([pdftoppm, "-r", "80", "-png", str(pdf), str(picture)], check=True)
 
 
 def run_chromium(chromium: str, *arguments: str) -> None:
@@ -104,4 +133,4 @@ def run_chromium(chromium: str, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -212,12 +212,13 @@ def _require_age(data_until: datetime | None, now: datetime, max_age: timedelta)
 def format_duration(duration: timedelta) -> str:
     """Return a duration as text.
 
-    >>> format_duration(timedelta(hours=49)), format_duration(timedelta(minutes=5))
-    ('2.0 days', '5 minutes')
+    >>> format_duration(timedelta(hours=49)), format_duration(timedelta(minutes=5)), format_duration(timedelta(seconds=1))
+    ('2.0 days', '5 minutes', '1 second')
     """
     minutes = duration.total_seconds() / 60
     if minutes < 2:
-        return f"{duration.total_seconds():.0f} seconds"
+        seconds = round(duration.total_seconds())
+        return f"{seconds} {'second' if seconds == 1 else 'seconds'}"
     if minutes < 90:
         return f"{minutes:.0f} minutes"
     return f"{minutes / 60:.0f} hours" if minutes < 2880 else f"{minutes / 1440:.1f} days"

@@ -18,7 +18,7 @@ from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.report.contents import Contents
 from ledgerframes.report.pictures import NARROW_SVG, SVG
-from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA
+from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA, keep_together
 from ledgerframes.statistics import printing
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def render_template(name: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"percent": printing.share, "time": _format_time}
+    environment.filters |= {"percent": printing.share, "time": _format_time, "together": keep_together}
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     page = environment.get_template(name).render(**values, style=style)
     return escape_control(page)  # those of Markdown and of tables, too

@@ -18,9 +18,14 @@ NARROW_SVG = "application/vnd.ledgerframes.narrow+svg"  # the same plot for a ph
 
 NARROW_WIDTH = 3.9  # inches, 374 pixels
 MIN_NARROW_HEIGHT = 3.0
+BAR_LABEL_SHARE = 0.024  # of the axis, for each character of a text at the end of a bar
 LEGEND_ROW_HEIGHT = 0.2
 MAX_LABEL = 22
-LABEL_END = 6  # characters of a shortened label that stay at its end, where counts and fingerprints are
+# Characters that stay at the end of a shortened label, the first that keep all labels distinct. The id of a party begins with
+# its name, and a kind of request ends with its choice.
+ID_ENDS = (2, 4, 6, 8)
+KIND_ENDS = (14, 16, 12, 10)
+COUNT = re.compile(r" \([^()]+\)$")  # at the end of a label, never shortened
 
 # Colors of the style that are text, lines or paper, each with its name in the SVG and its color on a dark page. Colors of data
 # are the same on both.
@@ -139,15 +144,30 @@ def _move_below(figure: Figure, legend: Any) -> None:
 def _shorten_row_labels(ax: Axes) -> None:
     labels = [label.get_text() for label in ax.get_yticklabels()]
     if any(len(label) > MAX_LABEL for label in labels):
-        ax.set_yticks(ax.get_yticks(), labels=[_shorten(label) for label in labels])
+        ax.set_yticks(ax.get_yticks(), labels=_shorten(labels))
 
 
-def _shorten(label: str) -> str:
-    """Shorten each line of a label in its middle."""
-    lines = label.split("\n")
-    return "\n".join(
-        line if len(line) <= MAX_LABEL else f"{line[: MAX_LABEL - LABEL_END - 1]}…{line[-LABEL_END:]}" for line in lines
-    )
+def _shorten(labels: list[str]) -> list[str]:
+    """Shorten the lines of labels in their middle, so that different labels stay different.
+
+    >>> _shorten(["Splice.DsoRules.DsoRules_ConfirmAction", "Splice.DsoRules.DsoRules_ExecuteConfirmedAction"])
+    ['Splice.…_ConfirmAction', 'Splice.…onfirmedAction']
+    >>> _shorten(["alder-validator-1::1220d8…95 (1,269)"])
+    ['alder-valid…95 (1,269)']
+    """
+    shortened = labels
+    for end in ID_ENDS if any("::" in label for label in labels) else KIND_ENDS:
+        shortened = ["\n".join(_shorten_line(line, end) for line in label.split("\n")) for label in labels]
+        if len(set(shortened)) == len(set(labels)):
+            break
+    return shortened
+
+
+def _shorten_line(line: str, end: int) -> str:
+    match = COUNT.search(line)
+    count = match[0] if match and len(match[0]) < MAX_LABEL - end else ""
+    name, longest = line.removesuffix(count), MAX_LABEL - len(count)
+    return line if len(name) <= longest else f"{name[: longest - end - 1]}…{name[-end:]}{count}"
 
 
 def _reduce_ticks(ax: Axes) -> None:
@@ -166,8 +186,9 @@ def _widen_for_bar_labels(ax: Axes) -> None:
     from matplotlib.container import BarContainer
 
     bars = [each for each in ax.containers if isinstance(each, BarContainer) and each.orientation == "horizontal"]
-    if bars and len(ax.texts) > len(_notes(ax)):
-        ax.set_xlim(right=ax.get_xlim()[1] * 1.3)
+    texts = [len(text.get_text()) for text in ax.texts if text not in _notes(ax)]
+    if bars and texts:
+        ax.set_xlim(right=ax.get_xlim()[1] * (1 + max(texts) * BAR_LABEL_SHARE))
 
 
 def _hide_cell_texts(ax: Axes) -> None:

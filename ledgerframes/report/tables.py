@@ -26,11 +26,16 @@ from ledgerframes.statistics import printing
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
 TABLE_METADATA = "ledgerframes_table"  # of an output, with the name of the table's files
 FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+HEX = re.compile(r"[0-9a-f]+")
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
+LEFT = ' style="text-align: left"'  # for notebooks, which align all cells right; pages of reports have their own style
 MAX_TEXT = 56
 MAX_UNBROKEN_TEXT = 20
 MICROSECOND = pd.Timedelta(1, "us")
 LEAST_AMOUNT = Decimal("0.0001")
+LEAST_NUMBER = 0.001
+MIN_HEX = 40  # digits of an id or digest
+HEX_ENDS = (12, 4)
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")  # of what a spreadsheet runs
 UNITS = {
     (column.name, column.dtype): column.unit
@@ -124,7 +129,7 @@ class TextOutput:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f'<p class="statement">{escape(_shorten_fingerprints(self.text))}</p>'
+        return f'<p class="statement">{escape(keep_together(_shorten_fingerprints(self.text)))}</p>'
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,7 +153,7 @@ class TableOutput:
         columns = [_Column(name, rows[name]) for name in rows]
         head = "".join(column.head() for column in columns)
         body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in zip(*(column.cells() for column in columns), strict=True))
-        caption = f"<caption>{escape(self.caption)}</caption>"
+        caption = f"<caption{LEFT}>{escape(self.caption)}</caption>"
         table = f'<table class="result">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         return table + f'<p class="note">{escape(self._note())}</p>'
 
@@ -207,23 +212,27 @@ class _Column:
         self.is_number = self.is_duration or (pd.api.types.is_numeric_dtype(values) and not self.is_flag)
         self.is_text = not self.is_number and not pd.api.types.is_datetime64_any_dtype(values)
         self.unit = UNITS.get((self.name, str(values.dtype)), "")
+        amounts = [value for value in values if isinstance(value, Decimal)]
+        self.decimals = 2 if all(value == round(value, 2) for value in amounts) else 4
 
     def head(self) -> str:
-        unit = self.unit if self.unit in UNITS_IN_HEAD and self.unit != self.name else ""
+        unit = self.unit if self.unit in UNITS_IN_HEAD and self.unit != self.name and not self.is_text else ""
         text = "s" if self.is_duration else "%" if self.unit == SHARE else unit
         title = escape(self.name.replace("_", " "))
-        return f'<th scope="col"{self._class()}>{title}{f" <small>{text}</small>" if text else ""}</th>'
+        return f'<th scope="col"{self._attributes()}>{title}{f" <small>{text}</small>" if text else ""}</th>'
 
     def cells(self) -> list[str]:
-        return [f"<td{self._class()}{_tooltip(value)}>{_allow_breaks(escape(self._text(value)))}</td>" for value in self.values]
+        return [
+            f"<td{self._attributes()}{_tooltip(value)}>{_allow_breaks(escape(self._text(value)))}</td>" for value in self.values
+        ]
 
     def text(self) -> str:
         """Return the first value with its unit."""
         text = self._text(self.values.iloc[0])
         return f"{text} %" if self.unit == SHARE and text != printing.MISSING else text
 
-    def _class(self) -> str:
-        return ' class="number"' if self.is_number else ' class="text"' if self.is_text else ""
+    def _attributes(self) -> str:
+        return ' class="number"' if self.is_number else f' class="text"{LEFT}' if self.is_text else LEFT
 
     def _text(self, value: Any) -> str:
         if pd.api.types.is_scalar(value) and pd.isna(value):
@@ -239,24 +248,41 @@ class _Column:
         if isinstance(value, pd.Timestamp):
             return value.strftime("%Y-%m-%d %H:%M")
         if isinstance(value, Decimal):
-            return _amount(value)
+            return _with_minus(_amount(value, self.decimals))
         if self.is_number:
-            return f"{int(value):,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
+            return _with_minus(_number(value))
         return shorten(str(value))
 
 
-def _amount(value: Decimal) -> str:
-    """Return an amount with 2 to 4 places.
+def _with_minus(number: str) -> str:
+    """Return a number with the minus sign that shares and changes have."""
+    return number.replace("-", "−")
 
-    >>> _amount(Decimal("108.0000000000")), _amount(Decimal("0E-10")), _amount(Decimal("0.1784923"))
+
+def _amount(value: Decimal, decimals: int) -> str:
+    """Return an amount with the decimals of its column.
+
+    >>> _amount(Decimal("108.0000000000"), 2), _amount(Decimal("0E-10"), 2), _amount(Decimal("0.1784923"), 4)
     ('108.00', '0.00', '0.1785')
-    >>> _amount(Decimal("-0.00000004")), _amount(Decimal("12345.6"))
+    >>> _amount(Decimal("-0.00000004"), 4), _amount(Decimal("12345.6"), 2)
     ('> -0.0001', '12,345.60')
     """
     if value and abs(value) < LEAST_AMOUNT:
         return f"< {LEAST_AMOUNT}" if value > 0 else f"> -{LEAST_AMOUNT}"
-    text = f"{value:,.4f}"
-    return text.removesuffix("0").removesuffix("0")
+    return f"{value:,.{decimals}f}"
+
+
+def _number(value: float) -> str:
+    """Return a number with at most 3 decimals, and no other number as 0.
+
+    >>> _number(1200), _number(0.3), _number(2 / 3), _number(0.00002), _number(0.0)
+    ('1,200', '0.3', '0.667', '< 0.001', '0')
+    """
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    if abs(value) < LEAST_NUMBER:
+        return f"< {LEAST_NUMBER}" if value > 0 else f"> -{LEAST_NUMBER}"
+    return f"{value:,.3f}".rstrip("0")
 
 
 def _allow_breaks(html: str) -> str:
@@ -272,13 +298,26 @@ def _tooltip(value: Any) -> str:
 def shorten(text: str, max_length: int = MAX_TEXT) -> str:
     """Return a text without the middle of its fingerprint.
 
-    Without a fingerprint, the middle of a long text is omitted.
+    Without a fingerprint, the middle of an id, a digest or another long text is omitted.
 
     >>> shorten("alice::1220" + "ab" * 32), shorten("x" * 99)
     ('alice::1220ab…abab', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxx')
+    >>> shorten("1220" + "ab" * 32)
+    '1220abababab…abab'
     """
+    if len(text) >= MIN_HEX and HEX.fullmatch(text):
+        return f"{text[: HEX_ENDS[0]]}…{text[-HEX_ENDS[1] :]}"
     text = _shorten_fingerprints(text)
     return text if len(text) <= max_length else f"{text[: max_length - 9]}…{text[-8:]}"
+
+
+def keep_together(text: str) -> str:
+    """Return a text in which no line ends between a number and its percent sign.
+
+    >>> len(keep_together("12.5 % of 80").split(" "))
+    3
+    """
+    return re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
 
 
 def _shorten_fingerprints(text: str) -> str:

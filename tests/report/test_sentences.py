@@ -169,8 +169,8 @@ def sentence_on_waste(stored: Stored, total: int) -> str:
     late = stored.cost_of(update_id for update_id in rejected if latency_of(stored.verdicts[update_id]) >= TIMEOUT)
     cause = "timeout" if late > wasted - late else "contention"
     share = percent(wasted, total)
-    guess = f"Guessed from the latency, {cause} caused most of them."
-    return f"Rejected requests caused {wasted:,} bytes ({share} of the known cost). {guess}"
+    guess = f"Judged by the latency alone, {cause} caused most of these bytes."
+    return f"Rejected requests cost {wasted:,} known bytes ({share} of the known cost). {guess}"
 
 
 def sentence_on_history(stored: Stored) -> str:
@@ -273,7 +273,7 @@ def sentence_on_latency(decided: list[Row]) -> str:
 
 
 def percentiles(ordered: list[timedelta]) -> str:
-    texts = [f"p{level} {text}" for level in (50, 90, 95, 99) if (text := percentile(ordered, level))]
+    texts = [f"{level} % within {text}" for level in (50, 90, 95, 99) if (text := percentile(ordered, level))]
     return ", ".join(texts) or "too few for a percentile"
 
 

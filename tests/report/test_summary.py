@@ -61,8 +61,8 @@ def test_the_change_and_its_parts_add_up(periods: Periods) -> None:
     change = known_cost(periods.after) - known_cost(periods.before)
     text, details = describe_change(periods, Costs.of(periods.after), Prices())
     assert number_in(text) == change
-    parts = details[0].removeprefix("It consists of ").rstrip(".").replace(" and ", ", ").split(", ")
-    assert sum(int(part.split(" by ")[0].replace(",", "").replace("−", "-")) for part in parts) == change
+    parts = details[0].removeprefix("It is made up of ").rstrip(".").replace(" and ", ", ").split(", ")
+    assert sum(int(part.split(" from ")[0].replace(",", "").replace("−", "-")) for part in parts) == change
 
 
 def test_a_dearer_kind_is_named_with_its_change() -> None:
@@ -70,9 +70,9 @@ def test_a_dearer_kind_is_named_with_its_change() -> None:
         verdict="dearer", requests_before=106, requests_after=108, difference=2784, median_before=15307, low=749, high=4405,
         package_ids_before="071c", package_ids_after="071c, bd3074d20f918c3c",
     )  # fmt: skip
-    assert _reason(row) == "108 requests after 106, median cost +18.2 % (+749 to +4,405 bytes), with the new package bd3074d2"
+    assert _reason(row) == "108 requests (106 before), median cost +18.2 % (+749 to +4,405 bytes), with the new package bd3074d2"
     row.verdict = "no clear change"
-    assert _reason(row) == "108 requests after 106, no clear change of the median cost"
+    assert _reason(row) == "108 requests (106 before), no clear change of the median cost"
     row.verdict = "new"
     assert _reason(row) == "a new kind"
 

@@ -43,7 +43,7 @@ def test_ends_of_an_interval_are_rounded_as_in_sentences() -> None:
 def test_amounts_have_no_exponent_and_a_unit_is_not_repeated() -> None:
     amounts = pd.array(["0", "108", "0.17849"], dtype=pd.ArrowDtype(pa.decimal128(38, 10)))
     html = show_table("amounts", pd.DataFrame({"amount": amounts, "bytes": pd.array([1, 2, 3], "Int64")}))._repr_html_()
-    assert re.findall(r"\d+\.\d+", html) == ["0.00", "108.00", "0.1785"]
+    assert re.findall(r"\d+\.\d+", html) == ["0.0000", "108.0000", "0.1785"]
     assert ">bytes</th>" in html
 
 

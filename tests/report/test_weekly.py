@@ -42,7 +42,7 @@ def test_a_second_run_shows_the_change_and_its_cause(
     change = texts(second)["Change of the known cost"]
     assert change.startswith(f"{after - before:+,} bytes".replace("-", "−"))
     assert "against the 12 hours before." in change
-    assert " requests after " in change and "Participant " in change
+    assert " requests (" in change and "Participant " in change
     total = printing.at_least(after)  # the cost of some requests is unknown
     assert f"At least {total:,} bytes, which is " in texts(second)["Traffic cost"] and " USD or " in texts(second)["Traffic cost"]
 

@@ -55,7 +55,7 @@ def _change(periods: Periods, parties: pd.DataFrame) -> str:
     sides = [activity.weights(periods.before, every=None), parties]
     before, after = (side[side["weight"].notna()].set_index("party")["weight"].astype("int64") for side in sides)
     if before.empty:
-        return f"Not compared, because the {periods.name} has no activity record."
+        return f"Not compared, because no activity record of the {periods.name} is known."
     change = int(after.sum()) - int(before.sum())
     changes = after.sub(before, fill_value=0).astype("int64")
     text = f"{signed(change)} bytes ({signed_percent(change, int(before.sum()))}) against the {periods.name}."

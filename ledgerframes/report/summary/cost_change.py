@@ -11,7 +11,7 @@ from ledgerframes.analysis import cost
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.costs import Costs
 from ledgerframes.report.summary.periods import Periods
-from ledgerframes.report.summary.texts import kind_name, listing, rows_of, signed, signed_percent
+from ledgerframes.report.summary.texts import kind_name, listing, number_of, rows_of, signed, signed_percent
 from ledgerframes.report.tables import shorten
 from ledgerframes.statistics import decompose, printing
 
@@ -57,7 +57,7 @@ def _parts(before: Costs, after: Costs) -> str:
         "kinds that no longer occur": parts.removed,
     }
     texts = {name: number for name, number in texts.items() if number}
-    return f"It consists of {listing([f'{signed(number)} by {name}' for name, number in texts.items()])}." if texts else ""
+    return f"It is made up of {listing([f'{signed(number)} from {name}' for name, number in texts.items()])}." if texts else ""
 
 
 def _requests_and_bytes(kinds: pd.DataFrame) -> dict[Any, tuple[int, int]]:
@@ -79,7 +79,7 @@ def _reason(row: Any) -> str:
     """Return why the cost of a kind changed, as far as the figures tell."""
     if row.verdict in ("new", "gone"):
         return "a new kind" if row.verdict == "new" else "a kind that no longer occurs"
-    counts = f"{row.requests_after:,} requests after {row.requests_before:,}"
+    counts = f"{number_of(row.requests_after, 'request')} ({row.requests_before:,} before)"
     if row.verdict not in ("dearer", "cheaper"):
         return f"{counts}{', no clear change of the median cost' if row.verdict == 'no clear change' else ''}"
     size = signed_percent(int(row.difference), int(row.median_before)) if row.median_before else signed(int(row.difference))

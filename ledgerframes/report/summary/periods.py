@@ -16,7 +16,7 @@ from ledgerframes.statistics import printing
 from ledgerframes.windows import Window, iso
 
 MIN_FINAL_SHARE = 0.99  # a part of a period is compared with no whole one
-DAY = timedelta(days=1)
+UNITS = {noun: timedelta(**{f"{noun}s": 1}) for noun in ("day", "hour", "minute", "second")}
 
 
 class Statement(TypedDict):
@@ -50,7 +50,8 @@ class Periods:
         """The period before in words, such as ``7 days before``."""
         assert self.after.window is not None
         length = self.after.window.until - self.after.window.since
-        number, noun = (length // DAY, "day") if length % DAY == timedelta(0) else (round(length / timedelta(hours=1)), "hour")
+        noun, unit = next((noun, unit) for noun, unit in UNITS.items() if length % unit == timedelta(0) or noun == "second")
+        number = round(length / unit)
         return f"{number} {noun}s before" if number != 1 else f"{noun} before"
 
     @property

@@ -9,7 +9,7 @@ from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._requests import requests
 from ledgerframes.frames import Frames
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import rows_of
+from ledgerframes.report.summary.texts import number_of, rows_of
 from ledgerframes.statistics import printing
 
 
@@ -26,7 +26,7 @@ def _problems(frames: Frames) -> Iterator[str]:
         yield f"Only {printing.share(final)} of the window is final."
     unknown = int(requests(frames)["total_traffic_cost"].isna().sum())
     if unknown:
-        yield f"The cost of {unknown:,} requests is unknown."
+        yield f"The cost of {number_of(unknown, 'request')} is unknown."
     excluded = frames.problems
     for name, rows in excluded[excluded["table"] == "verdicts"].groupby("problem")["rows"].sum().items():
         yield f"{rows:,} {'verdict is' if rows == 1 else 'verdicts are'} excluded ({name})."

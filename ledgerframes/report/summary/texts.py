@@ -46,6 +46,15 @@ def signed_percent(change: int, before: int) -> str:
     return f"{sign}{text}"
 
 
+def number_of(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> number_of(1, "request"), number_of(2500, "request")
+    ('1 request', '2,500 requests')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def listing(texts: Sequence[str]) -> str:
     """Return texts as a list in a sentence.
 

@@ -10,7 +10,7 @@ from ledgerframes.analysis import cost, verdict
 from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import rows_of
+from ledgerframes.report.summary.texts import number_of, rows_of
 from ledgerframes.report.tables import shorten
 from ledgerframes.statistics import difference_of_rates, printing
 
@@ -33,7 +33,8 @@ def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
 
 def _rejections(overall: Any, decided: int) -> str:
     rate = f"{printing.percent(overall.rejected, decided)} ({printing.interval(overall.low, overall.high)})"
-    return f"{overall.rejected:,} of {decided:,} decided requests, {rate}. {overall.timeouts:,} of them timed out."
+    timeouts = f" {overall.timeouts:,} of them timed out." if overall.rejected else ""
+    return f"{overall.rejected:,} of {number_of(decided, 'decided request')}, {rate}.{timeouts}"
 
 
 def _change(periods: Periods, after: Any) -> str:
@@ -42,7 +43,7 @@ def _change(periods: Periods, after: Any) -> str:
     (before,) = rows_of(verdict.outcomes(periods.before))
     sides = [(side.rejected, side.accepted + side.rejected) for side in (before, after)]
     if not sides[0][1]:
-        return f"Not compared, because the {periods.name} has no decided request."
+        return f"Not compared, because no request of the {periods.name} has a decision."
     effect = np.nanmax([1.0, before.dispersion, after.dispersion])  # requests of one participant in one hour can be alike
     difference, low, high = (float(each) for each in difference_of_rates(*sides, design_effect=effect))
     sign = "+" if difference > 0 else ""
@@ -76,7 +77,7 @@ def _latency(periods: Periods) -> str:
         return f"{text}."
     (before,) = rows_of(verdict.latency(periods.before))
     earlier = _duration(before.p50)
-    return f"{text}, after {earlier} in the {periods.name}." if earlier else f"{text}."
+    return f"{text}, against {earlier} in the {periods.name}." if earlier else f"{text}."
 
 
 def _duration(value: Any) -> str | None:
