@@ -6,6 +6,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
+from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.report.alt_texts import describe_figure
 
 if TYPE_CHECKING:
@@ -63,15 +64,23 @@ def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
     Returns
     -------
     data : dict of str to str
-        SVG by media type.
+        SVG by media type. For a plot that only says why it is empty, the sentence as HTML.
     metadata : dict of str to str
         ``alt``, ``title`` and ``note``.
     """
+    if message := _message(figure):
+        return {"text/html": f'<p class="note">{escape(message)}</p>'}, {}
     alt = describe_figure(figure)
     title, note = _take_title(figure)
     wide = _to_svg(figure)
     _make_narrow(figure)
     return {SVG: wide, NARROW_SVG: _to_svg(figure)}, {"alt": alt, "title": title, "note": note}
+
+
+def _message(figure: Figure) -> str:
+    """Return the text of axes without data, empty if a plot shows more."""
+    texts = [text.get_text() for ax in figure.axes for text in ax.texts]
+    return " ".join(texts) if not any(ax.has_data() or ax.get_title(loc="left") for ax in figure.axes) else ""
 
 
 def _take_title(figure: Figure) -> tuple[str, str]:

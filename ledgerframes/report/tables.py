@@ -34,6 +34,7 @@ MAX_UNBROKEN_TEXT = 20
 MICROSECOND = pd.Timedelta(1, "us")
 LEAST_AMOUNT = Decimal("0.0001")
 LEAST_NUMBER = 0.001
+ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
 MIN_HEX = 40  # digits of an id or digest
 HEX_ENDS = (12, 4)
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")  # of what a spreadsheet runs
@@ -148,7 +149,7 @@ class TableOutput:
 
     def _repr_html_(self) -> str:
         if self.frame.empty:
-            return '<p class="note">No rows.</p>'
+            return f'<p class="note">{escape(self.caption)}. No rows.</p>'
         rows = self.frame.head(self.max_rows).drop(columns=list(self._constants()))
         columns = [_Column(name, rows[name]) for name in rows]
         head = "".join(column.head() for column in columns)
@@ -249,6 +250,8 @@ class _Column:
             return value.strftime("%Y-%m-%d %H:%M")
         if isinstance(value, Decimal):
             return _with_minus(_amount(value, self.decimals))
+        if self.is_number and self.name.endswith(ID_NAMES):
+            return str(value)
         if self.is_number:
             return _with_minus(_number(value))
         return shorten(str(value))

@@ -97,3 +97,19 @@ def test_a_hostile_label_is_text() -> None:
 def test_plots_without_axes_are_pictures_too() -> None:
     data, metadata = draw_pictures(plt.figure())
     assert set(data) == {SVG, NARROW_SVG} and metadata["title"] == ""
+
+
+def test_an_empty_plot_is_its_sentence(spend: pd.DataFrame) -> None:
+    data, metadata = draw_pictures(lf.plot.cost_spend(spend.head(0)).figure)
+    (html,) = data.values()
+    assert set(data) == {"text/html"} and metadata == {}
+    assert re.fullmatch(r'<p class="note">No [^<]+\.</p>', html)
+
+
+def test_short_labels_stay_different() -> None:
+    names = [f"Splice.DsoRules:DsoRules.DsoRules_{name}Action (few)" for name in ("Confirm", "ExecuteConfirmed", "Execute")]
+    _, ax = plt.subplots()
+    ax.barh(range(3), [3, 2, 1])
+    ax.set_yticks(range(3), labels=names)
+    labels = [text for text in texts(draw_pictures(ax.figure)[0][NARROW_SVG]) if text.endswith("(few)")]
+    assert len(set(labels)) == 3 and max(map(len, labels)) <= MAX_LABEL

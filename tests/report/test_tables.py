@@ -47,6 +47,15 @@ def test_amounts_have_no_exponent_and_a_unit_is_not_repeated() -> None:
     assert ">bytes</th>" in html
 
 
+def test_ids_have_no_separators_and_no_number_but_0_shows_as_0() -> None:
+    numbers = pd.DataFrame(
+        {"round_number": pd.array([48488], "Int64"), "p_holm": [0.00002], "victims": [-1200.5], "expected": [0.0]}
+    )
+    html = show_table("t", numbers)._repr_html_()
+    assert [cell in html for cell in (">48488<", ">&lt; 0.001<", ">−1,200.5<", ">0<")] == [True] * 4
+    assert "1220abcdabcd…abcd" in show_table("t", pd.DataFrame({"update_id": ["1220" + "abcd" * 16]}))._repr_html_()
+
+
 def test_nothing_is_written_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "2 rows" in show_table("t", FRAME)._repr_html_()
