@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +20,9 @@ from ledgerframes.report.summary import summarize
 from ledgerframes.report.summary.cost_change import _reason, describe_change
 from ledgerframes.report.summary.costs import Costs
 from ledgerframes.report.summary.periods import Periods
+from ledgerframes.report.summary.texts import NOT_VISIBLE
+from ledgerframes.report.summary.traffic import _highest_kind
+from ledgerframes.windows import Window
 
 from .conftest import SINCE, UNTIL, connect
 
@@ -75,6 +79,29 @@ def test_a_dearer_kind_is_named_with_its_change() -> None:
     assert _reason(row) == "108 requests (106 before), no clear change of the median cost"
     row.verdict = "new"
     assert _reason(row) == "a new kind"
+
+
+def test_the_highest_visible_kind_is_named_beside_those_that_are_not_visible() -> None:
+    rows = {"kind": ["not visible", "transaction"], "template_name": [None, "A:B"], "choice": [None, "Run"], "share": [0.5, 0.3]}
+    text = _highest_kind(pd.DataFrame(rows, dtype="object"))
+    assert text.startswith(NOT_VISIBLE) and text.endswith("The highest of the visible kinds is Run, 30.0 %.")
+    assert _highest_kind(pd.DataFrame(rows, dtype="object").tail(1)) == "Run: 30.0 % of the known cost."
+
+
+@pytest.mark.parametrize(
+    ("length", "name"),
+    [
+        (timedelta(days=7), "7 days before"),
+        (timedelta(days=1), "day before"),
+        (timedelta(hours=36), "36 hours before"),
+        (timedelta(minutes=15), "15 minutes before"),
+        (timedelta(seconds=2), "2 seconds before"),
+    ],
+)
+def test_a_period_is_named_in_its_unit(length: timedelta, name: str) -> None:
+    start = datetime(2026, 11, 8, tzinfo=UTC)
+    frames: Any = SimpleNamespace(window=Window(start, start + length))
+    assert Periods(frames, None).name == name
 
 
 def test_the_rejections(periods: Periods) -> None:
