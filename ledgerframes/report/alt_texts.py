@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MAX_SERIES = 4
 MAX_ROWS = 3
 MIN_POINTS = 3  # a line with fewer marks a limit
+MAX_POINTS = 4
+NO_MARKERS = (None, "", " ", "None", "none")
 CAPS = ("_", "|")  # markers at the ends of intervals
 Numbers = npt.NDArray[np.float64]
 
@@ -48,13 +50,14 @@ def _sentences(ax: Axes) -> Iterator[str]:
 
 
 def _rows(ax: Axes) -> list[str]:
-    """Return the first rows of a plot with one row per name, each with its bar."""
+    """Return the first rows of a plot with one row per name, each with its bar or its points."""
     from matplotlib.ticker import FixedLocator
 
-    if ax.get_ylabel() or not isinstance(ax.yaxis.get_major_locator(), FixedLocator):
+    texts = _bar_texts(ax)
+    if not isinstance(ax.yaxis.get_major_locator(), FixedLocator) or (ax.get_ylabel() and not texts):
         return []
     names = [label.get_text() for label in ax.get_yticklabels()]
-    texts = _bar_texts(ax)
+    texts = texts or _point_texts(ax)
     rows = [f"{name} {text}".strip() for name, text in zip(names, texts or [""] * len(names), strict=False)]
     more = [f"{len(rows) - MAX_ROWS} more rows"] if len(rows) > MAX_ROWS else []
     return [*rows[:MAX_ROWS], *more]
@@ -65,6 +68,19 @@ def _bar_texts(ax: Axes) -> list[str]:
     bars = [bar for each in _bar_containers(ax) if each.orientation == "horizontal" for bar in each]
     labels = [text.get_text() for text in ax.texts if not _is_note(text)]
     return labels if len(labels) == len(bars) else [_text(ax.xaxis, bar.get_width()) for bar in bars]
+
+
+def _point_texts(ax: Axes) -> list[str]:
+    """Return the values of the points in each row.
+
+    There are none on an axis of time, and for a row with many points.
+    """
+    if _has_times(ax.xaxis):
+        return []
+    lines = [line.get_data(orig=False) for line in ax.get_lines() if line.get_marker() not in (*CAPS, *NO_MARKERS)]
+    points = [(float(x), float(y)) for xs, ys in lines for x, y in zip(xs, ys, strict=True) if np.isfinite(x)]
+    rows = [[_text(ax.xaxis, x) for x, y in points if y == row] for row in ax.get_yticks()]
+    return [", ".join(row) if len(row) <= MAX_POINTS else "" for row in rows]
 
 
 # -- series -------------------------------------------------------------------------------------------------------------
@@ -121,9 +137,15 @@ def _text(axis: Axis, value: Any) -> str:
     from matplotlib.ticker import ScalarFormatter
 
     formatter = axis.get_major_formatter()
-    if isinstance(formatter, dates.ConciseDateFormatter | dates.AutoDateFormatter | dates.DateFormatter):
+    if _has_times(axis):
         return f"{dates.num2date(value):%Y-%m-%d %H:%M}"  # type: ignore[no-untyped-call]
     return _number(str(value) if isinstance(formatter, ScalarFormatter) else formatter(value))
+
+
+def _has_times(axis: Axis) -> bool:
+    from matplotlib import dates
+
+    return isinstance(axis.get_major_formatter(), dates.ConciseDateFormatter | dates.AutoDateFormatter | dates.DateFormatter)
 
 
 def _number(text: str) -> str:

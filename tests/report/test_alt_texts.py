@@ -29,6 +29,23 @@ def test_bars_are_named_with_their_texts() -> None:
     assert describe_figure(ax.figure) == text
 
 
+def test_points_are_named_with_their_values() -> None:
+    _, ax = plt.subplots()
+    ax.errorbar([0.25, 0.5], [0, 1], xerr=0.1, fmt="o", capsize=3)
+    ax.plot([0.75], [1], "s")
+    ax.set_yticks([0, 1, 2], labels=["alice (20)", "bob (8)", "carol (0)"])
+    ax.set_xlabel("Rate")
+    assert describe_figure(ax.figure) == "Rate: alice (20) 0.25; bob (8) 0.5, 0.75; carol (0)."
+
+
+def test_bars_are_rows_below_a_title_of_the_axis() -> None:
+    _, ax = plt.subplots()
+    ax.barh(range(2), [10, 5], left=[0, 10])
+    ax.set_yticks(range(2), labels=["view 0", "view 1"])
+    ax.set(xlabel="Cost (kB)", ylabel="Envelope")
+    assert describe_figure(ax.figure) == "Envelope by Cost (kB): view 0 10; view 1 5."
+
+
 def test_series_have_their_range_and_the_time_of_the_highest() -> None:
     _, ax = plt.subplots()
     times = [datetime(2026, 11, day, tzinfo=UTC) for day in range(2, 6)]
