@@ -77,8 +77,8 @@ def _point_texts(ax: Axes) -> list[str]:
     """
     if _has_times(ax.xaxis):
         return []
-    lines = [line.get_data(orig=False) for line in ax.get_lines() if line.get_marker() not in (*CAPS, *NO_MARKERS)]
-    points = [(float(x), float(y)) for xs, ys in lines for x, y in zip(xs, ys, strict=True) if np.isfinite(x)]
+    lines = [line.get_xydata() for line in ax.get_lines() if line.get_marker() not in (*CAPS, *NO_MARKERS)]
+    points = [(x, y) for line in lines for x, y in np.asarray(line, dtype=np.float64).tolist() if np.isfinite(x)]
     rows = [[_text(ax.xaxis, x) for x, y in points if y == row] for row in ax.get_yticks()]
     return [", ".join(row) if len(row) <= MAX_POINTS else "" for row in rows]
 
