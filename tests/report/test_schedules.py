@@ -6,14 +6,20 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
+import jinja2
 import pytest
 
 from ledgerframes.cli import main
 from ledgerframes.report import REPORTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
+(DAG,) = re.findall(r"```py\n(from datetime.*?)```", PAGE, re.DOTALL)
 COMMANDS = re.findall(r'ledgerframes report run (.*?)(?:",)?$', PAGE, re.MULTILINE)
 
 
@@ -41,3 +47,28 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
         unit.write_text(text, encoding="utf-8")
     done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def bash_command(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The command of the Airflow task, with its template."""
+    tasks: list[str] = []
+    operators = SimpleNamespace(
+        DAG=lambda *_, **__: nullcontext(), BashOperator=lambda *, task_id, bash_command: tasks.append(bash_command)
+    )
+    for name in ("airflow.providers.standard.operators.bash", "airflow.sdk"):
+        module = ModuleType(name)
+        vars(module).update(vars(operators))
+        monkeypatch.setitem(sys.modules, name, module)
+    exec(compile(DAG, "docs/reports.md", "exec"), {})
+    return tasks[0]
+
+
+@pytest.mark.parametrize("interval", [timedelta(0), timedelta(days=1)], ids=["CronTriggerTimetable", "CronDataIntervalTimetable"])
+def test_the_airflow_task_reports_on_the_day_before_its_run(bash_command: str, interval: timedelta) -> None:
+    run = datetime(2026, 11, 9, 2, 30, tzinfo=UTC)
+    environment = jinja2.Environment(autoescape=True)
+    environment.filters["ds"] = lambda time: time.strftime("%Y-%m-%d")
+    macros = SimpleNamespace(ds_add=lambda day, days: (datetime.fromisoformat(day) + timedelta(days=days)).strftime("%Y-%m-%d"))
+    words = environment.from_string(bash_command).render(data_interval_start=run - interval, data_interval_end=run, macros=macros)
+    assert "--during 2026-11-08 " in words
