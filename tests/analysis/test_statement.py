@@ -96,7 +96,11 @@ LABELS = pd.DataFrame({"id": ["alice", "bob"], "name": ["Alice", "Bob"], "group"
 
 
 def test_parties_of_one_label_share_a_line(build, event):
-    events = [event("a", 1, 310, parties=["alice", "bob"]), event("b", 1, 100, parties=["bob"]), event("c", 1, 7, parties=["eve"])]
+    events = [
+        event("a", 1, 310, parties=["alice", "bob"]),
+        event("b", 1, 100, parties=["bob"]),
+        event("c", 1, 7, parties=["eve"]),
+    ]
     bill = cost.statement(build(events), by="label", labels=LABELS, price=PRICE)
     assert (column(bill, "label"), column(bill, "bytes"), column(bill, "requests")) == (["us", None], [410, 7], [2, 1])
     entries = cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)
