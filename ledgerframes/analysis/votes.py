@@ -11,8 +11,11 @@ import pandas as pd
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._vote_history import round_prices, votes_of_history
 from ledgerframes.analysis.cost._statement import decimal_column
+from ledgerframes.analysis.economy._nodes import read_trees, require_all_updates
 from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
 from ledgerframes.money import TrafficPrice, require_price
 
 __all__ = ["price", "stale"]
@@ -41,6 +44,9 @@ PRICE = declare.Figure(
             declare.AMOUNT,
             "Byte price less that of the observation before. Missing for the first.",
             "coin per MB",
+        ),
+        declare.ResultColumn(
+            "round_price", declare.AMOUNT, "Price of the lowest open round. Missing without frames=, or outside of them.", UNIT
         ),
     ),
     fact="price",
@@ -71,7 +77,13 @@ QUANTUM = Decimal("1e-10")
 
 
 @PRICE.document
-def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: TrafficPrice | None = None) -> pd.DataFrame:
+def price(
+    votes: pd.DataFrame,
+    *,
+    stale_days: float = 30.0,
+    traffic_price: TrafficPrice | None = None,
+    frames: Frames | None = None,
+) -> pd.DataFrame:
     """Return median and spread of the price votes at each observation.
 
     This is the network's own conversion rate, never a market price (docs/facts.md#two-prices).
@@ -84,6 +96,9 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
         Age in days above which a vote counts as stale (default: 30).
     traffic_price : TrafficPrice, optional
         List price of traffic, for its price in coin.
+    frames : Frames, optional
+        With all updates of a time. Each vote in it is an observation as well, with the votes that are known by then, and
+        each observation has the price that the network used.
 
     Returns
     -------
@@ -92,6 +107,8 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
 
     Raises
     ------
+    CoverageError
+        If `frames` have only a part of the updates of their time.
     UsageError
         If `votes` is not a table of price votes, or has those of two networks.
 
@@ -108,7 +125,12 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
     >>> bool((summary["lowest"] <= summary["median"]).all())
     True
     """
-    votes = _newest(votes, "price")
+    votes, trees = _newest(votes, "price"), None
+    if frames is not None:
+        declare.require_frames(frames, PRICE.name)
+        require_all_updates(frames, PRICE.name)
+        trees = read_trees(frames)
+        votes = _newest(pd.concat([votes, votes_of_history(votes, trees)], ignore_index=True), "price")
     traffic_price = require_price(traffic_price, TrafficPrice, "traffic_price")
     with_price = votes[votes["price"].notna()]
     is_stale = with_price["last_updated_at"] < with_price["observed_at"] - stale_days * DAY
@@ -130,6 +152,9 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
         "mad": decimal_column([_mad(each) for each in prices]),
         "byte_price": byte_price,
         "byte_price_change": _changes(byte_price),
+        "round_price": decimal_column(
+            [None] * len(voters) if frames is None or trees is None else round_prices(voters.index.to_series(), frames, trees)
+        ),
         "coverage": (vote_count / voters).to_numpy(),
     }
     return PRICE.build(None, values)

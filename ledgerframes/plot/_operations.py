@@ -157,7 +157,8 @@ def verdict_waited_for(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Share of slow requests [%] with its 95% interval, one row for each of the 25 parties that most requests need.
+        Share of slow requests [%] with its 95% interval, one row for each of the 25 parties or participants that most requests
+        need.
 
     Raises
     ------
@@ -188,14 +189,14 @@ def verdict_waited_for(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             part, at = visible[differs == flag], rows[differs == flag]
             ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=2, alpha=0.5)
             ax.plot(part["slow_rate"], at, marker, color=c.color(number), label=text)
-        c.row_labels(
-            ax, [f"{r.label(name)}  ({count:,})" for name, count in zip(visible["party"], visible["required"], strict=True)]
-        )
+        names = visible["party"].fillna(visible["participant"])
+        c.row_labels(ax, [f"{r.label(name)}  ({count:,})" for name, count in zip(names, visible["required"], strict=True)])
         ax.set_xlim(0, min(1.02, float(visible["high"].max()) * 1.1))
         c.percent_axis(ax.xaxis, shape.title("slow_rate"))
         ax.legend(loc="lower right")
         notes = (r.omitted_note(len(with_rate) - len(visible)), r.population_note(frame), "Association, not cause")
-        c.set_titles(ax, "Slow requests among those that need a party", *notes)
+        noun = "party" if visible["party"].notna().any() else "participant"
+        c.set_titles(ax, f"Slow requests among those that need a {noun}", *notes)
         return ax
 
 
@@ -212,8 +213,8 @@ def votes_price(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Price [USD per coin] over the time of the observations [UTC]: steps of the median, and a band from the lowest to the
-        highest vote.
+        Price [USD per coin] over the time of the observations [UTC]: steps of the median, a band from the lowest to the highest
+        vote, and marks for the price that the network used if it is known.
 
     Raises
     ------
@@ -238,8 +239,11 @@ def votes_price(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.fill_between(times, lowest, highest, step="post", color=c.color(0), alpha=0.15, linewidth=0, label="all votes")
         ax.vlines(times, lowest, highest, color=c.color(0), linewidth=1, alpha=0.4)
         ax.step(times, median, where="post", color=c.color(0), marker="o", markersize=4, label="median")
-        ax.legend(loc="upper left", ncols=2)
-        ax.set_ylim(0, float(highest.max()) * 1.3)
+        used = visible["round_price"].astype("float64").to_numpy()
+        if visible["round_price"].notna().any():
+            ax.plot(times, used, "D", color=c.color(1), markersize=4, label="price of the round")
+        ax.legend(loc="upper left", ncols=3)
+        ax.set_ylim(0, float(np.nanmax(np.append(used, highest))) * 1.3)
         c.time_axis(ax.xaxis)
         if len(times) == 1:
             ax.set_xlim(times[0] - 0.5, times[0] + 0.5)  # days; matplotlib would show years around one time
