@@ -157,7 +157,8 @@ def verdict_waited_for(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Share of slow requests [%] with its 95% interval, one row for each of the 25 parties that most requests need.
+        Share of slow requests [%] with its 95% interval, one row for each of the 25 parties or participants that most requests
+        need.
 
     Raises
     ------
@@ -188,14 +189,14 @@ def verdict_waited_for(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             part, at = visible[differs == flag], rows[differs == flag]
             ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=2, alpha=0.5)
             ax.plot(part["slow_rate"], at, marker, color=c.color(number), label=text)
-        c.row_labels(
-            ax, [f"{r.label(name)}  ({count:,})" for name, count in zip(visible["party"], visible["required"], strict=True)]
-        )
+        names = visible["party"].fillna(visible["participant"])
+        c.row_labels(ax, [f"{r.label(name)}  ({count:,})" for name, count in zip(names, visible["required"], strict=True)])
         ax.set_xlim(0, min(1.02, float(visible["high"].max()) * 1.1))
         c.percent_axis(ax.xaxis, shape.title("slow_rate"))
         ax.legend(loc="lower right")
         notes = (r.omitted_note(len(with_rate) - len(visible)), r.population_note(frame), "Association, not cause")
-        c.set_titles(ax, "Slow requests among those that need a party", *notes)
+        noun = "party" if visible["party"].notna().any() else "participant"
+        c.set_titles(ax, f"Slow requests among those that need a {noun}", *notes)
         return ax
 
 

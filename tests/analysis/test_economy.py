@@ -274,6 +274,9 @@ def test_rankings_change_from_period_to_period() -> None:
     rows = lf.economy.leaderboard(frames, every="1h")
     second = rows[rows["period_start"] == pd.Timestamp(DAY) + pd.Timedelta("1h")]
     assert second[["party", "rank", "rank_before", "change"]].values.tolist() == [["B", 1, 2, 1], ["A", 2, 1, -1]]
+    empty = rows[rows["period_start"] == pd.Timestamp(DAY) + pd.Timedelta("2h")]
+    assert len(empty) == 1 and empty[["rank", "party", "amount", "share", "change", "coverage"]].isna().all(axis=None)
+    assert rows["period_start"].nunique() == 24
 
 
 def test_wallets_that_collect_rank_only_by_what_they_mint() -> None:
@@ -446,6 +449,8 @@ def test_wrong_arguments() -> None:
     frames = frames_of([network_rules()])
     with pytest.raises(UsageError, match="of= must be"):
         lf.economy.leaderboard(frames, of="mined")
+    with pytest.raises(UsageError, match="by=None"):
+        lf.economy.leaderboard(frames, by=None)
     with pytest.raises(UsageError, match="top= must be"):
         lf.economy.leaderboard(frames, top=0)
     with pytest.raises(UsageError, match="by="):

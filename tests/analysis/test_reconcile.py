@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,12 @@ def test_the_sandbox_agrees_but_for_its_own_rejections(tmp_path: Path) -> None:
 def test_offset_ranges_that_do_not_join() -> None:
     ranges = [(0, 10, "final"), (10, 20, "final"), (25, 30, "provisional"), (28, 40, "gap")]
     coverage = [{"after": after, "through": through, "status": status} for after, through, status in ranges]
-    result = lf.reconcile.bounds(frames_of(coverage=coverage))
+    update = {"update_id": "u", "participant_id": OWN}
+    result = lf.reconcile.bounds(frames_of(coverage=coverage, ledger_updates=[update]))
+    assert result["participant_id"].tolist() == [OWN] * 4
+    assert lf.reconcile.bounds(frames_of(coverage=coverage))["participant_id"].isna().all()
+    with pytest.raises(UsageError, match="The ledger has 2 owners"):
+        lf.reconcile.bounds(frames_of(coverage=coverage, ledger_updates=[update, {"update_id": "v", "participant_id": "other"}]))
     assert result["gap_before"].tolist() == [0, 0, 5, 0]
     assert result["overlap_before"].tolist() == [0, 0, 0, 2]
     assert result["is_pruned"].tolist() == [False, False, False, True]
@@ -159,6 +164,23 @@ def test_nodes_that_tell_different_histories() -> None:
     assert result.loc["verdict", "first_difference"] == pd.Timestamp(at(2))
     assert pd.isna(result.loc["presence", "comparable_from"])
     assert lf.reconcile.nodes(first, first)["comparable_from"].iloc[0] == pd.Timestamp(DAY.replace(hour=1))
+
+
+def test_medians_of_two_nodes_are_compared_and_single_times_are_not() -> None:
+    def node(count: int, milliseconds: int) -> Frames:
+        heads = [{"update_id": f"{number}", "record_time": at(number)} for number in range(count)]
+        final = [{"finalization_time": head["record_time"] + timedelta(milliseconds=milliseconds)} for head in heads]
+        facts = {"verdict_result": "VERDICT_RESULT_ACCEPTED", "submitting_participant_uid": OWN}
+        return frames_of(window=WINDOW, verdicts=[{**head, **time, **facts} for head, time in zip(heads, final, strict=True)])
+
+    names = ["latency_difference", "latency_low", "latency_high"]
+    result = lf.reconcile.nodes(node(40, 500), node(41, 750))
+    assert result[names].drop_duplicates().values.tolist() == [[pd.Timedelta(milliseconds=250)] * 3]
+    assert result["different"].sum() == 0
+    assert lf.reconcile.nodes(node(29, 500), node(40, 750))[names].isna().all(axis=None)  # 29 requests are too few
+    hours = lf.reconcile.nodes(node(100, 500), node(100, 400), every="1h").drop_duplicates("period_start")
+    assert hours[names[0]].tolist()[1:3] == [pd.Timedelta(milliseconds=-100)] * 2
+    assert hours[names[0]].iloc[[0, 3]].isna().all()
 
 
 def objects_of(**digests: str) -> pd.DataFrame:

@@ -29,10 +29,13 @@ def analysis(name):
 
 
 LABELS = pd.DataFrame({"id": ["alice"], "name": ["Alice"], "group": ["people"]}, dtype="str")
+START = pd.Timestamp("2026-11-01", tz="UTC")
+HOSTING = pd.DataFrame({"party": ["alice"], "participant": ["val-a"], "from": [START], "until": [pd.NaT]})
 
 
 def compute(name, frames, by=None, **named):
     named |= {"labels": LABELS} if by == "label" else {}
+    named |= {"hosting": HOSTING} if (name, by) == ("verdict.waited_for", "participant") else {}
     return analysis(name)(frames, **({"by": by} if FIGURES[name].by else {}), **named)
 
 

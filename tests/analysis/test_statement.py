@@ -92,6 +92,28 @@ def test_shared_requests_are_split(build, event, split, sizes):
     assert [None if pd.isna(each) else each for each in bill] == sizes
 
 
+LABELS = pd.DataFrame({"id": ["alice", "bob"], "name": ["Alice", "Bob"], "group": ["us", "us"]}, dtype="str")
+
+
+def test_parties_of_one_label_share_a_line(build, event):
+    events = [
+        event("a", 1, 310, parties=["alice", "bob"]),
+        event("b", 1, 100, parties=["bob"]),
+        event("c", 1, 7, parties=["eve"]),
+    ]
+    bill = cost.statement(build(events), by="label", labels=LABELS, price=PRICE)
+    assert (column(bill, "label"), column(bill, "bytes"), column(bill, "requests")) == (["us", None], [410, 7], [2, 1])
+    entries = cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)
+    assert column(entries, "party")[:2] == ["us", "us"]
+    shared = build([*events, event("d", 1, 9, parties=["eve", "alice"])])
+    with pytest.raises(UsageError, match=r"Several labels share 1 requests\. Pass split="):
+        cost.statement(shared, by="label", labels=LABELS, price=PRICE)
+    equal = cost.statement(shared, by="label", labels=LABELS, price=PRICE, split="equal")
+    assert column(equal, "bytes") == [415, 11]
+    with pytest.raises(UsageError, match="labels= must be"):
+        cost.statement(shared, by="label", price=PRICE)
+
+
 def test_requests_without_a_party_have_a_line(sample):
     bill = cost.statement(sample, price=PRICE, split="first", min_coverage=0, every=None)
     assert column(bill, "party") == ["alice", "bob", None]

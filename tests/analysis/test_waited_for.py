@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ledgerframes.analysis import verdict
-from ledgerframes.errors import CoverageError
+from ledgerframes.errors import CoverageError, UsageError
 
 
 def quorums(*pairs):
@@ -92,3 +92,37 @@ def test_committed_updates_are_refused(build, event):
         verdict.waited_for(frames)
     result = verdict.waited_for(frames, accept_survivorship=True)
     assert result["population"].tolist() == ["committed, accepted"]
+
+
+NOON = pd.Timestamp("2026-11-08T12:00Z")
+START = pd.Timestamp("2026-11-01T00:00Z")
+
+
+def hosting(*rows):
+    return pd.DataFrame(rows, columns=["party", "participant", "from", "until"])
+
+
+def test_a_participant_is_required_if_it_alone_hosts_a_required_party(build, event):
+    """In the morning only p1 hosts app, in the afternoon p2 as well. eve is in no request that needs her."""
+    views = quorums((1, ["app"]), (1, ["bank", "eve"]))
+    frames = build([event("morning", 1, views=views), event("afternoon", 13, views=views)])
+    hosts = hosting(
+        ("app", "PAR::p1", START, None),
+        ("app", "p2", NOON, None),
+        ("eve", "p3", START, None),
+        ("bank", "p4", START, pd.Timestamp("2026-11-08T01:00Z")),  # exclusive
+    )
+    result = verdict.waited_for(frames, by="participant", hosting=hosts).set_index("participant")
+    assert result[["required", "named"]].T.to_dict("list") == {"p1": [1, 1], "p2": [0, 1], "p3": [0, 2]}
+    assert result["party"].isna().all()
+    with pytest.raises(UsageError, match="hosting= must be a DataFrame with the columns party, participant, from, until"):
+        verdict.waited_for(frames, by="participant")
+
+
+def test_rates_of_participants_are_those_of_the_parties_that_they_host(example):
+    hosts = hosting(("app", "p1", START, None), ("bank", "p2", START, None), ("eve", "p2", START, None))
+    by_party, by_host = verdict.waited_for(example), verdict.waited_for(example, by="participant", hosting=hosts)
+    columns = ["named", "required", "slow", "slow_rate", "low", "high", "difference", "difference_low", "median_latency"]
+    first, second = by_party.set_index("party").loc["app", columns], by_host.set_index("participant").loc["p1", columns]
+    assert first.to_list() == second.to_list()
+    assert by_host.set_index("participant").loc["p2", ["named", "required"]].tolist() == [150, 0]

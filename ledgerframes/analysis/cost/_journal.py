@@ -31,7 +31,7 @@ JOURNAL = declare.Figure(
         declare.ResultColumn("entry_id", declare.TEXT, "Id of the entry, the same for the same network, period, party and kind."),
         declare.ResultColumn("date", declare.TIME, "Last day of the period, or day of the posting.", "UTC"),
         declare.ResultColumn("kind", declare.LABEL, "traffic, rewards, purchases, or fees."),
-        declare.ResultColumn("party", declare.TEXT, "Party or participant of the line. Missing if it is unknown."),
+        declare.ResultColumn("party", declare.TEXT, "Party, participant or label of the line. Missing if it is unknown."),
         declare.ResultColumn("account", declare.TEXT, "Account of the mapping."),
         declare.ResultColumn("debit", declare.AMOUNT, "Amount debited. Missing for a credit.", "currency"),
         declare.ResultColumn("credit", declare.AMOUNT, "Amount credited. Missing for a debit.", "currency"),
@@ -149,7 +149,7 @@ def _check(statement: object) -> str | None:
         raise UsageError(f"{advice}, got {type(statement).__name__}.")
     if "period_start" not in statement:
         raise UsageError(f"{advice} with every=, because an entry needs a date.")
-    return next((name for name in ("party", "submitting_participant_uid") if name in statement), None)
+    return next((name for name in ("party", "submitting_participant_uid", "label") if name in statement), None)
 
 
 def _require_whole_periods(statement: pd.DataFrame) -> None:

@@ -18,6 +18,7 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import Groups, known
 from ledgerframes.analysis._requests import per_party, positions, requests, take_or_missing
+from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import (
@@ -36,7 +37,7 @@ SPLITS = ("equal", "first", "whole")
 MIN_COVERAGE = 0.99
 STATEMENT = declare.Figure(
     "cost.statement",
-    by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY},
+    by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.LABEL_GROUP},
     columns=(
         declare.count("requests", "Requests with a part in this line. A shared request can be in several lines."),
         declare.cost("bytes", "Known cost of the line. A lower bound with a coverage below 1.", "Traffic cost"),
@@ -82,6 +83,7 @@ def statement(
     split: str | None = None,
     min_coverage: float = MIN_COVERAGE,
     ledger: Frames | None = None,
+    labels: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return a bill of the traffic, with lines that add up to the rounded total.
 
@@ -92,8 +94,9 @@ def statement(
     ----------
     frames : Frames
         With the tables of :func:`ledgerframes.load_events`.
-    by : {None, "party", "participant"}, optional
-        Submitting party, submitting participant, or one line (default: party).
+    by : {None, "party", "participant", "label"}, optional
+        Submitting party, submitting participant, label of the submitting party, or one line (default: party). Parties of one
+        label share no request.
     every : str, optional
         Length of a period, such as ``"1mo"`` or ``"1d"`` (default: 1mo), or None for the whole window.
     price : TrafficPrice
@@ -111,6 +114,8 @@ def statement(
         Least share of the requests with a known cost, of each period (default: 0.99).
     ledger : Frames, optional
         From :func:`ledgerframes.load_updates` of an own participant, for the cost that it paid.
+    labels : DataFrame, optional
+        From :func:`ledgerframes.labels.read`, for ``by="label"``.
 
     Returns
     -------
@@ -120,7 +125,7 @@ def statement(
     Raises
     ------
     UsageError
-        If a price is of another kind or currency, or parties share requests and `split` is missing.
+        If a price is of another kind or currency, or several parties or labels share requests and `split` is missing.
     CoverageError
         If fewer costs of a period are known than `min_coverage`.
 
@@ -145,7 +150,10 @@ def statement(
     unit = _rounding_unit(rounding)
     rows = requests(frames, ["submitting_participant_uid", "submitting_parties"])
     _require_coverage(grouping.group_rows(frames, rows, [], every), rows, min_coverage)
-    rows = _split(rows, split) if by == "party" else rows
+    if by == "party":
+        rows = _split(per_party(rows), "party", split)
+    elif by == "label":
+        rows = _split(_per_label(per_party(rows), groups_by_id(labels)), "label", split)
     rows["paid"] = _paid(rows["update_id"], ledger)
     groups = grouping.group_rows(frames, rows, keys, every)
     costs = rows["total_traffic_cost"]
@@ -206,21 +214,26 @@ def _require_coverage(periods: Groups, rows: pd.DataFrame, min_coverage: float) 
     )
 
 
-def _split(rows: pd.DataFrame, split: str | None) -> pd.DataFrame:
-    """Return one row per request and party, with the party's part of the cost."""
-    parties = per_party(rows)
-    shared = ~parties["is_single_party"].to_numpy(dtype=bool) & known(parties["party"])
-    if shared.any() and split is None:
-        number = parties.loc[shared, "request"].nunique()
-        raise UsageError(f"Several parties share {number:,} requests. Pass split= 'equal', 'first' or 'whole'.")
-    if split == "whole" or not shared.any():
-        return parties
-    # The parties of a request are in the order of their names.
-    rank, count = parties.groupby("request").cumcount(), parties.groupby("request")["request"].transform("size")
+def _per_label(parties: pd.DataFrame, group_of: pd.Series) -> pd.DataFrame:
+    """Return one row per request and label, in the order of their names, parties without a label together."""
+    rows = parties.assign(label=parties["party"].astype("str").map(group_of).astype("str"))
+    return rows.sort_values(["request", "label"], kind="stable").drop_duplicates(["request", "label"], ignore_index=True)
+
+
+def _split(rows: pd.DataFrame, key: str, split: str | None) -> pd.DataFrame:
+    """Return each request once per party or label, with its part of the cost."""
+    is_shared = rows["request"].duplicated(keep=False)
+    if is_shared.any() and split is None:
+        number, noun = rows.loc[is_shared, "request"].nunique(), {"party": "parties", "label": "labels"}[key]
+        raise UsageError(f"Several {noun} share {number:,} requests. Pass split= 'equal', 'first' or 'whole'.")
+    if split == "whole" or not is_shared.any():
+        return rows
+    # The parties or labels of a request are in the order of their names.
+    rank, count = rows.groupby("request").cumcount(), rows.groupby("request")["request"].transform("size")
     if split == "first":
-        return parties[rank == 0].reset_index(drop=True)
-    costs = parties["total_traffic_cost"]
-    return parties.assign(total_traffic_cost=costs // count + (rank < costs % count).astype("Int64"))
+        return rows[rank == 0].reset_index(drop=True)
+    costs = rows["total_traffic_cost"]
+    return rows.assign(total_traffic_cost=costs // count + (rank < costs % count).astype("Int64"))
 
 
 def _paid(update_ids: pd.Series, ledger: Frames | None) -> pd.Series:

@@ -39,10 +39,14 @@ LEADERBOARD = declare.Figure(
     "economy.leaderboard",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},
     columns=(
-        declare.ResultColumn("rank", declare.INTEGER, "Rank in the period, the same for equal amounts."),
-        declare.ResultColumn("party", declare.TEXT, "The party."),
-        declare.ResultColumn("amount", declare.AMOUNT, "What is ranked, of known amounts.", "coin or bytes", "Amount"),
-        declare.share("Share of the amounts of all parties in the period."),
+        declare.ResultColumn(
+            "rank", declare.INTEGER, "Rank in the period, the same for equal amounts. Missing in a period without a party."
+        ),
+        declare.ResultColumn("party", declare.TEXT, "The party. Missing in a period without one."),
+        declare.ResultColumn(
+            "amount", declare.AMOUNT, "What is ranked, of known amounts. Missing without a party.", "coin or bytes", "Amount"
+        ),
+        declare.share("Share of the amounts of all parties in the period. Missing without an amount."),
         declare.ResultColumn(
             "rank_before", declare.INTEGER, "Rank in the period before. Missing if that is partial or has no amount."
         ),
@@ -101,14 +105,14 @@ def leaderboard(
     Returns
     -------
     DataFrame
-        One row per period and party; sorted by period, rank and party.
+        One row per period and party, periods without a party included; sorted by period, rank and party.
 
     Raises
     ------
     CoverageError
         If the frames have only a part of the updates of their time.
     UsageError
-        If `of` or `top` is invalid.
+        If `of` or `top` is invalid, or `by` is None.
 
     Notes
     -----
@@ -122,7 +126,7 @@ def leaderboard(
     [1]
     """
     LEADERBOARD.check(frames, by)
-    if of not in RANKINGS or (of != "issued" and by != "provider"):
+    if of not in RANKINGS or by is None or (of != "issued" and by != "provider"):
         raise UsageError(f"of= must be one of {', '.join(RANKINGS)}, and by= is for 'issued', got of={of!r} and by={by!r}.")
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise UsageError(f"top= must be a whole number from 1, got {top!r}.")
@@ -135,9 +139,9 @@ def leaderboard(
     for code in range(len(groups)):
         ranking = _ranking(rows[groups.codes == code])
         ranking["rank_before"] = pd.array([before.get(party) for party in ranking["party"]], "Int64")
-        ranking["code"] = code
         before = {} if is_partial[code] else dict(zip(ranking["party"], ranking["rank"], strict=True))
-        parts.append(ranking[ranking["rank"] <= top])
+        leading = ranking[ranking["rank"] <= top]
+        parts.append((leading if len(leading) or every is None else ranking.reindex([0])).assign(code=code))
     return _leaderboard(frames, pd.concat(parts, ignore_index=True), groups, by, every)
 
 

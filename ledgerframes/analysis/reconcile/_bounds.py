@@ -17,6 +17,7 @@ BOUNDS = declare.Figure(
         declare.count("gap_before", "Offsets between the ranges before and this one that no range covers.", "offsets"),
         declare.count("overlap_before", "Offsets of this range that ranges before cover as well.", "offsets"),
         declare.ResultColumn("status", declare.LABEL, "final, provisional or gap."),
+        declare.ResultColumn("participant_id", declare.TEXT, "Participant whose ledger it is. Missing without an update."),
     ),
     fact="update page",
     unit="offsets of this row",
@@ -40,7 +41,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If `ledger` is not Frames of a participant's updates.
+        If `ledger` is not Frames of one participant's updates.
 
     Notes
     -----
@@ -57,6 +58,9 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     covered = ledger.coverage
     if not {"after", "through"} <= set(covered) or covered["through"].isna().any():
         raise UsageError("lf.reconcile.bounds needs frames of a participant's ledger. Pass the result of lf.load_updates(net).")
+    owners = ledger.read("ledger_updates", ["participant_id"])["participant_id"].unique()
+    if len(owners) > 1:
+        raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. Load the updates of each by itself.")
     rows = covered.astype({"after": "int64", "through": "int64"}).sort_values(["after", "through"], ignore_index=True)
     reached = rows["through"].cummax().shift(fill_value=int(rows["after"].min()) if len(rows) else 0)
     is_pruned = rows["status"] == "gap"
@@ -67,6 +71,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
         "gap_before": (rows["after"] - reached).clip(lower=0),
         "overlap_before": (reached.clip(upper=rows["through"]) - rows["after"]).clip(lower=0),
         "status": rows["status"],
+        "participant_id": pd.Series(owners[0] if len(owners) else None, rows.index, "str"),
         "coverage": (~is_pruned).astype("float64"),
     }
     return BOUNDS.build(ledger, values)

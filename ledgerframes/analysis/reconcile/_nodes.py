@@ -10,10 +10,22 @@ import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import MICROSECONDS_PER_HOUR, Flags, Groups, microseconds, ratio, single_group
-from ledgerframes.analysis._requests import requests
+from ledgerframes.analysis._groups import (
+    MICROSECONDS_PER_HOUR,
+    Flags,
+    Groups,
+    as_integers,
+    durations,
+    microseconds,
+    ratio,
+    single_group,
+)
+from ledgerframes.analysis._requests import ACCEPTED, has_result, not_negative, requests
+from ledgerframes.analysis.verdict._latency_classes import latencies
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
+from ledgerframes.statistics import difference_of_percentiles
+from ledgerframes.statistics.differences import LEAST_COUNT
 
 ASPECTS = {
     "presence": "",
@@ -25,6 +37,12 @@ ASPECTS = {
     "activity weight": "weights",
 }
 COMPARABLE_SHARE = (999, 1_000)  # of the ids of every later hour are at both nodes
+
+
+def _latency(name: str, description: str) -> declare.ResultColumn:
+    text = description.format(f"Missing below {LEAST_COUNT} requests.")
+    return declare.ResultColumn(name, declare.DURATION, text, "microseconds", "Difference of the median latency")
+
 
 NODES = declare.Figure(
     "reconcile.nodes",
@@ -43,6 +61,11 @@ NODES = declare.Figure(
             "First hour from which on both nodes have at least 99.9% of the ids of each hour. Missing if there is none.",
             "UTC",
         ),
+        _latency(
+            "latency_difference", "Median latency of common accepted requests at the second node less that at the first. {}"
+        ),
+        _latency("latency_low", "Low end of its 95% interval. {}"),
+        _latency("latency_high", "High end of its 95% interval. {}"),
     ),
     fact="fact at both nodes",
     unit="updates of either node",
@@ -74,8 +97,8 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
 
     Notes
     -----
-    Finalization times belong to the node that is read and are not compared (docs/facts.md#survivorship says which requests
-    only one of two sources can have).
+    Finalization times belong to the node that is read, so only medians of the latency are compared
+    (docs/facts.md#finalization-time-differs). docs/facts.md#survivorship says which requests only one of two sources can have.
 
     Examples
     --------
@@ -93,17 +116,18 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     in_a, in_b = (rows[f"record_time_{node}"].notna().to_numpy(dtype=bool) for node in "ab")
     groups = single_group(len(rows)) if every is None else periods_of(a, times, every)
     parts = [_compare(aspect, column, rows, in_a, in_b).count(groups, times) for aspect, column in ASPECTS.items()]
-    frame = pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index(drop=True)
+    frame = pd.concat(parts).rename_axis("group").sort_values("group", kind="stable").reset_index()
     comparable_from = pd.to_datetime(pd.Series([_comparable_from(times, in_a & in_b)] * len(frame)), utc=True)
     aspects = pd.Categorical(frame["aspect"], list(ASPECTS))
     values = {str(name): frame[name] for name in frame} | {"aspect": aspects, "comparable_from": comparable_from}
-    return NODES.build(a, values, every=every)
+    return NODES.build(a, values | _latency_differences(rows, groups, frame["group"]), every=every)
 
 
 def _facts(frames: Frames) -> pd.DataFrame:
     """Return one row per request with all compared facts, lists as texts in a fixed order."""
-    columns = ["verdict_result", "submitting_participant_uid", "submitting_parties"]
+    columns = ["verdict_result", "submitting_participant_uid", "submitting_parties", "finalization_time"]
     rows = requests(frames, columns).drop(columns=["migration_id", "has_verdict"])
+    rows["latency"] = not_negative(latencies(rows)).where(has_result(rows, ACCEPTED))
     rows["parties"] = _texts(rows.pop("submitting_parties"))
     rows["verdict_result"] = rows["verdict_result"].astype("str")
     activity = frames.read("activity_records", ["update_id", "party", "weight"]).sort_values(["update_id", "party", "weight"])
@@ -149,6 +173,19 @@ def _compare(aspect: str, column: str, rows: pd.DataFrame, in_a: Flags, in_b: Fl
     has_a, has_b = (rows[f"{column}_{node}"].notna().to_numpy(dtype=bool) & in_a & in_b for node in "ab")
     is_same = (rows[f"{column}_a"] == rows[f"{column}_b"]).fillna(False).to_numpy(dtype=bool)
     return Comparison(aspect, has_a, has_b, has_a & has_b & is_same)
+
+
+def _latency_differences(rows: pd.DataFrame, groups: Groups, row_groups: pd.Series) -> dict[str, pd.Series]:
+    """Return the difference of the median latencies of each group, with its interval, in the rows of the result."""
+    in_both = (rows["latency_a"].notna() & rows["latency_b"].notna()).to_numpy(dtype=bool)
+    common = rows.loc[in_both, ["latency_a", "latency_b"]].astype("int64").groupby(groups.codes[in_both])
+    empty = difference_of_percentiles([], [], 50)
+    by_group = {code: difference_of_percentiles(part["latency_a"], part["latency_b"], 50) for code, part in common}
+    differences = [by_group.get(code, empty) for code in row_groups]
+    names = {"latency_difference": "difference", "latency_low": "low", "latency_high": "high"}
+    return {
+        column: durations(as_integers([getattr(each, name) for each in differences], column)) for column, name in names.items()
+    }
 
 
 def _comparable_from(times: pd.Series, in_both: Flags) -> pd.Timestamp | None:

@@ -1,4 +1,4 @@
-"""Parties that slow requests have in common."""
+"""Parties and participants that slow requests have in common."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, durations, ratio, single_group
+from ledgerframes.analysis._groups import Flags, Groups, Integers, Rates, durations, group_by, ratio, single_group
 from ledgerframes.analysis._requests import (
     UNSPECIFIED,
     encode_texts,
@@ -22,6 +21,7 @@ from ledgerframes.analysis._requests import (
     require_rejections,
 )
 from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
+from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
 
@@ -30,19 +30,21 @@ __all__ = ["waited_for"]
 SLOW_PERCENT = 90
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
+    by={"party": declare.Grouping(), "participant": declare.Grouping()},
     columns=(
-        *grouping.PARTY.keys,
-        declare.count("named", "Requests that can do without the party's confirmation."),
-        declare.count("required", "Requests that need the party's confirmation."),
+        declare.ResultColumn("party", declare.TEXT, "Confirming party. Missing by participant."),
+        declare.ResultColumn("participant", declare.TEXT, "Participant that hosts confirming parties. Missing by party."),
+        declare.count("named", "Requests that can do without its confirmation."),
+        declare.count("required", "Requests that need its confirmation."),
         declare.count("slow", "Required requests that were slow."),
         declare.share("Slow requests as a share of the required ones. Missing without any.", "slow_rate", "Slow requests"),
         declare.share("Lower end of the Wilson interval of the rate, 95%. Missing without a rate.", "low"),
         declare.share("Upper end of the Wilson interval of the rate, 95%. Missing without a rate.", "high"),
-        declare.share("Rate less the rate of requests without the party. Missing without either.", "difference"),
+        declare.share("Rate less the rate of requests that do not name it. Missing without either.", "difference"),
         declare.share("Lower end of the 95% interval of the difference. Missing with it.", "difference_low"),
         declare.share("Upper end of the 95% interval of the difference. Missing with it.", "difference_high"),
         declare.ResultColumn(
-            "p_holm", declare.RATE, "P-value of the difference, adjusted for all parties. Missing with too few requests."
+            "p_holm", declare.RATE, "P-value of the difference, adjusted for all rows. Missing with too few requests."
         ),
         declare.ResultColumn(
             "median_latency",
@@ -58,34 +60,48 @@ WAITED_FOR = declare.Figure(
 
 
 @WAITED_FOR.document
-def waited_for(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataFrame:
+def waited_for(
+    frames: Frames,
+    *,
+    by: str | None = "party",
+    hosting: pd.DataFrame | None = None,
+    accept_survivorship: bool = False,
+) -> pd.DataFrame:
     """Return how often requests that need a party's confirmation are slow.
 
     **This is association, not cause**: a verdict does not say who responded when.
 
     A request is slow if its latency is above the 90th percentile of all decided requests, or if it timed out. It needs a party
-    if a quorum of one of its views cannot reach its threshold without the party.
+    if a quorum of one of its views cannot reach its threshold without the party. It needs a participant if it needs a party that
+    no other participant hosts at that time.
 
     Parameters
     ----------
     frames : Frames
         With ``verdicts`` and ``quorums``.
+    by : {"party", "participant"}, optional
+        Confirming party, or participant that hosts confirming parties (default: party, also for None).
+    hosting : DataFrame, optional
+        For ``by="participant"``: ``party``, ``participant``, ``from`` and ``until`` [UTC, missing if it still does]. The history
+        does not hold it: it is in ``ledger_topology`` of a participant's ledger.
     accept_survivorship : bool, optional
         Continue with committed updates, which have no timeouts (default: False).
 
     Returns
     -------
     DataFrame
-        One row per confirming party; sorted by rate, highest first, then by party.
+        One row per confirming party, or per participant; sorted by rate, highest first, then by name.
 
     Raises
     ------
     CoverageError
         If the frames hold committed updates, which have no timeouts.
+    UsageError
+        If `hosting` is needed and missing, or has no such column.
 
     Notes
     -----
-    Source: times and quorums of the verdicts (docs/facts.md#no-rejection-reason). Each party is compared with the requests
+    Source: times and quorums of the verdicts (docs/facts.md#no-rejection-reason). Each row is compared with the requests
     that do not name it. Differences with a ``p_holm`` up to 0.05 are more than chance explains.
 
     Examples
@@ -97,27 +113,29 @@ def waited_for(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     >>> bool((parties["slow"] <= parties["required"]).all())
     True
     """
-    WAITED_FOR.check(frames)
+    WAITED_FOR.check(frames, by)
     require_rejections(frames, accept_survivorship, "requests that timed out")
     rows = requests(frames, ["finalization_time", "verdict_result"], cost=False)
     coverage = float(rows["has_verdict"].mean()) if len(rows) else float("nan")
     rows = _decided(rows)
     is_slow = _is_slow(rows)
-    parties, roles = _roles(frames, rows)
+    names, roles = _roles(frames, rows)
+    if by == "participant":
+        names, roles = _roles_of_hosts(rows, names, roles, _hosting(hosting))
     required, dispensable = (
-        Groups(parties, roles[roles["is_required"] == flag]["party"].to_numpy("int64")) for flag in (True, False)
+        Groups(names, roles[roles["is_required"] == flag]["member"].to_numpy("int64")) for flag in (True, False)
     )
     needed = roles[roles["is_required"]]
     hits = required.count(is_slow[needed["row"]])
     trials = required.count()
-    every = Groups(parties, roles["party"].to_numpy("int64"))
+    every = Groups(names, roles["member"].to_numpy("int64"))
     rest_hits = int(is_slow.sum()) - every.count(is_slow[roles["row"]])
     rest_trials = len(rows) - every.count()
     low, high = wilson(hits, trials)
     difference, difference_low, difference_high = difference_of_rates((rest_hits, rest_trials), (hits, trials))
     latencies = pd.Series(pd.array(rows["latency"].to_numpy("int64")[needed["row"]], dtype="Int64"))
     values: dict[str, Any] = {
-        "party": parties["party"],
+        **{name: names.get(name, pd.Series(pd.NA, names.index, "str")) for name in ("party", "participant")},
         "named": dispensable.count(),
         "required": trials,
         "slow": hits,
@@ -129,10 +147,10 @@ def waited_for(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
         "difference_high": difference_high,
         "p_holm": holm(_p_values(hits, trials, rest_hits, rest_trials)),
         "median_latency": durations(required.percentiles(latencies, [50])[0]),
-        "coverage": np.full(len(parties), coverage),
+        "coverage": np.full(len(names), coverage),
     }
-    result = WAITED_FOR.build(frames, values, accept_survivorship=accept_survivorship)
-    return result.sort_values(["slow_rate", "party"], ascending=[False, True], ignore_index=True)
+    result = WAITED_FOR.build(frames, values, by, accept_survivorship=accept_survivorship)
+    return result.sort_values(["slow_rate", *names], ascending=[False, True], ignore_index=True)
 
 
 def _decided(rows: pd.DataFrame) -> pd.DataFrame:
@@ -156,20 +174,44 @@ def _roles(frames: Frames, rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
     # A party that a quorum lists twice counts once, as the set of its parties decides.
     owners, texts = list_items(quorums["parties"])
     codes, names = encode_texts(texts)
-    items = pd.DataFrame({"quorum": owners, "party": codes}).drop_duplicates()
+    items = pd.DataFrame({"quorum": owners, "member": codes}).drop_duplicates()
     sizes = np.bincount(items["quorum"], minlength=len(quorums)) if len(items) else list_lengths(quorums["parties"])
     is_tight = quorums["threshold"].to_numpy(dtype="float64", na_value=np.nan) >= sizes
     items["row"] = positions(quorums["update_id"], rows["update_id"])[items["quorum"]]
     items["is_required"] = is_tight[items["quorum"]]
-    roles = items[items["row"] >= 0].groupby(["row", "party"], as_index=False)[["is_required"]].max()
+    roles = items[items["row"] >= 0].groupby(["row", "member"], as_index=False)[["is_required"]].max()
     parties = pd.DataFrame({"party": pd.array(names, dtype="str")})
-    is_present = np.bincount(roles["party"], minlength=len(parties)) > 0
-    roles["party"] = (np.cumsum(is_present) - 1)[roles["party"]]
+    is_present = np.bincount(roles["member"], minlength=len(parties)) > 0
+    roles["member"] = (np.cumsum(is_present) - 1)[roles["member"]]
     return parties[is_present].reset_index(drop=True), roles
 
 
+def _hosting(hosting: object) -> pd.DataFrame:
+    """Return which participant hosts each party from when until when."""
+    columns = ["party", "participant", "from", "until"]
+    if not isinstance(hosting, pd.DataFrame) or not set(columns) <= set(hosting.columns):
+        raise UsageError(f"hosting= must be a DataFrame with the columns {', '.join(columns)} for by='participant'.")
+    times = {name: pd.to_datetime(hosting[name], utc=True).dt.as_unit("us") for name in columns[2:]}
+    return hosting[columns].assign(participant=hosting["participant"].str.removeprefix("PAR::"), **times)
+
+
+def _roles_of_hosts(
+    rows: pd.DataFrame, parties: pd.DataFrame, roles: pd.DataFrame, hosting: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the participants, and for each request and participant whether the request needs it."""
+    party, time = parties["party"].iloc[roles["member"]].array, rows["record_time"].iloc[roles["row"]].array
+    named = roles.assign(party=party, time=time)
+    hosts = named.merge(hosting, on="party")
+    hosts = hosts[(hosts["from"] <= hosts["time"]) & ((hosts["time"] < hosts["until"]) | hosts["until"].isna())]
+    is_only_host = hosts.groupby(["row", "party"])["participant"].transform("nunique") == 1
+    hosts = hosts.assign(is_required=hosts["is_required"] & is_only_host)
+    needs = hosts.groupby(["row", "participant"], as_index=False)[["is_required"]].max()
+    participants = group_by(needs, ["participant"])
+    return participants.keys.astype("str"), needs.assign(member=participants.codes)
+
+
 def _p_values(hits: Integers, trials: Integers, rest_hits: Integers, rest_trials: Integers) -> Rates:
-    """Return the p-value of each party against the requests without it."""
+    """Return the p-value of each row against the requests that do not name it."""
     values = np.full(len(hits), np.nan)
     for number, (x, n, rest_x, rest_n) in enumerate(zip(hits, trials, rest_hits, rest_trials, strict=True)):
         if n and rest_n:
