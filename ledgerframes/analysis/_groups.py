@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ Rates = npt.NDArray[np.float64]
 MICROSECONDS_PER_HOUR = 3_600_000_000
 MAX_PERIODS = 1_000_000
 MAX_INTEGER = 2**63 - 1
+FIRST_TIME, LAST_TIME = (extents.microseconds(time.replace(tzinfo=UTC)) for time in (datetime.min, datetime.max))
 SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 # Periods are numbered from a Monday, so that weeks start on one; hours and days start on full hours all the same.
@@ -230,14 +232,21 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     if unit == "mo":
         first, last = (np.datetime64(time, "us").astype("datetime64[M]").astype(int) // number for time in (since, until - 1))
         months = np.arange(first, last + 2) * number
-        return months.astype("datetime64[M]").astype("datetime64[us]").astype(np.int64)
+        return _within_years(months.astype("datetime64[M]").astype("datetime64[us]").astype(np.int64), every)
     step = number * SECONDS[unit] * 1_000_000
     first, last = (since - ORIGIN) // step, (until - 1 - ORIGIN) // step
     if last - first >= MAX_PERIODS:
         raise UsageError(
             f"every={every!r} splits the window into {last - first + 1:,} periods. Choose a longer one, such as '1h'."
         )
-    return np.arange(first, last + 2, dtype=np.int64) * step + ORIGIN
+    return _within_years(np.arange(first, last + 2, dtype=np.int64) * step + ORIGIN, every)
+
+
+def _within_years(edges: Integers, every: str) -> Integers:
+    """Return edges of periods that are times of Python, which ends with the year 9999."""
+    if edges[0] < FIRST_TIME or edges[-1] > LAST_TIME:
+        raise UsageError(f"every={every!r} makes periods outside the years 1 to 9999. Choose a shorter one, or another window.")
+    return edges
 
 
 def _history_start(times: pd.Series, until: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,7 @@ from ledgerframes.windows import Time, instant
 __all__ = ["BaseRate", "TrafficBalance", "runway", "runway_summary"]
 
 HOUR = timedelta(hours=1)
-WEEK = HOURS_PER_WEEK * HOUR
+LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
 MIN_COVERAGE = 0.9
 MAX_HORIZON = 366 * 24
 PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
@@ -99,6 +99,8 @@ class TrafficBalance:
             raise UsageError(f"bytes= must be an integer of at least 0, got {bytes!r}.")
         object.__setattr__(self, "bytes", bytes)
         object.__setattr__(self, "at", instant(at, "at"))
+        if self.at >= LATEST:
+            raise UsageError(f"at= must be before the year 9998, got {at!r}.")
 
 
 @dataclass(frozen=True)

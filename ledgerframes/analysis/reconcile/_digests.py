@@ -118,7 +118,7 @@ def _compare(key: str, listings: Mapping[str, dict[str, Entry]], now: datetime |
     dissenters = [node for node, digest in digests_of_bytes.items() if digest != majority]
     absent = [node for node in listings if node not in entries]
     until = max(each.until for each in entries.values())
-    is_settled = now is None or until <= now - SETTLED_AFTER
+    is_settled = now is None or now - until >= SETTLED_AFTER
     empty_count = len(known) - len(digests_of_bytes)
     return {
         "object_key": key,
