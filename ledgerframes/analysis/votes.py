@@ -21,6 +21,7 @@ DAY = pd.Timedelta(days=1)
 UNIT = "USD per coin"
 PRICE = declare.Figure(
     "votes.price",
+    rows="One row per observation; sorted by time.",
     columns=(
         declare.ResultColumn("observed_at", declare.TIME, "Time of the observation.", "UTC"),
         declare.count("voters", "Super validators with a vote contract.", "voters"),
@@ -48,6 +49,8 @@ PRICE = declare.Figure(
 )
 STALE = declare.Figure(
     "votes.stale",
+    rows="One row per observation and super validator; sorted by time of the observation, then by age, oldest first.",
+    like="votes.price",
     columns=(
         declare.ResultColumn("observed_at", declare.TIME, "Time of the observation.", "UTC"),
         declare.ResultColumn("sv", declare.TEXT, "Super validator."),
@@ -85,11 +88,6 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
     traffic_price : TrafficPrice, optional
         List price of traffic, for its price in coin.
 
-    Returns
-    -------
-    DataFrame
-        One row per observation; sorted by time.
-
     Raises
     ------
     UsageError
@@ -102,7 +100,6 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
 
     Examples
     --------
-    >>> import ledgerframes as lf
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
     >>> summary = lf.votes.price(votes, traffic_price=lf.TrafficPrice("60", "USD/MB"))
     >>> bool((summary["lowest"] <= summary["median"]).all())
@@ -141,22 +138,10 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
 
     Parameters
     ----------
-    votes : DataFrame
-        From :func:`ledgerframes.load_price_votes`, of one network.
     days : float, optional
         Age in days above which a vote counts as stale (default: 30).
     outlier : float, optional
         Score above which a vote counts as an outlier (default: 3).
-
-    Returns
-    -------
-    DataFrame
-        One row per observation and super validator; sorted by time of the observation, then by age, oldest first.
-
-    Raises
-    ------
-    UsageError
-        If `votes` is not a table of price votes, or has those of two networks.
 
     Notes
     -----
@@ -165,7 +150,6 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
 
     Examples
     --------
-    >>> import ledgerframes as lf
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
     >>> ages = lf.votes.stale(votes)
     >>> bool((ages["age"].diff().dropna() <= pd.Timedelta(0)).all())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from datetime import UTC, datetime, timedelta
 
 import pandas as pd
@@ -174,6 +175,20 @@ def test_docstrings_list_every_column(name):
     groupings = [column for by in figure.by for column in (*figure.grouping(by).keys, *figure.grouping(by).extra)]
     for column in (*groupings, *figure.columns, *figure.tail):
         assert f"- ``{column.name}`` ({column.dtype}" in doc
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_docstrings_are_complete(name):
+    doc = inspect.getdoc(analysis(name))
+    sections = re.findall(r"^(\w+)\n-+$", doc, re.MULTILINE)
+    order = ["Parameters", "Returns", "Raises", "Notes", "Examples"]
+    assert sections == [each for each in order if each in sections]
+    assert {"Parameters", "Returns", "Raises", "Notes", "Examples"} - {*sections} <= {"Raises"}
+    described = re.search(r"Parameters\n-+\n(.*?)\n\nReturns", doc, re.DOTALL)[1]
+    names = [each for line in re.findall(r"^\w.*$", described, re.MULTILINE) for each in line.partition(" : ")[0].split(", ")]
+    assert sorted(names) == sorted(inspect.signature(analysis(name)).parameters)
+    assert re.search(r"Returns\n-+\nDataFrame\n    (One|Two|Three) rows? ?[a-z.]", doc)
+    assert ">>> import ledgerframes as lf" in doc
 
 
 @pytest.mark.parametrize("name", list(FIGURES))

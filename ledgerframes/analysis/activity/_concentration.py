@@ -47,6 +47,7 @@ HEAD = (
 )
 CONCENTRATION = declare.Figure(
     "activity.concentration",
+    rows="One row per round or period; sorted by time.",
     has_periods=True,
     has_rounds=True,
     columns=(*HEAD, *_top_columns(TOP)),
@@ -55,6 +56,8 @@ CONCENTRATION = declare.Figure(
 )
 LORENZ = declare.Figure(
     "activity.lorenz",
+    rows="One row per party with more than 0; sorted by value and party.",
+    like="activity.concentration",
     columns=(
         declare.ResultColumn("party", declare.TEXT, "App provider."),
         declare.count("rank", "Position from the smallest, 1 first.", ""),
@@ -83,7 +86,6 @@ def concentration(
 
     Parameters
     ----------
-    frames : Frames
     of : {"weight", "burn_bytes", "amount"}, optional
         Weight (default), bytes before the factor, or coin as in :func:`rounds`.
     every : str, optional
@@ -92,13 +94,6 @@ def concentration(
         Sizes of the leading groups (default: 1, 3 and 10).
     labels : DataFrame, optional
         From :func:`ledgerframes.labels.read`. Parties of one group count as one party.
-    featured, sv_participants, rounds : DataFrame, optional
-        State of the network, as for :func:`recompute`.
-
-    Returns
-    -------
-    DataFrame
-        One row per round or period; sorted by time.
 
     Raises
     ------
@@ -112,8 +107,6 @@ def concentration(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool(lf.activity.concentration(frames)["gini"].between(0, 1).all())
     True
     """
@@ -148,29 +141,12 @@ def lorenz(
 ) -> pd.DataFrame:
     """Return the share of activity that the smallest parties have together.
 
-    Parameters
-    ----------
-    frames, of, labels, featured, sv_participants, rounds
-        As for :func:`concentration`.
-
-    Returns
-    -------
-    DataFrame
-        One row per party with more than 0; sorted by value and party.
-
-    Raises
-    ------
-    CoverageError
-        If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
-
     Notes
     -----
     Source: docs/facts.md#activity-weights. The curve starts at (0, 0).
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> float(lf.activity.lorenz(frames)["cumulative_share"].iloc[-1])
     1.0
     """

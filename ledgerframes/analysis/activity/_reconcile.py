@@ -47,6 +47,9 @@ COMPUTED = declare.ResultColumn("weight_computed", declare.INTEGER, "Computed we
 FACT, UNIT = "envelopes, round and state", "accepted requests of the frames"
 RECONCILE = declare.Figure(
     "activity.reconcile",
+    rows="One row per request and party with a weight in either; sorted by outcome, mismatches first, then by record "
+    "time, update and party.",
+    like="activity.recompute",
     columns=(
         declare.ResultColumn("update_id", declare.TEXT, "Update of the record."),
         declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
@@ -63,6 +66,8 @@ RECONCILE = declare.Figure(
 )
 SUMMARY = declare.Figure(
     "activity.reconcile_summary",
+    rows="One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.",
+    like="activity.reconcile",
     columns=(
         OUTCOME,
         REASON,
@@ -87,22 +92,11 @@ def reconcile(
 
     Parameters
     ----------
-    frames : Frames
     computed : DataFrame, optional
         Weights to compare with: ``update_id``, ``party`` and ``weight`` (default: those of :func:`recompute`).
-    featured, sv_participants, rounds : DataFrame, optional
-        State of the network, as for :func:`recompute`.
-
-    Returns
-    -------
-    DataFrame
-        One row per request and party with a weight in either; sorted by outcome, mismatches first, then by record time, update
-        and party.
 
     Raises
     ------
-    CoverageError
-        If the state is needed and its start is not in the history.
     IntegrityError
         If the sums of both sides are not those of the result.
 
@@ -115,8 +109,6 @@ def reconcile(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> lf.activity.reconcile(frames)["outcome"].iloc[-1]
     'equal'
     """
@@ -151,29 +143,12 @@ def reconcile_summary(
 ) -> pd.DataFrame:
     """Return how many weights are equal, and how many differ for each reason.
 
-    Parameters
-    ----------
-    frames, computed, featured, sv_participants, rounds
-        As for :func:`reconcile`.
-
-    Returns
-    -------
-    DataFrame
-        One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.
-
-    Raises
-    ------
-    CoverageError
-        If the state is needed and its start is not in the history.
-
     Notes
     -----
     Source: docs/facts.md#activity-weights.
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> int(lf.activity.reconcile_summary(frames)["records"].sum()) >= len(frames.activity_records)
     True
     """

@@ -32,6 +32,7 @@ def _coin(name: str, description: str, title: str = "", unit: str = "coin") -> d
 
 ROUNDS = declare.Figure(
     "activity.rounds",
+    rows="One row per round with records or within the frames' window; sorted by round and party.",
     by={
         "party": declare.Grouping(
             (declare.ResultColumn("party", declare.TEXT, "App provider."),),
@@ -80,17 +81,10 @@ def rounds(
     ----------
     frames : Frames
         With all records of the rounds, so loaded by time and without a filter.
-    by : {"party"}, optional
-        One row per round and app provider (default: per round).
     party : str, optional
         Only this app provider, which implies ``by="party"``.
     rounds : DataFrame, optional
         Rounds with the columns of :func:`ledgerframes.state.rounds` (default: from the frames' own history).
-
-    Returns
-    -------
-    DataFrame
-        One row per round with records or within the frames' window; sorted by round and party.
 
     Raises
     ------
@@ -106,8 +100,6 @@ def rounds(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> rounds = lf.activity.rounds(frames)
     >>> bool(rounds["round_number"].is_monotonic_increasing)
     True

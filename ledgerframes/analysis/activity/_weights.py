@@ -34,6 +34,7 @@ FACTOR = declare.ResultColumn(
 LABEL = declare.Grouping((declare.ResultColumn("label", declare.TEXT, "Group of the party's label. Missing without a label."),))
 WEIGHTS = declare.Figure(
     "activity.weights",
+    rows="One row per round or period and group; sorted by time, then by weight from the largest, then by party.",
     by={"party": PARTY, "label": LABEL},
     has_periods=True,
     has_rounds=True,
@@ -49,6 +50,7 @@ WEIGHTS = declare.Figure(
 )
 RECOMPUTE = declare.Figure(
     "activity.recompute",
+    rows="One row per request and app provider; sorted by migration, record time, update and party.",
     columns=(
         declare.ResultColumn("update_id", declare.TEXT, "Update that earns the weight."),
         declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
@@ -76,24 +78,6 @@ def weights(
 ) -> pd.DataFrame:
     """Return the published activity weights, per app provider and round or period.
 
-    Parameters
-    ----------
-    frames : Frames
-    by : {"party", "label"}, optional
-        Group by app provider (default) or by its label, or None for all together.
-    every : str, optional
-        ``"round"`` (default), a period such as ``"1h"`` or ``"1d"``, or None for the whole time.
-    labels : DataFrame, optional
-        From :func:`ledgerframes.labels.read`, for ``by="label"``.
-    featured, sv_participants, rounds : DataFrame, optional
-        State of the network, as for :func:`recompute`. Without it and without the history from the network's start, factors
-        and bytes before them are missing.
-
-    Returns
-    -------
-    DataFrame
-        One row per round or period and group; sorted by time, then by weight from the largest, then by party.
-
     Raises
     ------
     IntegrityError
@@ -102,12 +86,11 @@ def weights(
     Notes
     -----
     Source: docs/facts.md#activity-weights. A weight is no number of bytes: divide by ``burn_bytes`` for a reward per byte. A
-    request without a record is not a weight of 0.
+    request without a record is not a weight of 0. Without the tables of the network's state, and without the history from the
+    network's start, factors and bytes before them are missing.
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> weights = lf.activity.weights(frames, every=None)
     >>> bool((weights["weight"] >= weights["burn_bytes"])[weights["activity_weight"] >= 1].all())
     True
@@ -146,18 +129,6 @@ def recompute(
     ----------
     frames : Frames
         With verdicts, traffic and, unless all three tables below replace it, the history from the start of the network on.
-    featured : DataFrame, optional
-        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive].
-    sv_participants : DataFrame, optional
-        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until``. While there is none, the
-        state counts as unknown.
-    rounds : DataFrame, optional
-        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``).
-
-    Returns
-    -------
-    DataFrame
-        One row per request and app provider; sorted by migration, record time, update and party.
 
     Raises
     ------
@@ -175,8 +146,6 @@ def recompute(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> computed = lf.activity.recompute(frames)
     >>> bool((computed["weight"] == computed["burn_bytes"])[computed["activity_weight"] == 1].all())
     True

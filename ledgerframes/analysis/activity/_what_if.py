@@ -26,6 +26,8 @@ CONFIRMERS = ("quorums", "informees")
 SIDES = ("before", "after")
 WHAT_IF = declare.Figure(
     "activity.what_if",
+    rows="One row per party, or per round and party; sorted by round, then by weight after the change from the largest.",
+    like="activity.recompute",
     has_rounds=True,
     columns=(
         declare.ResultColumn("party", declare.TEXT, "App provider."),
@@ -58,7 +60,6 @@ def what_if(
 
     Parameters
     ----------
-    frames : Frames
     featured : DataFrame, optional
         All featured rights after the change, in the columns of :func:`ledgerframes.state.featured`: add or remove rows of its
         result, with the time from which they count in ``from``.
@@ -74,15 +75,8 @@ def what_if(
     rights, sv_participants, rounds : DataFrame, optional
         State of the network before the change, as ``featured``, ``sv_participants`` and ``rounds`` of :func:`recompute`.
 
-    Returns
-    -------
-    DataFrame
-        One row per party, or per round and party; sorted by round, then by weight after the change from the largest.
-
     Raises
     ------
-    CoverageError
-        If the state is needed and its start is not in the history.
     UsageError
         If no change is passed, or a party of `factors` has no right.
 
@@ -93,8 +87,6 @@ def what_if(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> party = lf.activity.recompute(frames)["party"].iloc[0]
     >>> doubled = lf.activity.what_if(frames, factors={party: "100.0"}).set_index("party")
     >>> bool(doubled.loc[party, "weight_after"] >= doubled.loc[party, "weight_before"])

@@ -17,6 +17,9 @@ from ledgerframes.frames import Frames
 
 ANATOMY = declare.Figure(
     "cost.anatomy",
+    rows="One row per node, view, envelope, and activity record, in this order. A request without a visible tree has "
+    "no rows for nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the "
+    "total, a row has the rest.",
     columns=(
         declare.ResultColumn(
             "part", declare.LABEL, "node of the tree, view, envelope, unassigned cost, or activity record.", "", "Part"
@@ -54,16 +57,8 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     update_id : str
         Id of the transaction, or of the rejected request.
-
-    Returns
-    -------
-    DataFrame
-        One row per node, view, envelope, and activity record, in this order. A request without a visible tree has no rows for
-        nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the total, a row has the rest.
 
     Raises
     ------
@@ -76,9 +71,6 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> parts = lf.cost.anatomy(day, day.traffic["update_id"].iloc[0])
     >>> bool((parts["part"] == "envelope").any())
     True

@@ -21,6 +21,7 @@ __all__ = ["assert_budget", "budget"]
 STATISTICS = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
 BUDGET = declare.Figure(
     "cost.budget",
+    rows="One row per kind in `budgets`, also without requests; sorted by template and choice.",
     columns=(
         grouping.TEMPLATE_NAME,
         grouping.CHOICE,
@@ -43,19 +44,12 @@ def budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statisti
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     budgets : mapping of str to int
         Bytes allowed for each kind, ``"Module:Entity/Choice"``, or ``"Module:Entity"`` for a create.
     network : str
         Network that the budgets are for. The same transaction has other costs on another network.
     statistic : {"median", "p90", "p95", "p99", "max"}, optional
         Statistic that the budget limits (default: p95). The median needs 6 requests, p90 36, p95 72, p99 368, max 1.
-
-    Returns
-    -------
-    DataFrame
-        One row per kind in `budgets`, also without requests; sorted by template and choice.
 
     Raises
     ------
@@ -69,9 +63,6 @@ def budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statisti
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
     >>> limits = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
     >>> bool(lf.cost.budget(day, limits, network=day.network, statistic="max")["is_within"].all())

@@ -33,6 +33,7 @@ VERSION_KEYS = (
 )
 COMPARE = declare.Figure(
     "cost.compare",
+    rows="One row per kind of request; sorted by the size of its change in total cost, largest first.",
     by={"template": grouping.TEMPLATE, "version": declare.Grouping((*grouping.TEMPLATE.keys, *VERSION_KEYS))},
     columns=(
         declare.ResultColumn("package_ids_before", declare.TEXT, "Packages before, separated by commas. Missing without any."),
@@ -106,11 +107,6 @@ def compare(
     rate : NetworkRate, optional
         The network's own rate, for the difference in coin.
 
-    Returns
-    -------
-    DataFrame
-        One row per kind of request; sorted by the size of its change in total cost, largest first.
-
     Raises
     ------
     UsageError
@@ -124,9 +120,6 @@ def compare(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> noon = "2026-11-08T12:00:00Z"
     >>> compared = lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09"))
     >>> bool((compared["low"] <= compared["high"]).all())

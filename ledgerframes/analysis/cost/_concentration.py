@@ -20,6 +20,7 @@ TOP_COUNTS = (1, 3, 10)
 KEYS = {"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "template": grouping.TEMPLATE}
 CONCENTRATION = declare.Figure(
     "cost.concentration",
+    rows="One row per period, or one for the window; sorted by time.",
     by=dict.fromkeys(KEYS, declare.Grouping()),
     columns=(
         declare.ResultColumn("member", declare.LABEL, "participant, party, or template."),
@@ -46,18 +47,9 @@ def concentration(frames: Frames, *, by: str | None = "participant", every: str 
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     by : {"participant", "party", "template"}, optional
         Members: participants that submit and pay, parties with the requests that they submitted alone, or kinds of visible
         transactions (default: participant, also for None).
-    every : str, optional
-        Length of a period, such as ``"1d"`` or ``"7d"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per period, or one for the window; sorted by time.
 
     Notes
     -----
@@ -67,9 +59,6 @@ def concentration(frames: Frames, *, by: str | None = "participant", every: str 
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> payers = lf.cost.concentration(day)
     >>> bool(1 / payers["members"][0] <= payers["hhi"][0] <= payers["top_1"][0])
     True

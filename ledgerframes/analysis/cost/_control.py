@@ -20,6 +20,7 @@ __all__ = ["control"]
 
 CONTROL = declare.Figure(
     "cost.control",
+    rows="One row per control total; sorted as in the description of ``control``.",
     columns=(
         declare.ResultColumn("control", declare.LABEL, "participant, template, period, party, envelopes, or wasted."),
         declare.ResultColumn("parts", declare.TEXT, "Parts that add up."),
@@ -49,16 +50,6 @@ def control(frames: Frames) -> pd.DataFrame:
     Participants, kinds with templates, days, parties, and wasted and useful cost each add up to the total. Envelopes need not,
     because a total can differ from the sum of its envelopes.
 
-    Parameters
-    ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
-
-    Returns
-    -------
-    DataFrame
-        One row per control total; sorted as in the description of ``control``.
-
     Raises
     ------
     IntegrityError
@@ -70,9 +61,6 @@ def control(frames: Frames) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> control = lf.cost.control(day)
     >>> bool((control["difference"].fillna(0) == 0)[control["reason"].isna()].all())
     True

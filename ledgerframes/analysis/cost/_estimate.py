@@ -23,6 +23,7 @@ REQUEST = declare.Grouping(
 )
 ESTIMATE = declare.Figure(
     "cost.estimate",
+    rows="One row per group and outcome; sorted by group and outcome.",
     by={"template": grouping.TEMPLATE, "request": REQUEST},
     columns=(
         declare.ResultColumn("outcome", declare.LABEL, "matched, rejected, no actual, or no estimate."),
@@ -52,13 +53,6 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
     estimates : DataFrame
         One row per request: ``update_id``, or ``command_id`` for frames of an own participant, and ``request_bytes`` [bytes],
         which the preparation of a submission returns. Other columns do not count.
-    by : {None, "template", "request"}, optional
-        Kind, template and choice of the first root node, or one row per request (default: template).
-
-    Returns
-    -------
-    DataFrame
-        One row per group and outcome; sorted by group and outcome.
 
     Raises
     ------
@@ -73,9 +67,6 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> own = day.traffic[["update_id"]].assign(request_bytes=5_000)
     >>> bool(lf.cost.estimate(day, own, by=None)["requests"].sum() >= len(own))
     True

@@ -27,6 +27,7 @@ ID_LENGTH = 16
 POSTING_COLUMNS = ("date", "party", "kind", "quantity", "unit", "rate", "rate_source", "source_id")
 JOURNAL = declare.Figure(
     "cost.journal",
+    rows="Two rows per entry; sorted by date, entry, and debit first.",
     columns=(
         declare.ResultColumn("entry_id", declare.TEXT, "Id of the entry, the same for the same network, period, party and kind."),
         declare.ResultColumn("date", declare.TIME, "Last day of the period, or day of the posting.", "UTC"),
@@ -98,11 +99,6 @@ def journal(
     accept_partial : bool, optional
         Include periods that final data do not cover wholly (default: False).
 
-    Returns
-    -------
-    DataFrame
-        Two rows per entry; sorted by date, entry, and debit first.
-
     Raises
     ------
     UsageError
@@ -119,9 +115,6 @@ def journal(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> price = lf.TrafficPrice("60", "USD/MB")
     >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, min_coverage=0.5)
     >>> entries = lf.cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)

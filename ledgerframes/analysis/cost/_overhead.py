@@ -19,6 +19,7 @@ KINDS = ("with views", "without views", "unassigned")
 REQUEST_KIND = replace(grouping.KIND, name="request_kind")
 OVERHEAD = declare.Figure(
     "cost.overhead",
+    rows="Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.",
     by={
         "participant": grouping.PARTICIPANT,
         "template": declare.Grouping((REQUEST_KIND, *grouping.TEMPLATE.keys[1:])),
@@ -57,20 +58,6 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     Envelopes without views are messages to the mediator and root hashes. A total that is not the sum of its envelopes leaves an
     unassigned rest, which can be negative.
 
-    Parameters
-    ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
-    by : {None, "participant", "template", "view_count"}, optional
-        Submitting participant, kind, template and choice of the first root node, or number of views of the request.
-    every : str, optional
-        Length of a period, such as ``"1h"`` or ``"1d"``.
-
-    Returns
-    -------
-    DataFrame
-        Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.
-
     Notes
     -----
     Source: the envelopes of traffic summaries. An envelope whose views the history service could not match looks as if it
@@ -79,9 +66,6 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> lf.cost.overhead(day)["kind"].tolist()
     ['with views', 'without views', 'unassigned']
     """

@@ -15,6 +15,7 @@ __all__ = ["problems"]
 
 PROBLEMS = declare.Figure(
     "cost.problems",
+    rows="One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.",
     columns=(
         declare.ResultColumn("table", declare.TEXT, "Table with the values."),
         declare.ResultColumn("column", declare.TEXT, "Column with the values."),
@@ -40,25 +41,12 @@ def problems(frames: Frames) -> pd.DataFrame:
 
     A negative cost counts as unknown, so the coverage falls. A verdict from before its request has no latency.
 
-    Parameters
-    ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
-
-    Returns
-    -------
-    DataFrame
-        One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.
-
     Notes
     -----
     Source: costs, weights and finalization times of history events (docs/facts.md#traffic-fields).
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> bool((lf.cost.problems(day)["rows"] >= 0).all())
     True
     """

@@ -33,6 +33,7 @@ MAX_HORIZON = 366 * 24
 PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
 RUNWAY = declare.Figure(
     "cost.runway",
+    rows="One row per hour; sorted by time.",
     columns=(
         declare.ResultColumn("hour", declare.TIME, "End of the hour.", "UTC", "Time"),
         declare.cost("balance_low", "Balance if burn is high. Missing if a week of the history has no burn.", "Traffic balance"),
@@ -43,6 +44,8 @@ RUNWAY = declare.Figure(
 )
 SUMMARY = declare.Figure(
     "cost.runway_summary",
+    rows="One row per call; sorted in no order.",
+    like="cost.runway",
     columns=(
         declare.ResultColumn("participant", declare.TEXT, "Participant that pays."),
         declare.ResultColumn("balance_at", declare.TIME, "Time of the balance.", "UTC"),
@@ -178,11 +181,6 @@ def runway(
     horizon : str, optional
         Length of the forecast, at most 366 days (default: 30d).
 
-    Returns
-    -------
-    DataFrame
-        One row per hour; sorted by time.
-
     Raises
     ------
     UsageError
@@ -232,23 +230,6 @@ def runway_summary(
     base_rate: BaseRate | None = None,
 ) -> pd.DataFrame:
     """Return the times when the traffic balance of a participant is used up.
-
-    Parameters
-    ----------
-    frames, participant, balance, topup, base_rate
-        Those of :func:`ledgerframes.cost.runway`.
-
-    Returns
-    -------
-    DataFrame
-        One row per call; sorted in no order.
-
-    Raises
-    ------
-    UsageError
-        If the participant is unknown, or an argument is not valid.
-    CoverageError
-        If the frames do not hold all requests, or fewer than 4 whole weeks before the balance.
 
     Notes
     -----

@@ -19,6 +19,7 @@ __all__ = ["spend"]
 
 SPEND = declare.Figure(
     "cost.spend",
+    rows="One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.",
     by={
         "participant": grouping.PARTICIPANT,
         "party": replace(
@@ -92,27 +93,13 @@ def spend(
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     by : {None, "participant", "party", "template", "view", "result", "label", "era"}, optional
         Submitting participant, who pays. Submitting party, where a request of several parties counts in full for each.
         Kind, and template and choice of the first root node; a rejected request never shows its template. View of each
         template and choice, where an envelope counts once, for the lowest of its views. Verdict. Label of the
         participant or a party, where a request of several labels counts in full for each. Era of the network.
-    every : str, optional
-        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours,
-        days, Mondays or months.
-    labels : DataFrame, optional
-        From :func:`ledgerframes.labels.read`, for ``by="label"``.
-    eras : DataFrame, optional
-        From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
     strict : bool, optional
         Leave out shares if the coverage of two rows differs by more than 0.02 (default: False).
-
-    Returns
-    -------
-    DataFrame
-        One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.
 
     Notes
     -----
@@ -121,9 +108,6 @@ def spend(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> len(lf.cost.spend(day, every="1h"))
     24
     >>> payers = lf.cost.spend(day, by="participant")

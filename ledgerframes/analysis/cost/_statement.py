@@ -37,6 +37,7 @@ SPLITS = ("equal", "first", "whole")
 MIN_COVERAGE = 0.99
 STATEMENT = declare.Figure(
     "cost.statement",
+    rows="One row per period and line, periods without requests included; sorted by time and name.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.LABEL_GROUP},
     columns=(
         declare.count("requests", "Requests with a part in this line. A shared request can be in several lines."),
@@ -92,13 +93,9 @@ def statement(
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     by : {None, "party", "participant", "label"}, optional
         Submitting party, submitting participant, label of the submitting party, or one line (default: party). Parties of one
         label share no request.
-    every : str, optional
-        Length of a period, such as ``"1mo"`` or ``"1d"`` (default: 1mo), or None for the whole window.
     price : TrafficPrice
         List price of traffic.
     rate : NetworkRate, optional
@@ -114,13 +111,6 @@ def statement(
         Least share of the requests with a known cost, of each period (default: 0.99).
     ledger : Frames, optional
         From :func:`ledgerframes.load_updates` of an own participant, for the cost that it paid.
-    labels : DataFrame, optional
-        From :func:`ledgerframes.labels.read`, for ``by="label"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per period and line, periods without requests included; sorted by time and name.
 
     Raises
     ------
@@ -137,9 +127,6 @@ def statement(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> price, rate = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
     >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, rate=rate, min_coverage=0.5)
     >>> bool(bill["bytes"].sum() == lf.cost.spend(day)["total_traffic_cost"].sum())

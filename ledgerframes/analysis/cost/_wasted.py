@@ -21,6 +21,7 @@ __all__ = ["wasted"]
 
 WASTED = declare.Figure(
     "cost.wasted",
+    rows="One row per period and group, periods without requests included; sorted by time and group.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "hour": grouping.HOUR},
     columns=(
         declare.count("requests", "Confirmation requests."),
@@ -60,25 +61,13 @@ def wasted(
 
     Parameters
     ----------
-    frames : Frames
-        With ``verdicts``, ``updates`` and ``traffic``.
     by : {None, "participant", "party", "hour"}, optional
         Submitting participant, submitting party, or hour of the day [UTC]. The usual range of a participant or a party is
         that of the same group in the weeks before. Hours of the day have no usual range.
-    every : str, optional
-        Length of a period, such as ``"1h"``, ``"1d"`` or ``"7d"``; None for the whole window in one row. Only
-        days and hours have a usual range.
     history : Frames or DataFrame, optional
         All requests of the weeks before, from :func:`ledgerframes.load_events`, or the days that earlier reports kept, from
         :func:`ledgerframes.report.load_history` (default: none). Without it, a window of seven days or more compares each day
         with the other days. Kept days are of all requests together.
-    accept_survivorship : bool, optional
-        Continue with committed updates, which have no rejected requests (default: False).
-
-    Returns
-    -------
-    DataFrame
-        One row per period and group, periods without requests included; sorted by time and group.
 
     Raises
     ------
@@ -93,9 +82,6 @@ def wasted(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> hours = lf.cost.wasted(day, every="1h")
     >>> len(hours), bool((hours["rejected"] <= hours["requests"]).all())
     (24, True)

@@ -33,6 +33,7 @@ MEGABYTE = Decimal(10**6)
 SEVERAL = "Missing if the row has several, or it is unknown."
 PURCHASES = declare.Figure(
     "economy.purchases",
+    rows="One row per purchase or group, and per period; sorted by time, or by period and group.",
     by={"buyer": declare.Grouping(), "member_id": declare.Grouping(), "for_whom": declare.Grouping()},
     columns=(
         declare.ResultColumn("record_time", declare.TIME, "Record time of the first purchase. Missing without one.", "UTC"),
@@ -55,6 +56,8 @@ PURCHASES = declare.Figure(
 )
 NAMES = declare.Figure(
     "economy.names",
+    rows="One row per event or period; sorted by time.",
+    like="economy.purchases",
     columns=(
         declare.ResultColumn("record_time", declare.TIME, "Record time of the event. Missing by period.", "UTC"),
         declare.ResultColumn("event", declare.LABEL, "bought, renewed, or expired. Missing by period."),
@@ -87,15 +90,8 @@ def purchases(
         With all updates of a time, so loaded by time and without a filter.
     by : {"buyer", "member_id", "for_whom"}, optional
         One row per group (default: per purchase).
-    every : str, optional
-        Period, such as ``"1d"``.
     base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per purchase or group, and per period; sorted by time, or by period and group.
+        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``. Amounts of older coins come from it.
 
     Raises
     ------
@@ -108,8 +104,6 @@ def purchases(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool((lf.economy.purchases(frames)["price_differs"] == 0).all())
     True
     """
@@ -207,33 +201,12 @@ def _only(values: pd.Series) -> Any:
 def names(frames: Frames, *, every: str | None = None, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the names that were bought, renewed or expired.
 
-    Parameters
-    ----------
-    frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
-    every : str, optional
-        Period, such as ``"1d"`` (default: one row per event).
-    base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per event or period; sorted by time.
-
-    Raises
-    ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
-
     Notes
     -----
     Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not another name.
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> set(lf.economy.names(frames)["event"]) <= {"bought", "renewed", "expired"}
     True
     """

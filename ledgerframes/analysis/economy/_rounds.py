@@ -33,6 +33,8 @@ NET = (
 FACT, UNIT = "amount", "flows of coin in this row"
 ROUNDS = declare.Figure(
     "economy.rounds",
+    rows="One row per round or period, or one for all; sorted by round or time.",
+    like="economy.purchases",
     columns=(
         declare.ResultColumn("opened_at", declare.TIME, "Time from which the round is open. Missing by period.", "UTC"),
         declare.ResultColumn("closed_at", declare.TIME, "Record time of its archival. Missing by period, and if alive.", "UTC"),
@@ -61,6 +63,8 @@ ROUNDS = declare.Figure(
 )
 BURN_MINT = declare.Figure(
     "economy.burn_mint",
+    rows="One row per period, or one for all; sorted by time.",
+    like="economy.purchases",
     columns=(
         _coin("minted", "All coin minted.", "Minted"),
         _coin("burned", "All coin burned, with fees.", "Burned"),
@@ -120,26 +124,6 @@ class Table:
 def rounds(frames: Frames, *, every: str | None = "round", base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return what each round or period issues, mints and burns.
 
-    Parameters
-    ----------
-    frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
-    every : str, optional
-        ``"round"`` (default), or a period such as ``"1d"`` or ``"1mo"``. None sums all.
-    base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``. Amounts of older coins come from
-        it.
-
-    Returns
-    -------
-    DataFrame
-        One row per round or period, or one for all; sorted by round or time.
-
-    Raises
-    ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
-
     Notes
     -----
     Source: docs/facts.md#rewards-of-a-round. Issued is what coupons of the round are worth, minted is what was collected in the
@@ -147,8 +131,6 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Frames | pd.Dat
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool((lf.economy.rounds(frames)["unexplained"] == 0).all())
     True
     """
@@ -177,31 +159,12 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Frames | pd.Dat
 def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return how much coin was burned for each coin minted.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-    every : str, optional
-        Period (default: ``"1mo"``). None sums all.
-
-    Returns
-    -------
-    DataFrame
-        One row per period, or one for all; sorted by time.
-
-    Raises
-    ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
-
     Notes
     -----
     Source: docs/facts.md#rewards-of-a-round. A ratio of 1 is balance.
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool((lf.economy.burn_mint(frames, every="1d")["unexplained"] == 0).all())
     True
     """

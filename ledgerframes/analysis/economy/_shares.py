@@ -37,6 +37,8 @@ KINDS = {"provider": "issued_app", "validator": "issued_validator"}
 RANKINGS = ("issued", "minted", "bytes_bought", "burned")
 LEADERBOARD = declare.Figure(
     "economy.leaderboard",
+    rows="One row per period and party, periods without a party included; sorted by period, rank and party.",
+    like="economy.purchases",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},
     columns=(
         declare.ResultColumn(
@@ -58,6 +60,8 @@ LEADERBOARD = declare.Figure(
 )
 SPLIT = declare.Figure(
     "economy.reward_split",
+    rows="One row per coupon and beneficiary; sorted by round, provider and beneficiary.",
+    like="economy.purchases",
     columns=(
         declare.ResultColumn("round_number", declare.INTEGER, "Round of the coupon. Missing if it cannot be read."),
         declare.ResultColumn("provider", declare.TEXT, "App provider that earned the coupon."),
@@ -89,28 +93,15 @@ def leaderboard(
 
     Parameters
     ----------
-    frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
     of : {"issued", "minted", "bytes_bought", "burned"}, default "issued"
         Coupons by who earned them, coin by who collected it, or traffic by who paid for it, in bytes or coin.
     by : {"provider", "validator"}, default "provider"
         Whose coupons count, with ``of="issued"`` only.
-    every : str, optional
-        Period (default: ``"1mo"``). None ranks all together.
     top : int, default 50
         Only so many ranks per period.
-    base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per period and party, periods without a party included; sorted by period, rank and party.
 
     Raises
     ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
     UsageError
         If `of` or `top` is invalid, or `by` is None.
 
@@ -120,8 +111,6 @@ def leaderboard(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> lf.economy.leaderboard(frames, top=1)["rank"].tolist()
     [1]
     """
@@ -206,23 +195,12 @@ def reward_split(
 
     Parameters
     ----------
-    frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
     configured : DataFrame, optional
         Columns ``provider``, ``beneficiary``, ``percentage`` (from 0 to 1) and ``valid_from``. The newest one of a provider that
         is valid counts.
-    base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per coupon and beneficiary; sorted by round, provider and beneficiary.
 
     Raises
     ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
     UsageError
         If `configured` has no such column, or the percentages of a provider do not add up to 1.
 
@@ -233,8 +211,6 @@ def reward_split(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> set(lf.economy.reward_split(frames)["outcome"]) <= {"no configuration"}
     True
     """

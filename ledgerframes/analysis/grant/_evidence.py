@@ -41,6 +41,7 @@ COUNTS = (
 FACT, UNIT = "submitting party and cost", "accepted requests of the app"
 EVIDENCE = declare.Figure(
     "grant.evidence",
+    rows="One row per day of the window; sorted by day.",
     columns=(
         declare.ResultColumn("day", declare.TIME, "Start of the day, all days of the window.", "UTC", "Record time"),
         *COUNTS,
@@ -56,6 +57,8 @@ EVIDENCE = declare.Figure(
 )
 TOTALS = declare.Figure(
     "grant.evidence_totals",
+    rows="One row.",
+    like="grant.evidence",
     columns=(
         declare.ResultColumn("since", declare.TIME, "Start of the window.", "UTC"),
         declare.ResultColumn("until", declare.TIME, "End of the window, exclusive.", "UTC"),
@@ -104,11 +107,6 @@ def evidence(
     min_coverage : float, default 0.99
         Least share of the window that is final, and of the requests with a known submitting party and cost.
 
-    Returns
-    -------
-    DataFrame
-        One row per day of the window; sorted by day.
-
     Raises
     ------
     UsageError
@@ -123,7 +121,6 @@ def evidence(
 
     Examples
     --------
-    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> app = {"packages": ["meadow-token"]}
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
@@ -162,22 +159,10 @@ def evidence_totals(
 ) -> pd.DataFrame:
     """Return how outside parties used an app in a window, in one row.
 
-    Parameters
-    ----------
-    frames, app, exclude, since, until, by_confirmer, labels, min_coverage
-        As for :func:`evidence`.
-
-    Returns
-    -------
-    DataFrame
-        One row.
-
     Raises
     ------
     UsageError
         If a package, template or excluded party is unknown.
-    CoverageError
-        If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
 
     Notes
     -----
@@ -185,7 +170,6 @@ def evidence_totals(
 
     Examples
     --------
-    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
     >>> app = {"packages": ["meadow-token"]}

@@ -26,6 +26,8 @@ from ledgerframes.version import installed_version
 KIND = "grant.evidence"
 VERIFY = declare.Figure(
     "grant.verify",
+    rows="One row per check, all of which passed; sorted as in the manifest. Compare the digest of the manifest, the "
+    "first row, with the one that its author published.",
     columns=(
         declare.ResultColumn("subject", declare.TEXT, "File of the folder, input file of the store, or column of the days."),
         declare.ResultColumn("check", declare.LABEL, "digest, input, or sum of the requests."),
@@ -100,12 +102,6 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     net : Network, optional
         Network whose store must have the input files of the evidence, with the same digests.
 
-    Returns
-    -------
-    DataFrame
-        One row per check, all of which passed; sorted as in the manifest. Compare the digest of the manifest, the first row,
-        with the one that its author published.
-
     Raises
     ------
     StoreError
@@ -119,7 +115,6 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> options = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09", "min_coverage": 0.8}
     >>> _ = lf.grant.evidence(frames, app={"packages": ["meadow-token"]}, exclude=[], folder="evidence", **options)

@@ -10,6 +10,7 @@ from ledgerframes.frames import Frames
 
 BOUNDS = declare.Figure(
     "reconcile.bounds",
+    rows="One row per stored range; sorted by offset.",
     columns=(
         declare.ResultColumn("after", "int64", "Offset before the range.", "offset"),
         declare.ResultColumn("through", "int64", "Last offset of the range.", "offset"),
@@ -33,11 +34,6 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     ledger : Frames
         From :func:`ledgerframes.load_updates`.
 
-    Returns
-    -------
-    DataFrame
-        One row per stored range; sorted by offset.
-
     Raises
     ------
     UsageError
@@ -49,8 +45,6 @@ def bounds(ledger: Frames) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> int(lf.reconcile.bounds(lf.load_updates(net))["gap_before"].sum())
     0
     """

@@ -29,6 +29,8 @@ FACT, UNIT = "row in both sources", "rows of either source"
 
 BULK = declare.Figure(
     "reconcile.bulk",
+    rows="One row per row of ``updates``, ``reassignments`` and ``tree_events`` in either source; sorted by outcome, "
+    "worst first, then by record time, update, table and node.",
     columns=(
         declare.ResultColumn("table", declare.LABEL, "Table of the row: updates, reassignments or tree_events."),
         declare.ResultColumn("update_id", declare.TEXT, "Update of the row."),
@@ -51,6 +53,8 @@ COUNTS = (
 )
 TOTALS = declare.Figure(
     "reconcile.bulk_totals",
+    rows="One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.",
+    like="reconcile.bulk",
     columns=(declare.ResultColumn("kind", declare.LABEL, "transaction, reassignment, or import of a migration."), *COUNTS),
     has_periods=True,
     fact="update in both sources",
@@ -69,12 +73,6 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     bulk : Frames
         From :func:`ledgerframes.load_bulk` for the same window.
 
-    Returns
-    -------
-    DataFrame
-        One row per row of ``updates``, ``reassignments`` and ``tree_events`` in either source; sorted by outcome, worst first,
-        then by record time, update, table and node.
-
     Raises
     ------
     UsageError
@@ -90,8 +88,6 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> rows = lf.reconcile.bulk(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> rows["outcome"].astype("str").unique().tolist()
@@ -115,26 +111,8 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
 def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> pd.DataFrame:
     """Return the number of updates of each outcome of :func:`bulk`.
 
-    Parameters
-    ----------
-    listing : Frames
-        From :func:`ledgerframes.load_events`.
-    bulk : Frames
-        From :func:`ledgerframes.load_bulk` for the same window.
-    every : str, optional
-        Period (default: ``"1d"``). None counts all.
-
-    Returns
-    -------
-    DataFrame
-        One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.
-
     Raises
     ------
-    UsageError
-        If the arguments are not Frames of one network and one window.
-    CoverageError
-        If a folder of the window is not written yet or could not be read, or the listing is not final.
     IntegrityError
         If the outcomes do not add up to the updates of both sources.
 
@@ -145,8 +123,6 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> totals = lf.reconcile.bulk_totals(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> totals[["kind", "different", "only_listing", "only_bulk"]].values.tolist()

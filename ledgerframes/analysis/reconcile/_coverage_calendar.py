@@ -34,6 +34,9 @@ MAX_VOLUME_RATIO = 2
 
 COVERAGE = declare.Figure(
     "reconcile.coverage",
+    rows="One row per period; sorted by time. ``gap`` is time of a bulk object that could not be read, ``missing`` is "
+    "time between others that the store does not hold, and ``future`` is time that has not come or is not "
+    "published.",
     columns=(
         declare.ResultColumn("dataset", declare.LABEL, "events of the listing, or bulk objects."),
         declare.ResultColumn("status", declare.LABEL, f"{', '.join(STATUSES[:-1])}, or {STATUSES[-1]}."),
@@ -63,16 +66,8 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     ----------
     frames : Frames
         Loaded by time, from :func:`ledgerframes.load_events` or :func:`ledgerframes.load_bulk`.
-    every : str, optional
-        Period (default: ``"1d"``). None for one row.
     now : str, date or datetime, optional
         Present time, from which on a period is in the future (default: the time of the last fetch).
-
-    Returns
-    -------
-    DataFrame
-        One row per period; sorted by time. ``gap`` is time of a bulk object that could not be read, ``missing`` is time between
-        others that the store does not hold, and ``future`` is time that has not come or is not published.
 
     Raises
     ------
@@ -87,8 +82,6 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-10")
     >>> lf.reconcile.coverage(frames)["status"].tolist()
     ['ok', 'provisional']

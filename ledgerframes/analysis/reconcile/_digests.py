@@ -20,6 +20,7 @@ REQUIRED = ("object_key", "sha256", "until")
 
 DIGESTS = declare.Figure(
     "reconcile.digests",
+    rows="One row per bulk object; sorted by key.",
     columns=(
         declare.ResultColumn("object_key", declare.TEXT, "Key of the bulk object."),
         declare.ResultColumn("until", declare.TIME, "End of the object's time.", "UTC"),
@@ -50,11 +51,6 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
         Table ``bulk_objects`` of each node, under a name for the node.
     now : str, date or datetime, optional
         Present time. Objects that ended less than 48 hours before it are not settled (default: none is).
-
-    Returns
-    -------
-    DataFrame
-        One row per bulk object; sorted by key.
 
     Raises
     ------

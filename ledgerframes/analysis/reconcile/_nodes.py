@@ -46,6 +46,8 @@ def _latency(name: str, description: str) -> declare.ResultColumn:
 
 NODES = declare.Figure(
     "reconcile.nodes",
+    rows="One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, "
+    "traffic cost, activity weight.",
     columns=(
         declare.ResultColumn("aspect", declare.LABEL, "What is compared."),
         declare.count("equal", "Updates that are equal at both nodes."),
@@ -81,14 +83,6 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     ----------
     a, b : Frames
         From :func:`ledgerframes.load_events` for the same window, from two hosts.
-    every : str, optional
-        Length of a period, such as ``"1h"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, traffic cost,
-        activity weight.
 
     Raises
     ------
@@ -102,7 +96,6 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import ledgerframes as lf
     >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> int(lf.reconcile.nodes(day, day)["different"].sum())
     0

@@ -33,6 +33,7 @@ KEYS = (
 )
 PAID_TRAFFIC = declare.Figure(
     "reconcile.paid_traffic",
+    rows="One row per update or request in either source; sorted by record time and update id.",
     columns=(
         declare.ResultColumn("update_id", declare.TEXT, "Update or confirmation request."),
         declare.ResultColumn("offset", declare.INTEGER, "Offset on the participant's ledger. Missing if it is not there."),
@@ -49,6 +50,8 @@ PAID_TRAFFIC = declare.Figure(
 )
 TOTALS = declare.Figure(
     "reconcile.paid_traffic_totals",
+    rows="One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.",
+    like="reconcile.paid_traffic",
     columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),
     fact="cost in both sources",
     unit="participant's own requests in the common time",
@@ -68,11 +71,6 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     participant : str, optional
         Uid of the participant (default: the owner of the ledger).
 
-    Returns
-    -------
-    DataFrame
-        One row per update or request in either source; sorted by record time and update id.
-
     Raises
     ------
     UsageError
@@ -86,8 +84,6 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> compared = lf.reconcile.paid_traffic(lf.load_updates(net), lf.load_events(net, since="2026-11-08"))
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
@@ -112,24 +108,8 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
 def paid_traffic_totals(ledger: Frames, history: Frames, *, participant: str | None = None) -> pd.DataFrame:
     """Return the totals of :func:`paid_traffic`, which account for every byte of both sources.
 
-    Parameters
-    ----------
-    ledger : Frames
-        From :func:`ledgerframes.load_updates`.
-    history : Frames
-        From :func:`ledgerframes.load_events`.
-    participant : str, optional
-        Uid of the participant (default: the owner of the ledger).
-
-    Returns
-    -------
-    DataFrame
-        One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.
-
     Raises
     ------
-    UsageError
-        If `ledger` or `history` are not Frames, are of two networks, or the ledger has several owners.
     IntegrityError
         If the totals of the outcomes are not the totals of the sources.
 
@@ -139,8 +119,6 @@ def paid_traffic_totals(ledger: Frames, history: Frames, *, participant: str | N
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> ledger, history = lf.load_updates(net), lf.load_events(net, since="2026-11-08")
     >>> totals = lf.reconcile.paid_traffic_totals(ledger, history)
     >>> int(totals["paid_traffic_cost"].sum()) == int(ledger.ledger_updates["paid_traffic_cost"].sum())

@@ -26,6 +26,7 @@ Snapshot = Frames | pd.DataFrame
 
 CONTRACTS = declare.Figure(
     "reconcile.contracts",
+    rows="One row per package and template; sorted by their names.",
     columns=(
         declare.ResultColumn("package_name", declare.TEXT, "Package of the contracts. Missing if it is not sent."),
         declare.ResultColumn("template_name", declare.TEXT, "Module and entity of the contracts."),
@@ -53,6 +54,7 @@ def _coin(name: str, description: str) -> declare.ResultColumn:
 
 SUPPLY = declare.Figure(
     "reconcile.supply",
+    rows="One row.",
     columns=(
         _coin("opening", "Coins active at the start, locked ones included, by their initial amounts."),
         _coin("minted", "All coin minted."),
@@ -82,11 +84,6 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     base : Frames or DataFrame, optional
         An earlier snapshot that the history starts on.
 
-    Returns
-    -------
-    DataFrame
-        One row per package and template; sorted by their names.
-
     Raises
     ------
     CoverageError
@@ -104,9 +101,6 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> rows = lf.reconcile.contracts(frames, lf.load_bulk(net, kind="acs", at="2026-11-09"))
     >>> bool((rows["equal"] == rows["in_snapshot"]).all())
     True
@@ -152,11 +146,6 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     until : str, date, datetime, Frames or DataFrame
         The end, or the contracts active then. Those of a time follow from the history.
 
-    Returns
-    -------
-    DataFrame
-        One row.
-
     Raises
     ------
     CoverageError
@@ -171,9 +160,6 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> lf.reconcile.supply(frames, base=None, until="2026-11-09")["unexplained"].tolist() == [0]
     True
     """

@@ -41,6 +41,7 @@ def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn
 
 ROUNDS = declare.Figure(
     "state.rounds",
+    rows="One row per contract; sorted by start and contract.",
     columns=(
         declare.ResultColumn("round_number", declare.INTEGER, "Mining round. Missing if the payload cannot be read."),
         declare.ResultColumn("opens_at", declare.TIME, "Time from which the round is open. Missing if it cannot be read.", "UTC"),
@@ -62,6 +63,8 @@ ROUNDS = declare.Figure(
 )
 FEATURED = declare.Figure(
     "state.featured",
+    rows="One row per contract; sorted by start and contract.",
+    like="state.rounds",
     columns=(
         declare.ResultColumn("party", declare.TEXT, "App provider. Missing if the payload cannot be read."),
         declare.ResultColumn("weight", declare.AMOUNT, "Factor of the right, 1 by default. Missing if it cannot be read."),
@@ -72,6 +75,8 @@ FEATURED = declare.Figure(
 )
 SUPER_VALIDATORS = declare.Figure(
     "state.super_validators",
+    rows="One row per contract and super validator; sorted by start, contract and party.",
+    like="state.rounds",
     columns=(
         declare.ResultColumn("party", declare.TEXT, "Party of the super validator."),
         declare.ResultColumn("name", declare.TEXT, "Name of the super validator. Missing if it is not sent."),
@@ -85,6 +90,8 @@ SUPER_VALIDATORS = declare.Figure(
 )
 CONFIG = declare.Figure(
     "state.config",
+    rows="One row per contract; sorted by start and contract.",
+    like="state.rounds",
     columns=(
         _amount("traffic_price", "Price of traffic beyond the free rate.", USD_PER_MB),
         declare.ResultColumn("min_topup", declare.INTEGER, "Smallest purchase. Missing if it is not in the contract.", "bytes"),
@@ -99,6 +106,8 @@ CONFIG = declare.Figure(
 )
 PROBLEMS = declare.Figure(
     "state.problems",
+    rows="One row per contract; sorted by start and contract.",
+    like="state.rounds",
     columns=(
         declare.ResultColumn("contract_id", declare.TEXT, "The contract."),
         declare.ResultColumn("template_name", declare.TEXT, "Module and entity of its template."),
@@ -123,11 +132,6 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
     base : Frames or DataFrame, optional
         Contracts active at or before the start of `frames`, from :func:`ledgerframes.load_bulk` with ``kind="acs"``.
 
-    Returns
-    -------
-    DataFrame
-        One row per contract; sorted by start and contract.
-
     Raises
     ------
     CoverageError
@@ -142,8 +146,6 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> rounds = lf.state.rounds(frames)
     >>> len(lf.state.at(rounds, "2026-11-08T12:00:00Z"))
     3
@@ -155,29 +157,12 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
 def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the lifetimes of all featured rights, each with its factor.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-
-    Returns
-    -------
-    DataFrame
-        One row per contract; sorted by start and contract.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor `base` is known.
-
     Notes
     -----
     Source: docs/facts.md#state-of-the-network. A right without a factor has 1.
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> rights = lf.state.featured(frames)
     >>> bool((rights["weight"] >= 0).all())
     True
@@ -189,29 +174,12 @@ def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd
 def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the super validators of each lifetime of the network's rules.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-
-    Returns
-    -------
-    DataFrame
-        One row per contract and super validator; sorted by start, contract and party.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor `base` is known.
-
     Notes
     -----
     Source: docs/facts.md#state-of-the-network. A change of any rule archives the contract and creates the next one.
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool(lf.state.super_validators(frames)["participant"].str.startswith("PAR::").any())
     False
     """
@@ -222,29 +190,12 @@ def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = Non
 def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the lifetimes of the network's traffic prices and reward rules.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-
-    Returns
-    -------
-    DataFrame
-        One row per contract; sorted by start and contract.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor `base` is known.
-
     Notes
     -----
     Source: docs/facts.md#state-of-the-network.
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> lf.state.config(frames)["source"].unique().tolist()
     ['history']
     """
@@ -255,21 +206,6 @@ def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
 def problems(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the contracts that look like the network's and do not count, with the reasons.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-
-    Returns
-    -------
-    DataFrame
-        One row per contract; sorted by start and contract.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor `base` is known.
-
     Notes
     -----
     Source: docs/facts.md#state-of-the-network. A right with the reason `second right of a provider` counts only if it is the
@@ -277,8 +213,6 @@ def problems(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> lf.state.problems(frames)["contract_id"].is_unique
     True
     """

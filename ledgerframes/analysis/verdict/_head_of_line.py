@@ -39,6 +39,7 @@ HEAD = (
 )
 CULPRITS = declare.Figure(
     "verdict.head_of_line",
+    rows="One row per request that timed out, also without victims; sorted by added time, longest first.",
     columns=(
         *HEAD,
         declare.ResultColumn("latency", declare.DURATION, "Time until the rejection.", "microseconds", "Latency"),
@@ -55,6 +56,8 @@ CULPRITS = declare.Figure(
 )
 VICTIMS = declare.Figure(
     "verdict.head_of_line_victims",
+    rows="One row per request that waited; sorted by added time, longest first.",
+    like="verdict.head_of_line",
     columns=(
         declare.ResultColumn("culprit_id", declare.TEXT, "Id of the request that timed out."),
         declare.ResultColumn("update_id", declare.TEXT, "Id of the request that waited."),
@@ -90,11 +93,6 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     min_delay : str, optional
         Least latency above the baseline (default: 1s).
 
-    Returns
-    -------
-    DataFrame
-        One row per request that timed out, also without victims; sorted by added time, longest first.
-
     Raises
     ------
     CoverageError
@@ -108,9 +106,6 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> culprits = lf.verdict.head_of_line(day)
     >>> int(culprits["victims"].sum()) == len(lf.verdict.head_of_line_victims(day))
     True
@@ -143,32 +138,12 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
 
     **This is a heuristic**, that of :func:`ledgerframes.verdict.head_of_line`.
 
-    Parameters
-    ----------
-    frames : Frames
-        All requests of a window, with ``verdicts`` and ``quorums``.
-    min_delay : str, optional
-        Least latency above the baseline (default: 1s).
-
-    Returns
-    -------
-    DataFrame
-        One row per request that waited; sorted by added time, longest first.
-
-    Raises
-    ------
-    CoverageError
-        If the frames do not hold all requests of a window.
-
     Notes
     -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason).
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> victims = lf.verdict.head_of_line_victims(day)
     >>> bool((victims["added"] <= victims["latency"]).all())
     True

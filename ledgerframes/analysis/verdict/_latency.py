@@ -32,6 +32,7 @@ def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, .
 
 LATENCY = declare.Figure(
     "verdict.latency",
+    rows="One row per period and group, periods without requests included; sorted by time and group, missing last.",
     by={
         "participant": grouping.PARTICIPANT,
         "party": grouping.PARTY,
@@ -84,26 +85,6 @@ OF_REJECTED = (*COUNTS, "timeout_rate", "timeout_low", "timeout_high")
 def latency(frames: Frames, *, by: str | None = None, every: str | None = None, eras: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return percentiles of the time from sequencing to finalization, with their intervals.
 
-    Parameters
-    ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
-    by : str, optional
-        ``"participant"``, ``"party"``, ``"hour"``, ``"day"``, ``"result"``, ``"size"``, ``"confirmers"``, ``"views"``,
-        ``"template"``, ``"source"`` or ``"era"``:
-        submitting participant, submitting party, hour of the day [UTC], day [UTC], verdict, class of cost, number of
-        different confirming parties, number of views, kind, template and choice of the first root node, host that was read,
-        or era of the network.
-    every : str, optional
-        Length of a period, such as ``"1h"`` or ``"1d"``.
-    eras : DataFrame, optional
-        From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
-
-    Returns
-    -------
-    DataFrame
-        One row per period and group, periods without requests included; sorted by time and group, missing last.
-
     Notes
     -----
     Source: ``record_time`` and ``finalization_time`` of the verdicts (docs/facts.md#finalization-time-differs). A timeout is
@@ -112,9 +93,6 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None, 
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> overall = lf.verdict.latency(day)
     >>> bool((overall["p50_low"] <= overall["p50"]).all())
     True

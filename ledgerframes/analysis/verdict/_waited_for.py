@@ -30,6 +30,7 @@ __all__ = ["waited_for"]
 SLOW_PERCENT = 90
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
+    rows="One row per confirming party, or per participant; sorted by rate, highest first, then by name.",
     by={"party": declare.Grouping(), "participant": declare.Grouping()},
     columns=(
         declare.ResultColumn("party", declare.TEXT, "Confirming party. Missing by participant."),
@@ -84,18 +85,9 @@ def waited_for(
     hosting : DataFrame, optional
         For ``by="participant"``: ``party``, ``participant``, ``from`` and ``until`` [UTC, missing if it still does]. The history
         does not hold it: it is in ``ledger_topology`` of a participant's ledger.
-    accept_survivorship : bool, optional
-        Continue with committed updates, which have no timeouts (default: False).
-
-    Returns
-    -------
-    DataFrame
-        One row per confirming party, or per participant; sorted by rate, highest first, then by name.
 
     Raises
     ------
-    CoverageError
-        If the frames hold committed updates, which have no timeouts.
     UsageError
         If `hosting` is needed and missing, or has no such column.
 
@@ -106,9 +98,6 @@ def waited_for(
 
     Examples
     --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> parties = lf.verdict.waited_for(day)
     >>> bool((parties["slow"] <= parties["required"]).all())
     True
