@@ -227,7 +227,47 @@ def require_frames(frames: object, name: str) -> None:
         raise UsageError(f"Pass Frames to lf.{name}, such as the result of {loader}, got {type(frames).__name__}.")
 
 
-# -- columns that several results have ----------------------------------------------------------------------------------
+# -- columns ------------------------------------------------------------------------------------------------------------
+
+
+def text(name: str, description: str) -> ResultColumn:
+    """Return a column of texts."""
+    return ResultColumn(name, TEXT, description)
+
+
+def label(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+    """Return a column of categories."""
+    return ResultColumn(name, LABEL, description, unit, title)
+
+
+def flag(name: str, description: str) -> ResultColumn:
+    """Return a column of booleans, some of them missing."""
+    return ResultColumn(name, FLAG, description)
+
+
+def time(name: str, description: str, title: str = "") -> ResultColumn:
+    """Return a column of times in UTC."""
+    return ResultColumn(name, TIME, description, "UTC", title)
+
+
+def duration(name: str, description: str, title: str = "") -> ResultColumn:
+    """Return a column of durations."""
+    return ResultColumn(name, DURATION, description, "microseconds", title)
+
+
+def integer(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+    """Return a column of integers, some of them missing."""
+    return ResultColumn(name, INTEGER, description, unit, title)
+
+
+def rate(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+    """Return a column of floats."""
+    return ResultColumn(name, RATE, description, unit, title)
+
+
+def amount(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+    """Return a column of exact decimals."""
+    return ResultColumn(name, AMOUNT, description, unit, title)
 
 
 def count(name: str, description: str, unit: str = "requests") -> ResultColumn:

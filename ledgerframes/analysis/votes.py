@@ -23,25 +23,18 @@ PRICE = declare.Figure(
     "votes.price",
     rows="One row per observation; sorted by time.",
     columns=(
-        declare.ResultColumn("observed_at", declare.TIME, "Time of the observation.", "UTC"),
+        declare.time("observed_at", "Time of the observation."),
         declare.count("voters", "Super validators with a vote contract.", "voters"),
         declare.count("votes", "Voters with a price.", "votes"),
         declare.count("stale_votes", "Prices older than allowed.", "votes"),
-        declare.ResultColumn(
-            "median", declare.AMOUNT, "Median price, the mean of the middle two of an even number. Missing without votes.", UNIT
-        ),
-        declare.ResultColumn("lowest", declare.AMOUNT, "Lowest price. Missing without votes.", UNIT),
-        declare.ResultColumn("highest", declare.AMOUNT, "Highest price. Missing without votes.", UNIT),
-        declare.ResultColumn("spread", declare.AMOUNT, "Highest minus lowest price. Missing without votes.", UNIT),
-        declare.ResultColumn("mad", declare.AMOUNT, "Median absolute deviation from the median. Missing without votes.", UNIT),
-        declare.ResultColumn(
-            "byte_price", declare.AMOUNT, "Traffic price over the median. Missing without traffic_price=.", "coin per MB"
-        ),
-        declare.ResultColumn(
-            "byte_price_change",
-            declare.AMOUNT,
-            "Byte price less that of the observation before. Missing for the first.",
-            "coin per MB",
+        declare.amount("median", "Median price, the mean of the middle two of an even number. Missing without votes.", UNIT),
+        declare.amount("lowest", "Lowest price. Missing without votes.", UNIT),
+        declare.amount("highest", "Highest price. Missing without votes.", UNIT),
+        declare.amount("spread", "Highest minus lowest price. Missing without votes.", UNIT),
+        declare.amount("mad", "Median absolute deviation from the median. Missing without votes.", UNIT),
+        declare.amount("byte_price", "Traffic price over the median. Missing without traffic_price=.", "coin per MB"),
+        declare.amount(
+            "byte_price_change", "Byte price less that of the observation before. Missing for the first.", "coin per MB"
         ),
     ),
     fact="price",
@@ -52,18 +45,16 @@ STALE = declare.Figure(
     rows="One row per observation and super validator; sorted by time of the observation, then by age, oldest first.",
     like="votes.price",
     columns=(
-        declare.ResultColumn("observed_at", declare.TIME, "Time of the observation.", "UTC"),
-        declare.ResultColumn("sv", declare.TEXT, "Super validator."),
-        declare.ResultColumn("price", declare.AMOUNT, "Price of the vote. Missing for an abstention.", UNIT, "Price"),
-        declare.ResultColumn("last_updated_at", declare.TIME, "Time of the vote.", "UTC"),
-        declare.ResultColumn("age", declare.DURATION, "Time since the vote.", "microseconds", "Age of the vote"),
-        declare.ResultColumn("is_stale", declare.FLAG, "Whether the vote is older than days=. Missing for an abstention."),
-        declare.ResultColumn(
-            "deviation", declare.AMOUNT, "Price less the median. Missing for an abstention.", UNIT, "Deviation from the median"
-        ),
-        declare.ResultColumn("score", declare.RATE, "Deviation over 1.4826 median absolute deviations. Missing if these are 0."),
-        declare.ResultColumn("is_outlier", declare.FLAG, "Whether the score is beyond outlier=. Missing below 5 votes."),
-        declare.ResultColumn("median_without", declare.AMOUNT, "Median of all other votes. Missing without any.", UNIT),
+        declare.time("observed_at", "Time of the observation."),
+        declare.text("sv", "Super validator."),
+        declare.amount("price", "Price of the vote. Missing for an abstention.", UNIT, "Price"),
+        declare.time("last_updated_at", "Time of the vote."),
+        declare.duration("age", "Time since the vote.", "Age of the vote"),
+        declare.flag("is_stale", "Whether the vote is older than days=. Missing for an abstention."),
+        declare.amount("deviation", "Price less the median. Missing for an abstention.", UNIT, "Deviation from the median"),
+        declare.rate("score", "Deviation over 1.4826 median absolute deviations. Missing if these are 0."),
+        declare.flag("is_outlier", "Whether the score is beyond outlier=. Missing below 5 votes."),
+        declare.amount("median_without", "Median of all other votes. Missing without any.", UNIT),
     ),
     fact="price",
     unit="voters of this observation",

@@ -39,11 +39,9 @@ def _top_columns(top: Sequence[int]) -> tuple[declare.ResultColumn, ...]:
 HEAD = (
     declare.count("parties", "Parties with more than 0.", "parties"),
     declare.count("parties_zero", "Parties with 0.", "parties"),
-    declare.ResultColumn("total", declare.AMOUNT, "Sum, in bytes or coin. Missing without any."),
-    declare.ResultColumn(
-        "gini", declare.RATE, "Gini coefficient, 0 if all are equal. Missing without any.", "", "Gini coefficient"
-    ),
-    declare.ResultColumn("hhi", declare.RATE, "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
+    declare.amount("total", "Sum, in bytes or coin. Missing without any."),
+    declare.rate("gini", "Gini coefficient, 0 if all are equal. Missing without any.", "", "Gini coefficient"),
+    declare.rate("hhi", "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
 )
 CONCENTRATION = declare.Figure(
     "activity.concentration",
@@ -59,9 +57,9 @@ LORENZ = declare.Figure(
     rows="One row per party with more than 0; sorted by value and party.",
     like="activity.concentration",
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.text("party", "App provider."),
         declare.count("rank", "Position from the smallest, 1 first.", ""),
-        declare.ResultColumn("value", declare.AMOUNT, "Its value, in bytes or coin.", "", "Value"),
+        declare.amount("value", "Its value, in bytes or coin.", "", "Value"),
         declare.share("Rank over the number of parties.", "cumulative_parties", "Share of parties"),
         declare.share("Share of the party and all smaller ones.", "cumulative_share", "Share of activity"),
     ),

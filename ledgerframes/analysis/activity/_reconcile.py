@@ -40,10 +40,10 @@ REASONS = (
     "weight factor",
     "unexplained",
 )
-OUTCOME = declare.ResultColumn("outcome", declare.LABEL, "different, only published, only computed, or equal.")
-REASON = declare.ResultColumn("reason", declare.LABEL, "First reason that explains the mismatch. Missing if equal.", "", "Reason")
-PUBLISHED = declare.ResultColumn("weight_published", declare.INTEGER, "Published weight. Missing if only computed.", "bytes")
-COMPUTED = declare.ResultColumn("weight_computed", declare.INTEGER, "Computed weight. Missing if only published.", "bytes")
+OUTCOME = declare.label("outcome", "different, only published, only computed, or equal.")
+REASON = declare.label("reason", "First reason that explains the mismatch. Missing if equal.", "", "Reason")
+PUBLISHED = declare.integer("weight_published", "Published weight. Missing if only computed.", "bytes")
+COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if only published.", "bytes")
 FACT, UNIT = "envelopes, round and state", "accepted requests of the frames"
 RECONCILE = declare.Figure(
     "activity.reconcile",
@@ -51,13 +51,13 @@ RECONCILE = declare.Figure(
     "time, update and party.",
     like="activity.recompute",
     columns=(
-        declare.ResultColumn("update_id", declare.TEXT, "Update of the record."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
-        declare.ResultColumn("round_number", declare.INTEGER, "Published round, or else the computed one."),
-        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.text("update_id", "Update of the record."),
+        declare.time("record_time", "Sequencing time."),
+        declare.integer("round_number", "Published round, or else the computed one."),
+        declare.text("party", "App provider."),
         PUBLISHED,
         COMPUTED,
-        declare.ResultColumn("difference", declare.INTEGER, "Published minus computed. Missing if one of them is.", "bytes"),
+        declare.integer("difference", "Published minus computed. Missing if one of them is.", "bytes"),
         OUTCOME,
         REASON,
     ),
@@ -72,7 +72,7 @@ SUMMARY = declare.Figure(
         OUTCOME,
         REASON,
         declare.count("records", "Pairs of a request and a party.", "records"),
-        declare.ResultColumn("weight", declare.INTEGER, "Sum of published weights, of computed ones if only computed.", "bytes"),
+        declare.integer("weight", "Sum of published weights, of computed ones if only computed.", "bytes"),
     ),
     fact=FACT,
     unit=UNIT,

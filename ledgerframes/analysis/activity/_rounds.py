@@ -27,7 +27,7 @@ NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_p
 
 def _coin(name: str, description: str, title: str = "", unit: str = "coin") -> declare.ResultColumn:
     text = f"{description} Missing for partial rounds and without rules for traffic."
-    return declare.ResultColumn(name, declare.AMOUNT, text, unit, title)
+    return declare.amount(name, text, unit, title)
 
 
 ROUNDS = declare.Figure(
@@ -35,24 +35,22 @@ ROUNDS = declare.Figure(
     rows="One row per round with records or within the frames' window; sorted by round and party.",
     by={
         "party": declare.Grouping(
-            (declare.ResultColumn("party", declare.TEXT, "App provider."),),
+            (declare.text("party", "App provider."),),
             (
                 declare.ResultColumn(
                     "allowance", EXACT_AMOUNT, "Exact amount before the threshold. Missing as `amount`.", "coin"
                 ),
-                declare.ResultColumn("below_threshold", declare.FLAG, "Whether it is too small to be paid. Missing as `amount`."),
+                declare.flag("below_threshold", "Whether it is too small to be paid. Missing as `amount`."),
             ),
         )
     },
     columns=(
-        declare.ResultColumn("round_number", declare.INTEGER, "Mining round.", "", "Mining round"),
-        declare.ResultColumn("opens_at", declare.TIME, "Time from which the round is open.", "UTC"),
-        declare.ResultColumn("closed_at", declare.TIME, "Record time of the archival. Missing if the round is alive.", "UTC"),
-        declare.ResultColumn("is_partial", declare.FLAG, "Whether records of the round can be missing."),
-        declare.ResultColumn("scheme", declare.LABEL, "traffic, or markers if the round does not reward traffic."),
-        declare.ResultColumn(
-            "weight", declare.INTEGER, "Sum of weights. Missing for a partial round without records.", "bytes", "Activity weight"
-        ),
+        declare.integer("round_number", "Mining round.", "", "Mining round"),
+        declare.time("opens_at", "Time from which the round is open."),
+        declare.time("closed_at", "Record time of the archival. Missing if the round is alive."),
+        declare.flag("is_partial", "Whether records of the round can be missing."),
+        declare.label("scheme", "traffic, or markers if the round does not reward traffic."),
+        declare.integer("weight", "Sum of weights. Missing for a partial round without records.", "bytes", "Activity weight"),
         _coin("burn", "Coin for the weight at the price of traffic."),
         _coin("rate_per_mb", "Reward per MB of weight.", unit="coin per MB"),
         _coin("amount", "Reward.", "Reward"),

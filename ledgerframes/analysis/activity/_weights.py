@@ -27,11 +27,9 @@ from ledgerframes.analysis.state._network_state import NetworkState, RoundLookup
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
-PARTY = declare.Grouping((declare.ResultColumn("party", declare.TEXT, "App provider. Missing in a period without records."),))
-FACTOR = declare.ResultColumn(
-    "activity_weight", declare.AMOUNT, "Factor of the right. Missing if unknown or not the same in all."
-)
-LABEL = declare.Grouping((declare.ResultColumn("label", declare.TEXT, "Group of the party's label. Missing without a label."),))
+PARTY = declare.Grouping((declare.text("party", "App provider. Missing in a period without records."),))
+FACTOR = declare.amount("activity_weight", "Factor of the right. Missing if unknown or not the same in all.")
+LABEL = declare.Grouping((declare.text("label", "Group of the party's label. Missing without a label."),))
 WEIGHTS = declare.Figure(
     "activity.weights",
     rows="One row per round or period and group; sorted by time, then by weight from the largest, then by party.",
@@ -40,7 +38,7 @@ WEIGHTS = declare.Figure(
     has_rounds=True,
     columns=(
         declare.count("requests", "Requests with a record."),
-        declare.ResultColumn("weight", declare.INTEGER, "Sum of weights. Missing without records.", "bytes", "Activity weight"),
+        declare.integer("weight", "Sum of weights. Missing without records.", "bytes", "Activity weight"),
         FACTOR,
         declare.cost("burn_bytes", "Bytes before the factor. Missing if one of them is unknown.", "Bytes before the factor"),
         declare.share("Share of the weight of the period, the round, or all. Missing without weight."),
@@ -52,13 +50,13 @@ RECOMPUTE = declare.Figure(
     "activity.recompute",
     rows="One row per request and app provider; sorted by migration, record time, update and party.",
     columns=(
-        declare.ResultColumn("update_id", declare.TEXT, "Update that earns the weight."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
-        declare.ResultColumn("round_number", declare.INTEGER, "Lowest open round at that time."),
-        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.text("update_id", "Update that earns the weight."),
+        declare.time("record_time", "Sequencing time."),
+        declare.integer("round_number", "Lowest open round at that time."),
+        declare.text("party", "App provider."),
         declare.cost("burn_bytes", "Bytes before the factor."),
-        declare.ResultColumn("activity_weight", declare.AMOUNT, "Factor of the right when the round opened."),
-        declare.ResultColumn("weight", declare.INTEGER, "Activity weight, rounded down.", "bytes", "Activity weight"),
+        declare.amount("activity_weight", "Factor of the right when the round opened."),
+        declare.integer("weight", "Activity weight, rounded down.", "bytes", "Activity weight"),
     ),
     fact="envelopes, round and state",
     unit="accepted requests of this result",

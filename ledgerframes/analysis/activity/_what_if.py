@@ -30,10 +30,10 @@ WHAT_IF = declare.Figure(
     like="activity.recompute",
     has_rounds=True,
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.text("party", "App provider."),
         declare.cost("weight_before", "Computed weight as it is.", "Activity weight"),
         declare.cost("weight_after", "Computed weight with the change.", "Activity weight"),
-        declare.ResultColumn("difference", declare.INTEGER, "Weight after minus before.", "bytes"),
+        declare.integer("difference", "Weight after minus before.", "bytes"),
         declare.share("Share of the weight before. Missing without weight.", "share_before"),
         declare.share("Share of the weight after. Missing without weight.", "share_after"),
         declare.count("requests_changed", "Requests with another weight of the party."),

@@ -21,28 +21,16 @@ ANATOMY = declare.Figure(
     "no rows for nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the "
     "total, a row has the rest.",
     columns=(
-        declare.ResultColumn(
-            "part", declare.LABEL, "node of the tree, view, envelope, unassigned cost, or activity record.", "", "Part"
-        ),
+        declare.label("part", "node of the tree, view, envelope, unassigned cost, or activity record.", "", "Part"),
         declare.ResultColumn("position", "int64", "Number of the row among those of its part, from 0."),
-        declare.ResultColumn(
-            "parent", declare.INTEGER, "Position of the parent node or view. Missing for roots and other parts."
-        ),
-        declare.ResultColumn(
-            "depth", declare.INTEGER, "Steps from the root of the tree or of the views. Missing for other parts."
-        ),
-        declare.ResultColumn(
-            "label", declare.TEXT, "Action of the node, views of the envelope, or round of the activity record."
-        ),
-        declare.ResultColumn(
-            "parties",
-            declare.TEXT,
-            "Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes.",
-        ),
+        declare.integer("parent", "Position of the parent node or view. Missing for roots and other parts."),
+        declare.integer("depth", "Steps from the root of the tree or of the views. Missing for other parts."),
+        declare.text("label", "Action of the node, views of the envelope, or round of the activity record."),
+        declare.text("parties", "Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes."),
         declare.cost(
             "traffic_cost", "Cost of the envelope, or in no envelope. Missing for other parts.", "Cumulative traffic cost"
         ),
-        declare.ResultColumn("weight", declare.INTEGER, "Weight of the activity record. Missing for other parts.", "bytes"),
+        declare.integer("weight", "Weight of the activity record. Missing for other parts.", "bytes"),
     ),
     unit="transaction",
 )

@@ -27,13 +27,11 @@ BUDGET = declare.Figure(
         grouping.CHOICE,
         declare.count("requests", "Requests whose first root node is of this kind."),
         declare.count("requests_with_cost", "Requests with a known cost."),
-        declare.ResultColumn("statistic", declare.LABEL, "median, p90, p95, p99, or max."),
+        declare.label("statistic", "median, p90, p95, p99, or max."),
         declare.cost("value", "Statistic of the known costs. Missing with too few requests.", "Traffic cost"),
         declare.cost("budget", "Highest value allowed.", "Budget"),
-        declare.ResultColumn("is_within", declare.FLAG, "Whether the value is at most the budget. Missing with the value."),
-        declare.ResultColumn(
-            "worst_update_id", declare.TEXT, "Request with the highest cost, the first of several. Missing without any."
-        ),
+        declare.flag("is_within", "Whether the value is at most the budget. Missing with the value."),
+        declare.text("worst_update_id", "Request with the highest cost, the first of several. Missing without any."),
     ),
 )
 

@@ -28,16 +28,16 @@ VERDICTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05
 MAX_COVERAGE_DIFFERENCE = 0.01
 VERSION_KEYS = (
-    declare.ResultColumn("package_id_before", declare.TEXT, "Package of the requests before. Missing if the kind is new."),
-    declare.ResultColumn("package_id_after", declare.TEXT, "Package of the requests after. Missing if the kind is gone."),
+    declare.text("package_id_before", "Package of the requests before. Missing if the kind is new."),
+    declare.text("package_id_after", "Package of the requests after. Missing if the kind is gone."),
 )
 COMPARE = declare.Figure(
     "cost.compare",
     rows="One row per kind of request; sorted by the size of its change in total cost, largest first.",
     by={"template": grouping.TEMPLATE, "version": declare.Grouping((*grouping.TEMPLATE.keys, *VERSION_KEYS))},
     columns=(
-        declare.ResultColumn("package_ids_before", declare.TEXT, "Packages before, separated by commas. Missing without any."),
-        declare.ResultColumn("package_ids_after", declare.TEXT, "Packages after, separated by commas. Missing without any."),
+        declare.text("package_ids_before", "Packages before, separated by commas. Missing without any."),
+        declare.text("package_ids_after", "Packages after, separated by commas. Missing without any."),
         declare.count("requests_before", "Requests with a known cost before."),
         declare.count("requests_after", "Requests with a known cost after."),
         declare.cost("median_before", "Median cost before. Missing below 6 requests.", "Median traffic cost"),
@@ -47,20 +47,16 @@ COMPARE = declare.Figure(
         declare.cost("difference", "Median after minus median before. Missing with too few requests.", "Change of the median"),
         declare.cost("low", "Low end of the 95% interval of the difference. Missing with it.", "Change of the median"),
         declare.cost("high", "High end of the 95% interval of the difference. Missing with it.", "Change of the median"),
-        declare.ResultColumn("relative", declare.RATE, "Difference over the median before. Missing if that is 0.", declare.SHARE),
-        declare.ResultColumn("verdict", declare.LABEL, "dearer, cheaper, no clear change, too few, new, or gone."),
-        declare.ResultColumn(
+        declare.rate("relative", "Difference over the median before. Missing if that is 0.", declare.SHARE),
+        declare.label("verdict", "dearer, cheaper, no clear change, too few, new, or gone."),
+        declare.flag(
             "is_clear_after_correction",
-            declare.FLAG,
             "Whether the interval excludes 0 also for all kinds together. Missing with the difference.",
         ),
-        declare.ResultColumn(
-            "coin_difference", declare.AMOUNT, "Difference in coin, at the list price. Missing without prices.", "coin"
-        ),
+        declare.amount("coin_difference", "Difference in coin, at the list price. Missing without prices.", "coin"),
         declare.cost("change", "Total cost after minus total cost before.", "Change of the total"),
-        declare.ResultColumn(
+        declare.rate(
             "contribution",
-            declare.RATE,
             "Change as a share of the change of all. Missing without one, or if coverage differs by over 0.01.",
             declare.SHARE,
         ),

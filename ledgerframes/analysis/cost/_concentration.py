@@ -23,14 +23,12 @@ CONCENTRATION = declare.Figure(
     rows="One row per period, or one for the window; sorted by time.",
     by=dict.fromkeys(KEYS, declare.Grouping()),
     columns=(
-        declare.ResultColumn("member", declare.LABEL, "participant, party, or template."),
+        declare.label("member", "participant, party, or template."),
         declare.count("requests", "Confirmation requests."),
         declare.count("members", "Members with a known cost. Other members have no cost or an unknown one.", "members"),
         declare.cost("total_traffic_cost", "Known cost of these members. A lower bound with a coverage below 1."),
-        declare.ResultColumn("gini", declare.RATE, "Gini coefficient. Missing below 2 members.", "", "Gini coefficient"),
-        declare.ResultColumn(
-            "hhi", declare.RATE, "Sum of the squared shares. Missing without a cost.", "", "Sum of squared shares"
-        ),
+        declare.rate("gini", "Gini coefficient. Missing below 2 members.", "", "Gini coefficient"),
+        declare.rate("hhi", "Sum of the squared shares. Missing without a cost.", "", "Sum of squared shares"),
         *(
             declare.share(f"Share of the {number} with the highest cost, ties included. Missing without a cost.", f"top_{number}")
             for number in TOP_COUNTS

@@ -22,12 +22,12 @@ CONTROL = declare.Figure(
     "cost.control",
     rows="One row per control total; sorted as in the description of ``control``.",
     columns=(
-        declare.ResultColumn("control", declare.LABEL, "participant, template, period, party, envelopes, or wasted."),
-        declare.ResultColumn("parts", declare.TEXT, "Parts that add up."),
+        declare.label("control", "participant, template, period, party, envelopes, or wasted."),
+        declare.text("parts", "Parts that add up."),
         declare.cost("sum_of_parts", "Sum of the parts."),
         declare.cost("total_traffic_cost", "Cost of all requests."),
         declare.cost("difference", "Total less the sum of the parts."),
-        declare.ResultColumn("reason", declare.TEXT, "Reason for a difference. Missing without one."),
+        declare.text("reason", "Reason for a difference. Missing without one."),
     ),
     unit="requests",
 )

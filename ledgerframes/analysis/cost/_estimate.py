@@ -18,23 +18,19 @@ from ledgerframes.statistics.percentiles import nearest_rank
 __all__ = ["estimate"]
 
 OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
-REQUEST = declare.Grouping(
-    (declare.ResultColumn("update_id", declare.TEXT, "Id of the request. Missing for an estimate without an id."),)
-)
+REQUEST = declare.Grouping((declare.text("update_id", "Id of the request. Missing for an estimate without an id."),))
 ESTIMATE = declare.Figure(
     "cost.estimate",
     rows="One row per group and outcome; sorted by group and outcome.",
     by={"template": grouping.TEMPLATE, "request": REQUEST},
     columns=(
-        declare.ResultColumn("outcome", declare.LABEL, "matched, rejected, no actual, or no estimate."),
+        declare.label("outcome", "matched, rejected, no actual, or no estimate."),
         declare.count("requests", "Requests of this outcome."),
         declare.cost("estimated", "Sum of the estimates of the requests. Missing without one.", "Estimated traffic cost"),
         declare.cost("actual", "Sum of the actual costs. Missing without a known one.", "Actual traffic cost"),
         declare.cost("difference", "Actual less estimated cost, of requests with both. Missing without one.", "Difference"),
-        declare.ResultColumn(
-            "ratio_p50", declare.RATE, "Median of actual over estimated cost. Missing without one.", "", "Actual over estimate"
-        ),
-        declare.ResultColumn("ratio_p95", declare.RATE, "95th percentile of actual over estimated cost. Missing without one."),
+        declare.rate("ratio_p50", "Median of actual over estimated cost. Missing without one.", "", "Actual over estimate"),
+        declare.rate("ratio_p95", "95th percentile of actual over estimated cost. Missing without one."),
         declare.count("over_10_percent", "Requests whose actual cost exceeds the estimate by more than 10%."),
     ),
     fact="estimate and cost",

@@ -26,21 +26,15 @@ OVERHEAD = declare.Figure(
         "view_count": grouping.VIEWS,
     },
     columns=(
-        declare.ResultColumn(
-            "kind", declare.LABEL, "with views, without views (to the mediator, root hashes), or unassigned (in no envelope)."
-        ),
+        declare.label("kind", "with views, without views (to the mediator, root hashes), or unassigned (in no envelope)."),
         declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
         declare.cost("traffic_cost", "Cost of these envelopes. Unassigned is the total of the requests less all envelopes."),
         declare.share("Share of the total cost of the requests."),
-        declare.ResultColumn(
-            "confirmers_per_view",
-            declare.INTEGER,
-            "Median number of parties that can confirm an envelope. Missing without views.",
-            "parties",
+        declare.integer(
+            "confirmers_per_view", "Median number of parties that can confirm an envelope. Missing without views.", "parties"
         ),
-        declare.ResultColumn(
+        declare.integer(
             "same_confirmers_envelopes",
-            declare.INTEGER,
             "Envelopes with the confirmers of a larger one of their request. Missing without views.",
             "envelopes",
         ),

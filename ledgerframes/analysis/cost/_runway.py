@@ -35,7 +35,7 @@ RUNWAY = declare.Figure(
     "cost.runway",
     rows="One row per hour; sorted by time.",
     columns=(
-        declare.ResultColumn("hour", declare.TIME, "End of the hour.", "UTC", "Time"),
+        declare.time("hour", "End of the hour.", "Time"),
         declare.cost("balance_low", "Balance if burn is high. Missing if a week of the history has no burn.", "Traffic balance"),
         declare.cost("balance_middle", "Balance if burn is the mean of the weeks before.", "Traffic balance"),
         declare.cost("balance_high", "Balance if burn is low. Missing if a week of the history has no burn.", "Traffic balance"),
@@ -47,25 +47,16 @@ SUMMARY = declare.Figure(
     rows="One row per call; sorted in no order.",
     like="cost.runway",
     columns=(
-        declare.ResultColumn("participant", declare.TEXT, "Participant that pays."),
-        declare.ResultColumn("balance_at", declare.TIME, "Time of the balance.", "UTC"),
+        declare.text("participant", "Participant that pays."),
+        declare.time("balance_at", "Time of the balance."),
         declare.cost("balance", "Balance at that time.", "Traffic balance"),
-        declare.ResultColumn(
-            "runs_dry_first", declare.TIME, "Earliest end: of 5 cases, 4 are later or equal. Missing if not within a year.", "UTC"
-        ),
-        declare.ResultColumn("runs_dry_middle", declare.TIME, "End at mean burn. Missing if not within a year.", "UTC"),
-        declare.ResultColumn("runs_dry_last", declare.TIME, "Latest end of the band. Missing if not within a year.", "UTC"),
-        declare.ResultColumn(
-            "safe_interval",
-            declare.INTEGER,
-            "Longest interval during which one purchase suffices. Missing without topup=.",
-            "hours",
-        ),
-        declare.ResultColumn(
-            "silent_minutes", declare.INTEGER, "Minutes of the history below 0 with this balance and rule.", "minutes"
-        ),
+        declare.time("runs_dry_first", "Earliest end: of 5 cases, 4 are later or equal. Missing if not within a year."),
+        declare.time("runs_dry_middle", "End at mean burn. Missing if not within a year."),
+        declare.time("runs_dry_last", "Latest end of the band. Missing if not within a year."),
+        declare.integer("safe_interval", "Longest interval during which one purchase suffices. Missing without topup=.", "hours"),
+        declare.integer("silent_minutes", "Minutes of the history below 0 with this balance and rule.", "minutes"),
         declare.ResultColumn("weeks_of_history", declare.COUNT, "Whole weeks that the paths rest on.", "weeks"),
-        declare.ResultColumn("factor", declare.RATE, "Factor between mean and high burn. Missing without a band."),
+        declare.rate("factor", "Factor between mean and high burn. Missing without a band."),
     ),
     unit="requests of the history",
 )

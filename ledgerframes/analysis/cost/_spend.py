@@ -36,14 +36,12 @@ SPEND = declare.Figure(
         "view": declare.Grouping(
             (
                 *grouping.TEMPLATE.keys,
-                declare.ResultColumn("view_id", declare.INTEGER, "Number of the view in its request, from 0."),
+                declare.integer("view_id", "Number of the view in its request, from 0."),
             ),
             (
                 declare.count("envelopes", "Envelopes whose lowest view is this one.", "envelopes"),
-                declare.ResultColumn(
-                    "confirmers", declare.INTEGER, "Median number of parties that can confirm the view.", "parties"
-                ),
-                declare.ResultColumn("informees", declare.INTEGER, "Median number of parties that see the view.", "parties"),
+                declare.integer("confirmers", "Median number of parties that can confirm the view.", "parties"),
+                declare.integer("informees", "Median number of parties that see the view.", "parties"),
             ),
         ),
         "result": grouping.RESULT,
@@ -53,19 +51,12 @@ SPEND = declare.Figure(
     columns=(
         declare.count("requests", "Confirmation requests."),
         declare.count("requests_with_cost", "Requests with a known cost."),
-        declare.ResultColumn(
-            "rejected",
-            declare.INTEGER,
-            "Rejected requests. Missing if these are committed updates.",
-            "requests",
-            "Rejected",
-        ),
+        declare.integer("rejected", "Rejected requests. Missing if these are committed updates.", "requests", "Rejected"),
         declare.cost(
             "total_traffic_cost", "Known cost of the requests, or by view of envelopes. A lower bound with a coverage below 1."
         ),
         declare.cost(
-            "estimated_traffic_cost",
-            "Cost if unknown costs are like known ones. Missing if all are known, or fewer than 30.",
+            "estimated_traffic_cost", "Cost if unknown costs are like known ones. Missing if all are known, or fewer than 30."
         ),
         declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused. Missing like their number."),
         declare.cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),

@@ -43,29 +43,17 @@ STATEMENT = declare.Figure(
         declare.count("requests", "Requests with a part in this line. A shared request can be in several lines."),
         declare.cost("bytes", "Known cost of the line. A lower bound with a coverage below 1.", "Traffic cost"),
         declare.cost("bytes_paid", "Cost that own participants paid for these requests. Missing without ledger=."),
-        declare.ResultColumn(
-            "currency_exact", declare.AMOUNT, "Bytes at the list price, exact. Missing like the bytes.", "currency"
-        ),
-        declare.ResultColumn(
-            "currency",
-            declare.AMOUNT,
-            "Rounded amount. The lines of a period add up to their rounded total.",
-            "currency",
-            "Amount",
-        ),
-        declare.ResultColumn("rounding_difference", declare.AMOUNT, "Rounded less exact amount.", "currency"),
-        declare.ResultColumn("coin", declare.AMOUNT, "Rounded amount over the rate. Missing without rate=.", "coin", "Amount"),
-        declare.ResultColumn(
-            "market_value", declare.AMOUNT, "Coin at the market price. Missing without market=.", "currency of the market"
-        ),
-        declare.ResultColumn("currency_code", declare.LABEL, "Currency of the amounts, such as USD."),
-        declare.ResultColumn("price", declare.AMOUNT, "List price of traffic.", "currency per MB"),
-        declare.ResultColumn("rate", declare.AMOUNT, "The network's own rate. Missing without rate=.", "currency per coin"),
-        declare.ResultColumn("rate_as_of", declare.TIME, "Time of the rate. Missing if unknown.", "UTC"),
-        declare.ResultColumn("rate_source", declare.TEXT, "Source of the rate. Missing if unknown."),
-        declare.ResultColumn(
-            "source_ids_sha256", declare.TEXT, "SHA-256 of the sorted update ids of the line, each with a line feed."
-        ),
+        declare.amount("currency_exact", "Bytes at the list price, exact. Missing like the bytes.", "currency"),
+        declare.amount("currency", "Rounded amount. The lines of a period add up to their rounded total.", "currency", "Amount"),
+        declare.amount("rounding_difference", "Rounded less exact amount.", "currency"),
+        declare.amount("coin", "Rounded amount over the rate. Missing without rate=.", "coin", "Amount"),
+        declare.amount("market_value", "Coin at the market price. Missing without market=.", "currency of the market"),
+        declare.label("currency_code", "Currency of the amounts, such as USD."),
+        declare.amount("price", "List price of traffic.", "currency per MB"),
+        declare.amount("rate", "The network's own rate. Missing without rate=.", "currency per coin"),
+        declare.time("rate_as_of", "Time of the rate. Missing if unknown."),
+        declare.text("rate_source", "Source of the rate. Missing if unknown."),
+        declare.text("source_ids_sha256", "SHA-256 of the sorted update ids of the line, each with a line feed."),
     ),
     has_periods=True,
 )

@@ -28,16 +28,15 @@ WASTED = declare.Figure(
         declare.count("rejected", "Rejected requests."),
         declare.cost("wasted_traffic_cost", "Cost of the rejected requests. 0 with known costs but no rejected request."),
         declare.cost("useful_traffic_cost", "Cost of the other requests. 0 with known costs but no other request."),
-        declare.ResultColumn(
+        declare.label(
             "top_cause",
-            declare.LABEL,
             "Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing without waste.",
         ),
         declare.share("Wasted part of wasted and useful cost.", title="Share of the cost that was wasted"),
         declare.share("Usual share of this weekday or hour in the weeks before. Missing without a usual range.", "center"),
         declare.share("Upper end of the usual range. Missing without one.", "upper"),
-        declare.ResultColumn("is_above", declare.FLAG, "Whether the share is above its usual range. Missing without one."),
-        declare.ResultColumn("reason", declare.TEXT, "Reason why there is no usual range. Missing if there is one."),
+        declare.flag("is_above", "Whether the share is above its usual range. Missing without one."),
+        declare.text("reason", "Reason why there is no usual range. Missing if there is one."),
     ),
     has_periods=True,
 )

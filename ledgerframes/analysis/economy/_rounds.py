@@ -23,7 +23,7 @@ UNKNOWN = "Missing if an amount is unknown."
 
 
 def _coin(name: str, description: str, title: str = "Coin") -> declare.ResultColumn:
-    return declare.ResultColumn(name, declare.AMOUNT, f"{description} {UNKNOWN}", "coin", title)
+    return declare.amount(name, f"{description} {UNKNOWN}", "coin", title)
 
 
 NET = (
@@ -36,8 +36,8 @@ ROUNDS = declare.Figure(
     rows="One row per round or period, or one for all; sorted by round or time.",
     like="economy.purchases",
     columns=(
-        declare.ResultColumn("opened_at", declare.TIME, "Time from which the round is open. Missing by period.", "UTC"),
-        declare.ResultColumn("closed_at", declare.TIME, "Record time of its archival. Missing by period, and if alive.", "UTC"),
+        declare.time("opened_at", "Time from which the round is open. Missing by period."),
+        declare.time("closed_at", "Record time of its archival. Missing by period, and if alive."),
         _coin("issued_app", "Coupons of the round for apps."),
         _coin("issued_validator", "Coupons of the round for validators."),
         _coin("issued_sv", "Coupons of the round for super validators."),
@@ -54,7 +54,7 @@ ROUNDS = declare.Figure(
         _coin("to_dso", "Coins created for the network's own party that stay."),
         declare.cost("traffic_bought", f"Traffic bought. {UNKNOWN}", "Traffic"),
         *NET,
-        declare.ResultColumn("coin_price", declare.AMOUNT, "Price of the round. Missing by period.", "USD per coin"),
+        declare.amount("coin_price", "Price of the round. Missing by period.", "USD per coin"),
     ),
     fact=FACT,
     unit=UNIT,
@@ -68,12 +68,8 @@ BURN_MINT = declare.Figure(
     columns=(
         _coin("minted", "All coin minted.", "Minted"),
         _coin("burned", "All coin burned, with fees.", "Burned"),
-        declare.ResultColumn(
-            "ratio", declare.AMOUNT, "Burned over minted, half-even with 10 places. Missing without minted coin."
-        ),
-        declare.ResultColumn(
-            "traffic_part", declare.AMOUNT, "Part of the burned coin that traffic has. Missing without burned coin."
-        ),
+        declare.amount("ratio", "Burned over minted, half-even with 10 places. Missing without minted coin."),
+        declare.amount("traffic_part", "Part of the burned coin that traffic has. Missing without burned coin."),
         *NET,
     ),
     fact=FACT,

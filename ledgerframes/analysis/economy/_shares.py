@@ -41,18 +41,12 @@ LEADERBOARD = declare.Figure(
     like="economy.purchases",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},
     columns=(
-        declare.ResultColumn(
-            "rank", declare.INTEGER, "Rank in the period, the same for equal amounts. Missing in a period without a party."
-        ),
-        declare.ResultColumn("party", declare.TEXT, "The party. Missing in a period without one."),
-        declare.ResultColumn(
-            "amount", declare.AMOUNT, "What is ranked, of known amounts. Missing without a party.", "coin or bytes", "Amount"
-        ),
+        declare.integer("rank", "Rank in the period, the same for equal amounts. Missing in a period without a party."),
+        declare.text("party", "The party. Missing in a period without one."),
+        declare.amount("amount", "What is ranked, of known amounts. Missing without a party.", "coin or bytes", "Amount"),
         declare.share("Share of the amounts of all parties in the period. Missing without an amount."),
-        declare.ResultColumn(
-            "rank_before", declare.INTEGER, "Rank in the period before. Missing if that is partial or has no amount."
-        ),
-        declare.ResultColumn("change", declare.INTEGER, "Ranks gained since then. Missing as `rank_before`."),
+        declare.integer("rank_before", "Rank in the period before. Missing if that is partial or has no amount."),
+        declare.integer("change", "Ranks gained since then. Missing as `rank_before`."),
     ),
     has_periods=True,
     fact="amount",
@@ -63,16 +57,14 @@ SPLIT = declare.Figure(
     rows="One row per coupon and beneficiary; sorted by round, provider and beneficiary.",
     like="economy.purchases",
     columns=(
-        declare.ResultColumn("round_number", declare.INTEGER, "Round of the coupon. Missing if it cannot be read."),
-        declare.ResultColumn("provider", declare.TEXT, "App provider that earned the coupon."),
-        declare.ResultColumn("beneficiary", declare.TEXT, "Party that gets a part of it."),
-        declare.ResultColumn("coupon_amount", declare.AMOUNT, "Amount of the whole coupon. Missing if unknown.", "coin"),
-        declare.ResultColumn(
-            "expected", declare.AMOUNT, "Part by configuration, or as assigned without one. Missing if there is none.", "coin"
-        ),
-        declare.ResultColumn("actual", declare.AMOUNT, "Amount of the part. Missing if there is no such part.", "coin"),
-        declare.ResultColumn("difference", declare.AMOUNT, "Actual less expected, where one that is missing is 0.", "coin"),
-        declare.ResultColumn("outcome", declare.LABEL, "Whether the part is as configured, or why not."),
+        declare.integer("round_number", "Round of the coupon. Missing if it cannot be read."),
+        declare.text("provider", "App provider that earned the coupon."),
+        declare.text("beneficiary", "Party that gets a part of it."),
+        declare.amount("coupon_amount", "Amount of the whole coupon. Missing if unknown.", "coin"),
+        declare.amount("expected", "Part by configuration, or as assigned without one. Missing if there is none.", "coin"),
+        declare.amount("actual", "Amount of the part. Missing if there is no such part.", "coin"),
+        declare.amount("difference", "Actual less expected, where one that is missing is 0.", "coin"),
+        declare.label("outcome", "Whether the part is as configured, or why not."),
     ),
     fact="coupon amount",
     unit="rows of this result",

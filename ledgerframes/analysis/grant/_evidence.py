@@ -29,8 +29,8 @@ from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, Window, instant, iso
 
 MIN_COVERAGE = 0.99
-REJECTED = declare.ResultColumn(
-    "rejected", declare.INTEGER, "Rejected requests of outside parties. Missing if these are committed updates.", "requests"
+REJECTED = declare.integer(
+    "rejected", "Rejected requests of outside parties. Missing if these are committed updates.", "requests"
 )
 COUNTS = (
     declare.count("requests", "Accepted requests of the app that outside parties submitted."),
@@ -43,7 +43,7 @@ EVIDENCE = declare.Figure(
     "grant.evidence",
     rows="One row per day of the window; sorted by day.",
     columns=(
-        declare.ResultColumn("day", declare.TIME, "Start of the day, all days of the window.", "UTC", "Record time"),
+        declare.time("day", "Start of the day, all days of the window.", "Record time"),
         *COUNTS,
         declare.count("new_parties", "Outside parties that submit for the first time in the window.", "parties"),
         declare.ResultColumn(
@@ -60,8 +60,8 @@ TOTALS = declare.Figure(
     rows="One row.",
     like="grant.evidence",
     columns=(
-        declare.ResultColumn("since", declare.TIME, "Start of the window.", "UTC"),
-        declare.ResultColumn("until", declare.TIME, "End of the window, exclusive.", "UTC"),
+        declare.time("since", "Start of the window."),
+        declare.time("until", "End of the window, exclusive."),
         *COUNTS,
         declare.count("parties", "Outside parties.", "parties"),
         declare.count("namespaces", "Keys of outside parties. Several ids can have one key.", "namespaces"),

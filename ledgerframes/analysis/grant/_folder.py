@@ -29,10 +29,10 @@ VERIFY = declare.Figure(
     rows="One row per check, all of which passed; sorted as in the manifest. Compare the digest of the manifest, the "
     "first row, with the one that its author published.",
     columns=(
-        declare.ResultColumn("subject", declare.TEXT, "File of the folder, input file of the store, or column of the days."),
-        declare.ResultColumn("check", declare.LABEL, "digest, input, or sum of the requests."),
-        declare.ResultColumn("expected", declare.TEXT, "Digest in the manifest, or sum of the requests."),
-        declare.ResultColumn("value", declare.TEXT, "Digest of the file, or sum of the days."),
+        declare.text("subject", "File of the folder, input file of the store, or column of the days."),
+        declare.label("check", "digest, input, or sum of the requests."),
+        declare.text("expected", "Digest in the manifest, or sum of the requests."),
+        declare.text("value", "Digest of the file, or sum of the days."),
     ),
     fact="check that passed",
     unit="checks",

@@ -32,14 +32,12 @@ BULK = declare.Figure(
     rows="One row per row of ``updates``, ``reassignments`` and ``tree_events`` in either source; sorted by outcome, "
     "worst first, then by record time, update, table and node.",
     columns=(
-        declare.ResultColumn("table", declare.LABEL, "Table of the row: updates, reassignments or tree_events."),
-        declare.ResultColumn("update_id", declare.TEXT, "Update of the row."),
-        declare.ResultColumn("event_id", declare.TEXT, "Node of the tree. Missing if the row is no node."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
-        declare.ResultColumn("outcome", declare.LABEL, f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
-        declare.ResultColumn(
-            "first_path", declare.TEXT, "Column, and place in its payload, of the first difference. Missing if there is none."
-        ),
+        declare.label("table", "Table of the row: updates, reassignments or tree_events."),
+        declare.text("update_id", "Update of the row."),
+        declare.text("event_id", "Node of the tree. Missing if the row is no node."),
+        declare.time("record_time", "Sequencing time."),
+        declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
+        declare.text("first_path", "Column, and place in its payload, of the first difference. Missing if there is none."),
     ),
     fact=FACT,
     unit=UNIT,
@@ -55,7 +53,7 @@ TOTALS = declare.Figure(
     "reconcile.bulk_totals",
     rows="One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.",
     like="reconcile.bulk",
-    columns=(declare.ResultColumn("kind", declare.LABEL, "transaction, reassignment, or import of a migration."), *COUNTS),
+    columns=(declare.label("kind", "transaction, reassignment, or import of a migration."), *COUNTS),
     has_periods=True,
     fact="update in both sources",
     unit="updates of either source",

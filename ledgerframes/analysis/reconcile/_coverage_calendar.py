@@ -38,21 +38,15 @@ COVERAGE = declare.Figure(
     "time between others that the store does not hold, and ``future`` is time that has not come or is not "
     "published.",
     columns=(
-        declare.ResultColumn("dataset", declare.LABEL, "events of the listing, or bulk objects."),
-        declare.ResultColumn("status", declare.LABEL, f"{', '.join(STATUSES[:-1])}, or {STATUSES[-1]}."),
-        declare.ResultColumn("reason", declare.LABEL, "What is degraded, or not compared. Missing for other days."),
-        declare.ResultColumn("updates", declare.INTEGER, "Visible updates.", "updates"),
-        declare.ResultColumn("verdicts", declare.INTEGER, "Verdicts. Missing for bulk objects.", "verdicts"),
-        declare.ResultColumn(
-            "with_cost", declare.INTEGER, "Requests with a known traffic cost. Missing for bulk objects.", "requests"
-        ),
-        declare.ResultColumn(
-            "with_activity", declare.INTEGER, "Requests with an activity record. Missing for bulk objects.", "requests"
-        ),
+        declare.label("dataset", "events of the listing, or bulk objects."),
+        declare.label("status", f"{', '.join(STATUSES[:-1])}, or {STATUSES[-1]}."),
+        declare.label("reason", "What is degraded, or not compared. Missing for other days."),
+        declare.integer("updates", "Visible updates.", "updates"),
+        declare.integer("verdicts", "Verdicts. Missing for bulk objects.", "verdicts"),
+        declare.integer("with_cost", "Requests with a known traffic cost. Missing for bulk objects.", "requests"),
+        declare.integer("with_activity", "Requests with an activity record. Missing for bulk objects.", "requests"),
         declare.count("duplicates_dropped", "Second verdicts that were left out.", "verdicts"),
-        declare.ResultColumn(
-            "last_fetched", declare.TIME, "Latest time at which rows of the row were fetched. Missing if nothing is held.", "UTC"
-        ),
+        declare.time("last_fetched", "Latest time at which rows of the row were fetched. Missing if nothing is held."),
     ),
     has_periods=True,
 )

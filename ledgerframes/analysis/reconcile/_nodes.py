@@ -41,7 +41,7 @@ COMPARABLE_SHARE = (999, 1_000)  # of the ids of every later hour are at both no
 
 def _latency(name: str, description: str) -> declare.ResultColumn:
     text = description.format(f"Missing below {LEAST_COUNT} requests.")
-    return declare.ResultColumn(name, declare.DURATION, text, "microseconds", "Difference of the median latency")
+    return declare.duration(name, text, "Difference of the median latency")
 
 
 NODES = declare.Figure(
@@ -49,19 +49,15 @@ NODES = declare.Figure(
     rows="One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, "
     "traffic cost, activity weight.",
     columns=(
-        declare.ResultColumn("aspect", declare.LABEL, "What is compared."),
+        declare.label("aspect", "What is compared."),
         declare.count("equal", "Updates that are equal at both nodes."),
         declare.count("different", "Updates that both nodes have and tell differently."),
         declare.count("only_a", "Updates for which only the first node has the fact."),
         declare.count("only_b", "Updates for which only the second node has the fact."),
-        declare.ResultColumn(
-            "first_difference", declare.TIME, "Record time of the first update that is not equal. Missing without any.", "UTC"
-        ),
-        declare.ResultColumn(
+        declare.time("first_difference", "Record time of the first update that is not equal. Missing without any."),
+        declare.time(
             "comparable_from",
-            declare.TIME,
             "First hour from which on both nodes have at least 99.9% of the ids of each hour. Missing if there is none.",
-            "UTC",
         ),
         _latency(
             "latency_difference", "Median latency of common accepted requests at the second node less that at the first. {}"

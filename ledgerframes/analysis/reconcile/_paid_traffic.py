@@ -25,23 +25,21 @@ UID_PREFIX = "PAR::"
 COST_COLUMNS = (
     declare.cost("paid_traffic_cost", "Cost that the participant paid. Missing for others' requests and for old ones."),
     declare.cost("total_traffic_cost", "Cost in the history. Missing without a traffic summary."),
-    declare.ResultColumn("difference", declare.INTEGER, "Paid minus total cost. Missing if one of them is missing.", "bytes"),
+    declare.integer("difference", "Paid minus total cost. Missing if one of them is missing.", "bytes"),
 )
 KEYS = (
-    declare.ResultColumn("outcome", declare.LABEL, f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
-    declare.ResultColumn("why", declare.LABEL, "Reason for the outcome. Missing if there is none, or both costs are known."),
+    declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
+    declare.label("why", "Reason for the outcome. Missing if there is none, or both costs are known."),
 )
 PAID_TRAFFIC = declare.Figure(
     "reconcile.paid_traffic",
     rows="One row per update or request in either source; sorted by record time and update id.",
     columns=(
-        declare.ResultColumn("update_id", declare.TEXT, "Update or confirmation request."),
-        declare.ResultColumn("offset", declare.INTEGER, "Offset on the participant's ledger. Missing if it is not there."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
-        declare.ResultColumn(
-            "is_own", declare.FLAG, "Whether the participant submitted the request. Missing if neither source says so."
-        ),
-        declare.ResultColumn("verdict_result", declare.LABEL, "Verdict in the history. Missing without a verdict."),
+        declare.text("update_id", "Update or confirmation request."),
+        declare.integer("offset", "Offset on the participant's ledger. Missing if it is not there."),
+        declare.time("record_time", "Sequencing time."),
+        declare.flag("is_own", "Whether the participant submitted the request. Missing if neither source says so."),
+        declare.label("verdict_result", "Verdict in the history. Missing without a verdict."),
         *COST_COLUMNS,
         *KEYS,
     ),

@@ -28,20 +28,16 @@ CONTRACTS = declare.Figure(
     "reconcile.contracts",
     rows="One row per package and template; sorted by their names.",
     columns=(
-        declare.ResultColumn("package_name", declare.TEXT, "Package of the contracts. Missing if it is not sent."),
-        declare.ResultColumn("template_name", declare.TEXT, "Module and entity of the contracts."),
+        declare.text("package_name", "Package of the contracts. Missing if it is not sent."),
+        declare.text("template_name", "Module and entity of the contracts."),
         declare.count("replayed", "Contracts that the history leads to.", "contracts"),
         declare.count("in_snapshot", "Contracts of the snapshot.", "contracts"),
         declare.count("equal", "Contracts that are equal in both.", "contracts"),
         declare.count("different", "Contracts in both with a payload or another column that differs.", "contracts"),
         declare.count("only_replay", "Contracts that only the history leads to.", "contracts"),
         declare.count("only_snapshot", "Contracts that only the snapshot has.", "contracts"),
-        declare.ResultColumn(
-            "first_contract_id", declare.TEXT, "First contract by id that is not equal. Missing if there is none."
-        ),
-        declare.ResultColumn(
-            "first_path", declare.TEXT, "Column, and place in its payload, where it differs. Missing if it does not."
-        ),
+        declare.text("first_contract_id", "First contract by id that is not equal. Missing if there is none."),
+        declare.text("first_path", "Column, and place in its payload, where it differs. Missing if it does not."),
     ),
     fact="contract in both",
     unit="contracts of this row",
@@ -49,7 +45,7 @@ CONTRACTS = declare.Figure(
 
 
 def _coin(name: str, description: str) -> declare.ResultColumn:
-    return declare.ResultColumn(name, declare.AMOUNT, f"{description} Missing if an amount is unknown.", "coin", "Coin")
+    return declare.amount(name, f"{description} Missing if an amount is unknown.", "coin", "Coin")
 
 
 SUPPLY = declare.Figure(

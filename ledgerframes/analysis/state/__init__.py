@@ -22,39 +22,37 @@ from ledgerframes.windows import Time, instant
 __all__ = ["at", "config", "featured", "problems", "rounds", "super_validators"]
 
 USD_PER_MB = "USD per MB"
-FROM = declare.ResultColumn("from", declare.TIME, "Record time of the create, in a snapshot the ledger effective time.", "UTC")
-UNTIL = declare.ResultColumn("until", declare.TIME, "Record time of the archival, exclusive. Missing if alive.", "UTC")
+FROM = declare.time("from", "Record time of the create, in a snapshot the ledger effective time.")
+UNTIL = declare.time("until", "Record time of the archival, exclusive. Missing if alive.")
 LIFETIME = (
     FROM,
     UNTIL,
-    declare.ResultColumn("effective_from", declare.TIME, "Ledger effective time of the create. Missing if unknown.", "UTC"),
-    declare.ResultColumn("effective_until", declare.TIME, "Ledger effective time of the archival. Missing if alive.", "UTC"),
-    declare.ResultColumn("contract_id", declare.TEXT, "The contract."),
-    declare.ResultColumn("source", declare.LABEL, "history, snapshot, or given."),
+    declare.time("effective_from", "Ledger effective time of the create. Missing if unknown."),
+    declare.time("effective_until", "Ledger effective time of the archival. Missing if alive."),
+    declare.text("contract_id", "The contract."),
+    declare.label("source", "history, snapshot, or given."),
 )
 FACT, UNIT = "payload", "contracts of this result"
 
 
 def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn:
-    return declare.ResultColumn(name, declare.AMOUNT, f"{description} Missing if it is not in the contract.", unit)
+    return declare.amount(name, f"{description} Missing if it is not in the contract.", unit)
 
 
 ROUNDS = declare.Figure(
     "state.rounds",
     rows="One row per contract; sorted by start and contract.",
     columns=(
-        declare.ResultColumn("round_number", declare.INTEGER, "Mining round. Missing if the payload cannot be read."),
-        declare.ResultColumn("opens_at", declare.TIME, "Time from which the round is open. Missing if it cannot be read.", "UTC"),
+        declare.integer("round_number", "Mining round. Missing if the payload cannot be read."),
+        declare.time("opens_at", "Time from which the round is open. Missing if it cannot be read."),
         _amount("coin_price", "Price of the coin.", "USD per coin"),
         _amount("traffic_price", "Price of traffic.", USD_PER_MB),
-        declare.ResultColumn(
-            "tick_duration", declare.DURATION, "Time from round to round. Missing if it is not in the contract."
-        ),
+        declare.duration("tick_duration", "Time from round to round. Missing if it is not in the contract."),
         _amount("coin_per_year", "Coin to issue per year.", "coin"),
         _amount("app_share", "Share of the issuance for apps.", declare.SHARE),
         _amount("development_share", "Share of the issuance for development.", declare.SHARE),
         _amount("featured_cap", "Largest issuance per weight of a featured app.", "coin per USD"),
-        declare.ResultColumn("minting_version", declare.TEXT, "Scheme of app rewards. Missing without a reward configuration."),
+        declare.text("minting_version", "Scheme of app rewards. Missing without a reward configuration."),
         _amount("reward_threshold", "Smallest reward of a party.", "USD"),
         *LIFETIME,
     ),
@@ -66,8 +64,8 @@ FEATURED = declare.Figure(
     rows="One row per contract; sorted by start and contract.",
     like="state.rounds",
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "App provider. Missing if the payload cannot be read."),
-        declare.ResultColumn("weight", declare.AMOUNT, "Factor of the right, 1 by default. Missing if it cannot be read."),
+        declare.text("party", "App provider. Missing if the payload cannot be read."),
+        declare.amount("weight", "Factor of the right, 1 by default. Missing if it cannot be read."),
         *LIFETIME,
     ),
     fact=FACT,
@@ -78,11 +76,11 @@ SUPER_VALIDATORS = declare.Figure(
     rows="One row per contract and super validator; sorted by start, contract and party.",
     like="state.rounds",
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "Party of the super validator."),
-        declare.ResultColumn("name", declare.TEXT, "Name of the super validator. Missing if it is not sent."),
-        declare.ResultColumn("participant", declare.TEXT, "Participant id without a prefix. Missing if it is not sent."),
-        declare.ResultColumn("reward_weight", declare.INTEGER, "Reward weight. Missing if it is not sent."),
-        declare.ResultColumn("joined_round", declare.INTEGER, "Round of joining. Missing if it is not sent."),
+        declare.text("party", "Party of the super validator."),
+        declare.text("name", "Name of the super validator. Missing if it is not sent."),
+        declare.text("participant", "Participant id without a prefix. Missing if it is not sent."),
+        declare.integer("reward_weight", "Reward weight. Missing if it is not sent."),
+        declare.integer("joined_round", "Round of joining. Missing if it is not sent."),
         *LIFETIME,
     ),
     fact=FACT,
@@ -94,10 +92,10 @@ CONFIG = declare.Figure(
     like="state.rounds",
     columns=(
         _amount("traffic_price", "Price of traffic beyond the free rate.", USD_PER_MB),
-        declare.ResultColumn("min_topup", declare.INTEGER, "Smallest purchase. Missing if it is not in the contract.", "bytes"),
-        declare.ResultColumn("burst_amount", declare.INTEGER, "Free traffic. Missing if it is not in the contract.", "bytes"),
-        declare.ResultColumn("burst_window", declare.DURATION, "Time for free traffic. Missing if it is not in the contract."),
-        declare.ResultColumn("minting_version", declare.TEXT, "Scheme of app rewards. Missing without a reward configuration."),
+        declare.integer("min_topup", "Smallest purchase. Missing if it is not in the contract.", "bytes"),
+        declare.integer("burst_amount", "Free traffic. Missing if it is not in the contract.", "bytes"),
+        declare.duration("burst_window", "Time for free traffic. Missing if it is not in the contract."),
+        declare.text("minting_version", "Scheme of app rewards. Missing without a reward configuration."),
         _amount("reward_threshold", "Smallest reward of a party.", "USD"),
         *LIFETIME,
     ),
@@ -109,12 +107,12 @@ PROBLEMS = declare.Figure(
     rows="One row per contract; sorted by start and contract.",
     like="state.rounds",
     columns=(
-        declare.ResultColumn("contract_id", declare.TEXT, "The contract."),
-        declare.ResultColumn("template_name", declare.TEXT, "Module and entity of its template."),
-        declare.ResultColumn("package_name", declare.TEXT, "Package of its template. Missing if it is not sent."),
+        declare.text("contract_id", "The contract."),
+        declare.text("template_name", "Module and entity of its template."),
+        declare.text("package_name", "Package of its template. Missing if it is not sent."),
         FROM,
-        declare.ResultColumn("reason", declare.LABEL, "Why the contract does not count, or not fully."),
-        declare.ResultColumn("source", declare.LABEL, "history or snapshot."),
+        declare.label("reason", "Why the contract does not count, or not fully."),
+        declare.label("source", "history or snapshot."),
     ),
     fact=FACT,
     unit=UNIT,

@@ -33,8 +33,8 @@ __all__ = ["head_of_line", "head_of_line_victims"]
 MIN_BASELINE = 30
 SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
 HEAD = (
-    declare.ResultColumn("update_id", declare.TEXT, "Id of the request that timed out."),
-    declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+    declare.text("update_id", "Id of the request that timed out."),
+    declare.time("record_time", "Sequencing time."),
     *grouping.PARTICIPANT.keys,
 )
 CULPRITS = declare.Figure(
@@ -42,13 +42,11 @@ CULPRITS = declare.Figure(
     rows="One row per request that timed out, also without victims; sorted by added time, longest first.",
     columns=(
         *HEAD,
-        declare.ResultColumn("latency", declare.DURATION, "Time until the rejection.", "microseconds", "Latency"),
+        declare.duration("latency", "Time until the rejection.", "Latency"),
         declare.count("victims", "Requests that probably waited for it."),
-        declare.ResultColumn(
-            "expected_victims", declare.RATE, "Mean victims of the same time, 1 to 5 hours away. Missing outside the window."
-        ),
-        declare.ResultColumn("excess", declare.RATE, "Victims less expected ones. Missing like these."),
-        declare.ResultColumn("added", declare.DURATION, "Time that the victims waited in sum.", "microseconds", "Added latency"),
+        declare.rate("expected_victims", "Mean victims of the same time, 1 to 5 hours away. Missing outside the window."),
+        declare.rate("excess", "Victims less expected ones. Missing like these."),
+        declare.duration("added", "Time that the victims waited in sum.", "Added latency"),
         declare.count("parties_in_common", "Confirming parties that it shares with victims.", "parties"),
     ),
     fact="verdict",
@@ -59,19 +57,13 @@ VICTIMS = declare.Figure(
     rows="One row per request that waited; sorted by added time, longest first.",
     like="verdict.head_of_line",
     columns=(
-        declare.ResultColumn("culprit_id", declare.TEXT, "Id of the request that timed out."),
-        declare.ResultColumn("update_id", declare.TEXT, "Id of the request that waited."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        declare.text("culprit_id", "Id of the request that timed out."),
+        declare.text("update_id", "Id of the request that waited."),
+        declare.time("record_time", "Sequencing time."),
         *grouping.PARTICIPANT.keys,
-        declare.ResultColumn("latency", declare.DURATION, "Latency of the request.", "microseconds", "Latency"),
-        declare.ResultColumn("baseline", declare.DURATION, "Median latency of requests of its size.", "microseconds"),
-        declare.ResultColumn(
-            "added",
-            declare.DURATION,
-            "Latency above the baseline, while the other request was open.",
-            "microseconds",
-            "Added latency",
-        ),
+        declare.duration("latency", "Latency of the request.", "Latency"),
+        declare.duration("baseline", "Median latency of requests of its size."),
+        declare.duration("added", "Latency above the baseline, while the other request was open.", "Added latency"),
     ),
     fact="verdict",
     unit="requests of these frames",

@@ -16,7 +16,7 @@ from ledgerframes.frames import Frames
 
 
 def _duration(name: str, description: str) -> declare.ResultColumn:
-    return declare.ResultColumn(name, declare.DURATION, description, "microseconds", "Latency")
+    return declare.duration(name, description, "Latency")
 
 
 def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, ...]:
@@ -49,16 +49,11 @@ LATENCY = declare.Figure(
     columns=(
         declare.count("requests", "Confirmation requests."),
         declare.count("accepted", "Accepted requests with a latency."),
-        declare.ResultColumn(
-            "rejected",
-            declare.INTEGER,
-            "Requests rejected before the limit of 29.9 s. Missing for committed updates.",
-            "requests",
-            "Rejected",
+        declare.integer(
+            "rejected", "Requests rejected before the limit of 29.9 s. Missing for committed updates.", "requests", "Rejected"
         ),
-        declare.ResultColumn(
+        declare.integer(
             "timeouts",
-            declare.INTEGER,
             "Requests rejected from 29.9 s on. Missing for committed updates, and where the limit may be another one.",
             "requests",
             "Timeouts",
@@ -72,7 +67,7 @@ LATENCY = declare.Figure(
         declare.count("impossible", "Requests with a verdict from before their record time, in no percentile."),
         *_percentile_columns("", "accepted requests"),
         *_percentile_columns("rejected_", "requests rejected before the limit"),
-        declare.ResultColumn("reason", declare.TEXT, "Reasons of missing percentiles. Missing if all are there."),
+        declare.text("reason", "Reasons of missing percentiles. Missing if all are there."),
     ),
     has_periods=True,
     fact="verdict",

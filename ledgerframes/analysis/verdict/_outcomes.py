@@ -48,12 +48,11 @@ OUTCOMES = declare.Figure(
         declare.share("Rate minus the rate of all other rows together. Missing without a reason to compare.", "difference"),
         declare.share("Lower end of the Newcombe interval of the difference, 95%. Missing without one.", "difference_low"),
         declare.share("Upper end of the Newcombe interval of the difference, 95%. Missing without one.", "difference_high"),
-        declare.ResultColumn("p_holm", declare.RATE, "Chance of it, adjusted for all rows. Missing if not judged."),
-        declare.ResultColumn("differs", declare.FLAG, "Whether more than chance explains the difference. Missing if not judged."),
-        declare.ResultColumn("reason", declare.TEXT, "Reason why a row is not judged. Missing if it is."),
-        declare.ResultColumn(
+        declare.rate("p_holm", "Chance of it, adjusted for all rows. Missing if not judged."),
+        declare.flag("differs", "Whether more than chance explains the difference. Missing if not judged."),
+        declare.text("reason", "Reason why a row is not judged. Missing if it is."),
+        declare.rate(
             "dispersion",
-            declare.RATE,
             "Factor by which clusters of one participant in one hour widen the variance, used above. Missing if unknown.",
         ),
     ),

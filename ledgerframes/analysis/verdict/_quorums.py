@@ -27,9 +27,9 @@ QUORUMS = declare.Figure(
     rows="One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.",
     by={"participant": grouping.PARTICIPANT, "template": grouping.TEMPLATE},
     columns=(
-        declare.ResultColumn("parties", declare.TEXT, "Parties that can confirm, in alphabetical order, separated by commas."),
-        declare.ResultColumn("threshold", declare.INTEGER, "Confirmations needed.", "confirmations"),
-        declare.ResultColumn("party_count", declare.INTEGER, "Number of parties that can confirm.", "parties"),
+        declare.text("parties", "Parties that can confirm, in alphabetical order, separated by commas."),
+        declare.integer("threshold", "Confirmations needed.", "confirmations"),
+        declare.integer("party_count", "Number of parties that can confirm.", "parties"),
         declare.count("quorums", "Quorums of these parties with this threshold.", "quorums"),
         declare.count("views", "Views with such a quorum.", "views"),
         declare.count("requests", "Confirmation requests with such a quorum."),

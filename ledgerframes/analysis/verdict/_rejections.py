@@ -16,14 +16,12 @@ REJECTIONS = declare.Figure(
     "verdict.rejections",
     rows="One row per rejected request; sorted by migration and record time.",
     columns=(
-        declare.ResultColumn("update_id", declare.TEXT, "Id of the rejected request."),
+        declare.text("update_id", "Id of the rejected request."),
         declare.ResultColumn("migration_id", "int64", "Migration of the synchronizer."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        declare.time("record_time", "Sequencing time."),
         *grouping.PARTICIPANT.keys,
-        declare.ResultColumn("latency", declare.DURATION, "Finalization time minus record time.", "microseconds", "Latency"),
-        declare.ResultColumn(
-            "reject_kind_heuristic", declare.LABEL, "Guess from the latency alone: timeout from 29.9 s, contention below."
-        ),
+        declare.duration("latency", "Finalization time minus record time.", "Latency"),
+        declare.label("reject_kind_heuristic", "Guess from the latency alone: timeout from 29.9 s, contention below."),
         declare.cost("traffic_cost", "Cost of the request. Missing without a traffic summary."),
         declare.ResultColumn("view_count", "int64", "Views of the request.", "views"),
     ),

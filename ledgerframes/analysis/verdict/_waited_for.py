@@ -33,8 +33,8 @@ WAITED_FOR = declare.Figure(
     rows="One row per confirming party, or per participant; sorted by rate, highest first, then by name.",
     by={"party": declare.Grouping(), "participant": declare.Grouping()},
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "Confirming party. Missing by participant."),
-        declare.ResultColumn("participant", declare.TEXT, "Participant that hosts confirming parties. Missing by party."),
+        declare.text("party", "Confirming party. Missing by participant."),
+        declare.text("participant", "Participant that hosts confirming parties. Missing by party."),
         declare.count("named", "Requests that can do without its confirmation."),
         declare.count("required", "Requests that need its confirmation."),
         declare.count("slow", "Required requests that were slow."),
@@ -44,16 +44,8 @@ WAITED_FOR = declare.Figure(
         declare.share("Rate less the rate of requests that do not name it. Missing without either.", "difference"),
         declare.share("Lower end of the 95% interval of the difference. Missing with it.", "difference_low"),
         declare.share("Upper end of the 95% interval of the difference. Missing with it.", "difference_high"),
-        declare.ResultColumn(
-            "p_holm", declare.RATE, "P-value of the difference, adjusted for all rows. Missing with too few requests."
-        ),
-        declare.ResultColumn(
-            "median_latency",
-            declare.DURATION,
-            "Median latency of the required requests. Missing without any.",
-            "microseconds",
-            "Latency",
-        ),
+        declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing with too few requests."),
+        declare.duration("median_latency", "Median latency of the required requests. Missing without any.", "Latency"),
     ),
     fact="verdict",
     unit="requests of these frames",
