@@ -15,12 +15,7 @@ from ledgerframes.frames import Frames
 
 @dataclass(frozen=True)
 class CoveredTime:
-    """Separate intervals in ascending order, in microseconds since 1970.
-
-    Attributes
-    ----------
-    starts, ends : array of int64
-    """
+    """Separate intervals in ascending order, in microseconds since 1970."""
 
     starts: Integers
     ends: Integers

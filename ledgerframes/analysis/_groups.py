@@ -33,18 +33,10 @@ ORIGIN = pd.Timestamp("1970-01-05", tz="UTC").value // 1_000
 
 @dataclass(frozen=True)
 class Groups:
-    """The group of each row.
+    """The group of each row."""
 
-    Attributes
-    ----------
-    keys : DataFrame
-        One row per group: the values that name it.
-    codes : array of int64
-        For each row, the position of its group in `keys`.
-    """
-
-    keys: pd.DataFrame
-    codes: Integers
+    keys: pd.DataFrame  # one row per group: the values that name it
+    codes: Integers  # for each row, the position of its group in `keys`
 
     def __len__(self) -> int:
         return len(self.keys)

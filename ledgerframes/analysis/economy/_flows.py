@@ -49,18 +49,12 @@ ISSUED = {
 
 @dataclass(frozen=True)
 class Flow:
-    """An amount that moves in an update.
-
-    Attributes
-    ----------
-    units : int or None
-        Units of 10^-10 coin, bytes for ``traffic_bought``. None if the amount is unknown.
-    """
+    """An amount that moves in an update."""
 
     kind: str
     time: int
     round_number: int | None
-    units: int | None
+    units: int | None  # units of 10^-10 coin, bytes for ``traffic_bought``. None if the amount is unknown
     party: str = ""
 
 

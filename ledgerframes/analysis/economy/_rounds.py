@@ -80,21 +80,11 @@ BURN_MINT = declare.Figure(
 
 @dataclass(frozen=True)
 class Table:
-    """Sums of flows, one row per round or period.
+    """Sums of flows, one row per round or period."""
 
-    Attributes
-    ----------
-    keys : DataFrame
-        Columns that name the rows.
-    sums : list of dict
-        Units of each kind of flow, None if one of its amounts is unknown.
-    coverage : array of float64
-        Share of the flows of each row with a known amount.
-    """
-
-    keys: pd.DataFrame
-    sums: list[dict[str, int | None]]
-    coverage: Any
+    keys: pd.DataFrame  # columns that name the rows
+    sums: list[dict[str, int | None]]  # units of each kind of flow, None if one of its amounts is unknown
+    coverage: Any  # share of the flows of each row with a known amount
 
     def units(self, *kinds: str) -> list[int | None]:
         """Return the sum of some kinds in each row, None if one is unknown."""

@@ -185,23 +185,13 @@ def evidence_totals(
 
 @dataclass(frozen=True)
 class Use:
-    """Requests of an app in a window.
+    """Requests of an app in a window."""
 
-    Attributes
-    ----------
-    frames : Frames
-        Of the window.
-    rows : DataFrame
-        As :func:`read_app_requests` returns them, with ``app_bytes`` and ``is_outside``.
-    coverage : float
-        Share of the accepted requests whose submitting parties and cost are known.
-    """
-
-    frames: Frames
+    frames: Frames  # of the window
     window: Window
     excluded: set[str]
-    rows: pd.DataFrame
-    coverage: float
+    rows: pd.DataFrame  # as :func:`read_app_requests` returns them, with ``app_bytes`` and ``is_outside``
+    coverage: float  # share of the accepted requests whose submitting parties and cost are known
 
     @property
     def accepted(self) -> pd.DataFrame:

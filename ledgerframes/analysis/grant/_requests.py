@@ -24,14 +24,9 @@ NAMESPACE = "::"
 
 @dataclass(frozen=True)
 class App:
-    """Packages, templates and parties of an app.
+    """Packages, templates and parties of an app."""
 
-    Attributes
-    ----------
-    packages, templates, parties : tuple of str
-        Names of packages, names of templates as in ``template_name``, and ids of parties.
-    """
-
+    # Names of packages, names of templates as in ``template_name``, and ids of parties.
     packages: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
     parties: tuple[str, ...] = ()

@@ -108,17 +108,10 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
 
 @dataclass(frozen=True)
 class Periods:
-    """Periods of the result.
+    """Periods of the result."""
 
-    Attributes
-    ----------
-    keys : DataFrame
-        Columns that name them.
-    starts, ends : array of int64
-        Their edges [microseconds since 1970].
-    """
-
-    keys: pd.DataFrame
+    keys: pd.DataFrame  # columns that name them
+    # Their edges [microseconds since 1970]
     starts: Integers
     ends: Integers
 

@@ -57,19 +57,12 @@ class Contract:
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """All contracts of the four kinds, each with the time from its create to its archival.
+    """All contracts of the four kinds, each with the time from its create to its archival."""
 
-    Attributes
-    ----------
-    rows : DataFrame
-        One row per contract: ``contract_id``, ``kind``, ``coin``, ``from`` and ``until``, ``effective_from`` and
-        ``effective_until`` (ledger effective times), ``source`` and ``reason`` (empty if the contract counts).
-    payloads : list
-        The payload of each row, None if it cannot be read.
-    """
-
+    # One row per contract: ``contract_id``, ``kind``, ``coin``, ``from`` and ``until``, ``effective_from`` and
+    # ``effective_until`` (ledger effective times), ``source`` and ``reason`` (empty if the contract counts).
     rows: pd.DataFrame
-    payloads: list[dict[str, Any] | None]
+    payloads: list[dict[str, Any] | None]  # the payload of each row, None if it cannot be read
 
     def of_kind(self, kind: str) -> Iterator[tuple[int, Contract | None]]:
         """Yield row and contract of each own contract, None if its payload cannot be read."""

@@ -41,14 +41,9 @@ class Segments:
 
 @dataclass(frozen=True)
 class NetworkState:
-    """Rounds, rights and super validators with their lifetimes.
+    """Rounds, rights and super validators with their lifetimes."""
 
-    Attributes
-    ----------
-    rounds, rights, validators : DataFrame
-        In the columns of :mod:`ledgerframes.analysis.state`.
-    """
-
+    # In the columns of :mod:`ledgerframes.analysis.state`
     rounds: pd.DataFrame
     rights: pd.DataFrame
     validators: pd.DataFrame
@@ -150,14 +145,9 @@ def starts_and_ends(table: pd.DataFrame) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True)
 class RoundLookup:
-    """Lowest open round of each time.
+    """Lowest open round of each time."""
 
-    Attributes
-    ----------
-    numbers, opens_at : array of int64
-        Round number and opening time [microseconds since 1970] of each row of the rounds that can be read.
-    """
-
+    # Round number and opening time [microseconds since 1970] of each row of the rounds that can be read.
     numbers: Integers
     opens_at: Integers
     _segments: Segments
@@ -190,19 +180,11 @@ class RoundLookup:
 
 @dataclass(frozen=True)
 class Members:
-    """Names that are members at a time, each with a number.
+    """Names that are members at a time, each with a number."""
 
-    Attributes
-    ----------
-    names : Arrow array
-        All names, in alphabetical order.
-    is_known : array of bool
-        For each segment, whether its members are known.
-    """
-
-    names: pa.Array
+    names: pa.Array  # all names, in alphabetical order
     segments: Segments
-    is_known: Flags
+    is_known: Flags  # for each segment, whether its members are known
     _keys: Integers
     _values: Integers
 
