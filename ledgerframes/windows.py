@@ -50,7 +50,7 @@ class Window:
         return [part for part in rest if part.since >= self.since]
 
     def before(self, length: timedelta) -> Window | None:
-        """Return the window of this length that ends where this one starts, None before the first year."""
+        """Return the window of this length before this one, None before the first year."""
         try:
             return Window(self.since - length, self.since)
         except OverflowError:

@@ -54,7 +54,7 @@ SPECIAL: dict[str, tuple[Entries, Entries]] = {}  # parameters and errors of eac
 
 
 def completed(figure: Figure, analysis: Callable[..., object]) -> str:
-    """Return the docstring of an analysis with its shared parameters, columns, errors and example."""
+    """Return the docstring of an analysis with what its declaration and signature tell."""
     summary, *parts = HEADING.split(inspect.cleandoc(analysis.__doc__ or ""))
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
     parameters, errors = (_entries(sections.get(name, "")) for name in ("Parameters", "Raises"))
@@ -73,7 +73,7 @@ def completed(figure: Figure, analysis: Callable[..., object]) -> str:
 
 
 def _entries(section: str) -> Entries:
-    """Return the entries of a section by what they describe: names of parameters, or an error and its text."""
+    """Return the entries of a section, parameters by their names, errors by their text."""
     entries = re.split(r"\n(?=\S)", section) if section else []
     return {entry.partition(" : ")[0]: entry for entry in entries}
 

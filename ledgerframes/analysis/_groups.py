@@ -47,13 +47,7 @@ class Groups:
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
 
     def total(self, values: pd.Series) -> pd.Series:
-        """Return exact sums of integers, missing for a group without a known value.
-
-        Raises
-        ------
-        UsageError
-            If a sum exceeds 64 bits.
-        """
+        """Return exact sums of integers, missing for a group without a known value."""
         return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
 
     def masked_total(self, values: pd.Series, mask: Flags) -> pd.Series:
@@ -110,13 +104,7 @@ class Groups:
 
 
 def as_integers(numbers: Sequence[int | None], name: object) -> pd.Series:
-    """Return exact integers as a column of 64 bits.
-
-    Raises
-    ------
-    UsageError
-        If a number is too large for it.
-    """
+    """Return exact integers as a column of 64 bits, or raise a UsageError."""
     if any(number is not None and abs(number) > MAX_INTEGER for number in numbers):
         raise UsageError(f"A sum of column {name} is above 2^63 - 1. Choose shorter periods, more groups or a shorter window.")
     return pd.Series(pd.array([pd.NA if number is None else number for number in numbers], dtype="Int64"))
@@ -247,13 +235,7 @@ def _history_start(times: pd.Series, until: int) -> int:
 
 
 def period_length(text: object, argument: str) -> int:
-    """Return a length of time, such as ``"20min"``, in seconds.
-
-    Raises
-    ------
-    UsageError
-        If it is none, or in months.
-    """
+    """Return a length of time, such as ``"20min"`` but not in months, in seconds."""
     number, unit = _parse_period(text, argument)
     if unit == "mo":
         raise UsageError(f"{argument}= must not be in months, which differ in length, got {text!r}.")

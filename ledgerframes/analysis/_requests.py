@@ -27,20 +27,10 @@ UNSPECIFIED = "VERDICT_RESULT_UNSPECIFIED"
 
 
 def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool = True) -> pd.DataFrame:
-    """Return one row per confirmation request.
+    """Return one row per confirmation request, those with a verdict first.
 
-    Parameters
-    ----------
-    frames : Frames
-    verdict_columns : sequence of str
-        Columns of ``verdicts`` to include, missing for requests without a verdict.
-    cost : bool
-        Whether to include ``total_traffic_cost`` [bytes], missing for requests without a traffic summary.
-
-    Returns
-    -------
-    DataFrame
-        ``migration_id``, ``record_time``, ``update_id``, ``has_verdict`` and the columns above, requests with a verdict first.
+    It has ``migration_id``, ``record_time``, ``update_id``, ``has_verdict``, columns of ``verdicts``, which are missing without a
+    verdict, and with `cost` ``total_traffic_cost`` [bytes], missing without a traffic summary.
     """
     verdicts = frames.read("verdicts", [*HEAD, *verdict_columns])
     updates = frames.read("updates", HEAD)

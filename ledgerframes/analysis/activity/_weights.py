@@ -178,13 +178,7 @@ def computable_share(statuses: Integers) -> float | None:
 
 
 def published(frames: Frames) -> pd.DataFrame:
-    """Return the published records with a weight that can be one.
-
-    Raises
-    ------
-    UsageError
-        If their sum does not fit 64 bits.
-    """
+    """Return the published records with a weight that can be one."""
     rows = frames.read("activity_records", [*HEAD, "round_number", "party", "weight"])
     rows = rows[rows["weight"] >= 0].reset_index(drop=True)
     if rows["weight"].sum() != sum(rows["weight"].tolist()):

@@ -21,16 +21,6 @@ def estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_know
 
     It supposes that unknown costs are like the known ones of the same kind and verdict. It is missing if every cost is known,
     or fewer than 30 are.
-
-    Parameters
-    ----------
-    frames : Frames
-    rows : DataFrame
-        Requests with ``total_traffic_cost`` and ``verdict_result``.
-    groups : Groups
-        Group of each request.
-    is_known : array of bool
-        Which requests have a known cost.
     """
     has_estimate = (groups.count(~is_known) > 0) & (groups.count(is_known) >= MIN_KNOWN)
     estimates: list[int | None] = [None] * len(groups)

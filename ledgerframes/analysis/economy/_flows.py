@@ -59,13 +59,7 @@ class Flow:
 
 
 class Rounds:
-    """Rounds in the frames, by number and by contract.
-
-    Parameters
-    ----------
-    trees : Trees
-        The trees.
-    """
+    """Rounds in the frames, by number and by contract."""
 
     def __init__(self, trees: Trees) -> None:
         ends = {node.contract_id: node.time for node in trees.nodes if node.consuming and node.template == OPEN and node.is_own}

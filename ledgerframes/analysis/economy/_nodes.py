@@ -106,12 +106,7 @@ def require_all_updates(frames: Frames, name: str) -> None:
 def read_trees(frames: Frames, base: Frames | pd.DataFrame | None = None) -> Trees:
     """Return the trees of all updates that have a node of the network's packages.
 
-    Parameters
-    ----------
-    frames : Frames
-        With ``tree_events``.
-    base : Frames or DataFrame, optional
-        Contracts that were active before, from which amounts of older coins come.
+    Amounts of older coins come from `base`, the contracts that were active before.
     """
     rows = _own_rows(frames)
     coin = _coin_of(rows)

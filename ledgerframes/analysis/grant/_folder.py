@@ -40,16 +40,9 @@ VERIFY = declare.Figure(
 
 
 def write_folder(folder: Path, frames: Frames, parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
-    """Write tables and their manifest, completely or not at all.
+    """Write tables and their manifest to a new folder, completely or not at all.
 
     The same inputs make the same files, byte for byte.
-
-    Raises
-    ------
-    UsageError
-        If the folder exists and is not empty.
-    StoreError
-        If it cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"folder= must be a new or empty directory, got {str(folder)!r}. Choose another one.")

@@ -204,13 +204,7 @@ def _amounts(coins: list[Node]) -> list[int | None]:
 
 
 def _contracts_of(snapshot: object, argument: str) -> pd.DataFrame:
-    """Return the contracts of one snapshot.
-
-    Raises
-    ------
-    UsageError
-        If it has none, or is not one snapshot.
-    """
+    """Return the contracts of one snapshot."""
     rows = snapshot.read("active_contracts") if isinstance(snapshot, Frames) else snapshot
     if not isinstance(rows, pd.DataFrame) or not set(ACTIVE_CONTRACTS.column_names) <= set(rows.columns):
         raise UsageError(

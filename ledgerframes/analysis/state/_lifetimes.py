@@ -77,15 +77,7 @@ class Lifetimes:
 
 
 def read_lifetimes(frames: Frames, base: Frames | pd.DataFrame | None) -> Lifetimes:
-    """Return the network's contracts in the frames, and those of a snapshot before them.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor a snapshot is known, or the frames have a hole after it.
-    IntegrityError
-        If two parties sign network rules.
-    """
+    """Return the network's contracts in the frames, and those of a snapshot before them."""
     created = pd.concat([_creates(frames), _from_snapshot(base)], ignore_index=True)
     created = created.drop_duplicates("contract_id", ignore_index=True)
     archived = _archivals(frames, created["contract_id"])

@@ -63,15 +63,7 @@ def network_state(
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
 ) -> NetworkState:
-    """Return the state from the frames' own history, or from the tables that replace it.
-
-    Raises
-    ------
-    CoverageError
-        If the history is needed and its start is unknown.
-    UsageError
-        If a table has no such column.
-    """
+    """Return the state from the frames' own history, or from the tables that replace it."""
     tables = {
         "rounds": _checked("rounds", rounds, ["round_number", "opens_at"]),
         "featured": _checked("featured", featured, ["party", "weight"]),
@@ -233,13 +225,7 @@ def featured_members(rights: pd.DataFrame) -> Members:
 
 
 def validator_members(validators: pd.DataFrame) -> Members:
-    """Return the participants of super validators. Without any, the state is unknown.
-
-    Raises
-    ------
-    IntegrityError
-        If two contracts with the network's rules are alive at one time.
-    """
+    """Return the participants of super validators. Without any, the state is unknown."""
     _require_one_at_a_time(validators)
     members = Members.of(validators, "participant", np.zeros(len(validators), dtype=np.int64))
     starts, ends = starts_and_ends(validators)
