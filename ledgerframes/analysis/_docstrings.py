@@ -1,6 +1,7 @@
 """Docstrings of the analyses, completed from their declarations and signatures.
 
-The source of a docstring has what is special: summary, parameters that only this analysis has, errors, notes, and an example.
+The source of a docstring has what is special: summary, parameters that only this analysis has, errors, notes that start with
+"Source:", and an example of the loaded `day`, `frames` or `net`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ledgerframes.analysis._figures import Figure, ResultColumn
 
 WIDTH = 124
-HEADING = re.compile(r"\n\n(\w+)\n-+\n")
 Entries = dict[str, str]  # of a section: its entries by their first line
 
 PARAMETERS = {
@@ -55,8 +55,7 @@ SPECIAL: dict[str, tuple[Entries, Entries]] = {}  # parameters and errors of eac
 
 def completed(figure: Figure, analysis: Callable[..., object]) -> str:
     """Return the docstring of an analysis with what its declaration and signature tell."""
-    summary, *parts = HEADING.split(inspect.cleandoc(analysis.__doc__ or ""))
-    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    sections = _sections(inspect.cleandoc(analysis.__doc__ or ""))
     parameters, errors = (_entries(sections.get(name, "")) for name in ("Parameters", "Raises"))
     if figure.like:
         parameters, errors = ({**like, **own} for like, own in zip(SPECIAL[figure.like], (parameters, errors), strict=True))
@@ -69,7 +68,21 @@ def completed(figure: Figure, analysis: Callable[..., object]) -> str:
         "Notes": sections.get("Notes", ""),
         "Examples": _example(sections["Examples"]),
     }
-    return "\n\n".join([summary, *(f"{name}\n{'-' * len(name)}\n{text}" for name, text in texts.items() if text)])
+    return "\n\n".join([sections[""], *(f"{name}\n{'-' * len(name)}\n{text}" for name, text in texts.items() if text)])
+
+
+def _sections(doc: str) -> dict[str, str]:
+    """Return the sections of a docstring by heading, that of the summary is empty."""
+    sections: dict[str, str] = {}
+    name = ""
+    for paragraph in doc.split("\n\n"):
+        heading, _, rest = paragraph.partition("\n")
+        if rest.startswith("---"):
+            name, paragraph = heading, rest.partition("\n")[2]
+        elif paragraph.startswith(("Source:", ">>>")):
+            name = "Notes" if paragraph.startswith("Source:") else "Examples"
+        sections[name] = f"{sections[name]}\n\n{paragraph}" if name in sections else paragraph
+    return sections
 
 
 def _entries(section: str) -> Entries:

@@ -84,13 +84,9 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
     UsageError
         If `votes` is not a table of price votes, or has those of two networks.
 
-    Notes
-    -----
     Source: docs/facts.md#name-rules-and-price-votes. The service returns only the latest votes, so the history consists of
     stored observations (docs/facts.md#latest-votes-only). Each super validator has one vote, the newest.
 
-    Examples
-    --------
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
     >>> summary = lf.votes.price(votes, traffic_price=lf.TrafficPrice("60", "USD/MB"))
     >>> bool((summary["lowest"] <= summary["median"]).all())
@@ -134,13 +130,9 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     outlier : float, optional
         Score above which a vote counts as an outlier (default: 3).
 
-    Notes
-    -----
     Source: docs/facts.md#name-rules-and-price-votes. A super validator without a price abstains
     (docs/facts.md#price-vote-without-price).
 
-    Examples
-    --------
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
     >>> ages = lf.votes.stale(votes)
     >>> bool((ages["age"].diff().dropna() <= pd.Timedelta(0)).all())

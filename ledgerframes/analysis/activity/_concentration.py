@@ -98,13 +98,9 @@ def concentration(
     CoverageError
         If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. Parties without a record are unknown, so the figures are among those with any. The
     values are exact fractions until the last step. Compare no Gini coefficients of fewer than 10 parties.
 
-    Examples
-    --------
     >>> bool(lf.activity.concentration(frames)["gini"].between(0, 1).all())
     True
     """
@@ -139,12 +135,8 @@ def lorenz(
 ) -> pd.DataFrame:
     """Return the share of activity that the smallest parties have together.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. The curve starts at (0, 0).
 
-    Examples
-    --------
     >>> float(lf.activity.lorenz(frames)["cumulative_share"].iloc[-1])
     1.0
     """

@@ -100,15 +100,11 @@ def reconcile(
     IntegrityError
         If the sums of both sides are not those of the result.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. Reasons are tested in this order: not accepted, over the bound, no round, no state,
     submitted by a super validator, no envelopes (or no verdict); boundary (the ledger times of the state explain it); party
     not featured, no featured confirmers; provisional (not final, or the round is alive); record withheld (before the first
     or after the last round that the host published); rounding (by at most 1), weight factor (another factor of the party).
 
-    Examples
-    --------
     >>> lf.activity.reconcile(frames)["outcome"].iloc[-1]
     'equal'
     """
@@ -143,12 +139,8 @@ def reconcile_summary(
 ) -> pd.DataFrame:
     """Return how many weights are equal, and how many differ for each reason.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights.
 
-    Examples
-    --------
     >>> int(lf.activity.reconcile_summary(frames)["records"].sum()) >= len(frames.activity_records)
     True
     """

@@ -91,13 +91,9 @@ def rounds(
     UsageError
         If `party` has no records.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. The formula is the one of the server, with its rounding. A round for which
     records can be missing has no amounts, because the rate would be too high.
 
-    Examples
-    --------
     >>> rounds = lf.activity.rounds(frames)
     >>> bool(rounds["round_number"].is_monotonic_increasing)
     True

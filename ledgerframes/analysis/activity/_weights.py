@@ -81,14 +81,10 @@ def weights(
     IntegrityError
         If the state of the network contradicts itself.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. A weight is no number of bytes: divide by ``burn_bytes`` for a reward per byte. A
     request without a record is not a weight of 0. Without the tables of the network's state, and without the history from the
     network's start, factors and bytes before them are missing.
 
-    Examples
-    --------
     >>> weights = lf.activity.weights(frames, every=None)
     >>> bool((weights["weight"] >= weights["burn_bytes"])[weights["activity_weight"] >= 1].all())
     True
@@ -137,13 +133,9 @@ def recompute(
     UsageError
         If a table has no such column.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights, steps 1 to 10. A request without a known cost, round or state is no row of 0:
     :func:`reconcile` names the reason.
 
-    Examples
-    --------
     >>> computed = lf.activity.recompute(frames)
     >>> bool((computed["weight"] == computed["burn_bytes"])[computed["activity_weight"] == 1].all())
     True

@@ -80,13 +80,9 @@ def what_if(
     UsageError
         If no change is passed, or a party of `factors` has no right.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. Everything else stays the same: requests, costs and the behavior of all parties. The
     cost that fewer envelopes would save is not estimated.
 
-    Examples
-    --------
     >>> party = lf.activity.recompute(frames)["party"].iloc[0]
     >>> doubled = lf.activity.what_if(frames, factors={party: "100.0"}).set_index("party")
     >>> bool(doubled.loc[party, "weight_after"] >= doubled.loc[party, "weight_before"])

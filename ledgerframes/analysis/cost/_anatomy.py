@@ -53,12 +53,8 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
     UsageError
         If the update is not in these frames.
 
-    Notes
-    -----
     Source: one history event.
 
-    Examples
-    --------
     >>> parts = lf.cost.anatomy(day, day.traffic["update_id"].iloc[0])
     >>> bool((parts["part"] == "envelope").any())
     True

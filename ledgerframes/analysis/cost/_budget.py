@@ -54,13 +54,9 @@ def budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statisti
     UsageError
         If the frames are of another network, a budget is not a count of bytes, or the statistic is unknown.
 
-    Notes
-    -----
     Source: traffic summaries and root nodes of history events. Costs depend on the number of validators
     (docs/facts.md#costs-per-network).
 
-    Examples
-    --------
     >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
     >>> limits = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
     >>> bool(lf.cost.budget(day, limits, network=day.network, statistic="max")["is_within"].all())

@@ -108,14 +108,10 @@ def compare(
     UsageError
         If the frames are of two networks or populations, or a price is of another kind.
 
-    Notes
-    -----
     Source: traffic summaries and root nodes of history events. The interval is that of the percentile bootstrap with infinitely
     many resamples. Costs depend on the number of validators, so a change need not come from the app
     (docs/facts.md#costs-per-network).
 
-    Examples
-    --------
     >>> noon = "2026-11-08T12:00:00Z"
     >>> compared = lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09"))
     >>> bool((compared["low"] <= compared["high"]).all())

@@ -49,14 +49,10 @@ def concentration(frames: Frames, *, by: str | None = "participant", every: str 
         Members: participants that submit and pay, parties with the requests that they submitted alone, or kinds of visible
         transactions (default: participant, also for None).
 
-    Notes
-    -----
     Source: traffic summaries and verdicts (docs/facts.md#traffic-fields). Do not compare Gini coefficients of fewer than 10
     members, or of times with other rules (docs/facts.md#structural-breaks). The sum of squared shares, 1/n to 1, is the
     Herfindahl-Hirschman index: its inverse is the number of equal members that would be as concentrated.
 
-    Examples
-    --------
     >>> payers = lf.cost.concentration(day)
     >>> bool(1 / payers["members"][0] <= payers["hhi"][0] <= payers["top_1"][0])
     True

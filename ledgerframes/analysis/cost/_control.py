@@ -55,12 +55,8 @@ def control(frames: Frames) -> pd.DataFrame:
     IntegrityError
         If parts that must add up do not. The error's ``failures`` has the sums.
 
-    Notes
-    -----
     Source: the results of ``cost.spend``, ``cost.overhead`` and ``cost.wasted`` for the same frames.
 
-    Examples
-    --------
     >>> control = lf.cost.control(day)
     >>> bool((control["difference"].fillna(0) == 0)[control["reason"].isna()].all())
     True

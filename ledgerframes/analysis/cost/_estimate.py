@@ -55,14 +55,10 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
     UsageError
         If the estimates are no such table, or name a request twice.
 
-    Notes
-    -----
     Source: traffic summaries, or the paid cost of an own participant (docs/facts.md#traffic-fields). No API keeps an estimate.
     It is of the confirmation request only, without the responses to it and without reassignments on the way
     (docs/facts.md#cost-estimates).
 
-    Examples
-    --------
     >>> own = day.traffic[["update_id"]].assign(request_bytes=5_000)
     >>> bool(lf.cost.estimate(day, own, by=None)["requests"].sum() >= len(own))
     True

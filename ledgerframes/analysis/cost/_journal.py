@@ -113,8 +113,6 @@ def journal(
     Lines with an unknown cost or an amount of 0 have no entry. Amounts are rounded half to even to 2 places where a posting
     has more.
 
-    Examples
-    --------
     >>> price = lf.TrafficPrice("60", "USD/MB")
     >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, min_coverage=0.5)
     >>> entries = lf.cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)

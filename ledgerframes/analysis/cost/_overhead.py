@@ -52,14 +52,10 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     Envelopes without views are messages to the mediator and root hashes. A total that is not the sum of its envelopes leaves an
     unassigned rest, which can be negative.
 
-    Notes
-    -----
     Source: the envelopes of traffic summaries. An envelope whose views the history service could not match looks as if it
     carried none, so the overhead is an upper bound (docs/facts.md#envelopes-without-views). The ``same_confirmers`` columns are a
     bound on what merging views could save. What it would save is not in the data.
 
-    Examples
-    --------
     >>> lf.cost.overhead(day)["kind"].tolist()
     ['with views', 'without views', 'unassigned']
     """

@@ -41,12 +41,8 @@ def problems(frames: Frames) -> pd.DataFrame:
 
     A negative cost counts as unknown, so the coverage falls. A verdict from before its request has no latency.
 
-    Notes
-    -----
     Source: costs, weights and finalization times of history events (docs/facts.md#traffic-fields).
 
-    Examples
-    --------
     >>> bool((lf.cost.problems(day)["rows"] >= 0).all())
     True
     """

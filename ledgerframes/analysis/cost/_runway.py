@@ -185,8 +185,6 @@ def runway(
     cover about 4 of 5 cases, fewer if the burn has a trend. Rejected requests cost too, so the figure needs all requests
     (docs/facts.md#survivorship). Balances are at the end of an hour, before purchases.
 
-    Examples
-    --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=9_000, days=42)
     >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
@@ -227,8 +225,6 @@ def runway_summary(
     A balance runs dry at the end of the first hour that leaves it below 0. If the coming weeks are like the last, 4 of 5 ends
     are between the first and the last (docs/facts.md#free-base-rate).
 
-    Examples
-    --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=9_000, days=42)
     >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")

@@ -92,13 +92,9 @@ def spend(
     strict : bool, optional
         Leave out shares if the coverage of two rows differs by more than 0.02 (default: False).
 
-    Notes
-    -----
     Source: verdicts, traffic summaries and tree nodes of history events. Compare within one network only: costs depend on
     the number of its validators (docs/facts.md#costs-per-network).
 
-    Examples
-    --------
     >>> len(lf.cost.spend(day, every="1h"))
     24
     >>> payers = lf.cost.spend(day, by="participant")

@@ -107,14 +107,10 @@ def statement(
     CoverageError
         If fewer costs of a period are known than `min_coverage`.
 
-    Notes
-    -----
     Source: traffic summaries and verdicts of history events. It is the list price: each participant has a free base rate, so
     what it paid can be less (docs/facts.md#free-base-rate). The network's own rate is not a market price
     (docs/facts.md#two-prices).
 
-    Examples
-    --------
     >>> price, rate = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
     >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, rate=rate, min_coverage=0.5)
     >>> bool(bill["bytes"].sum() == lf.cost.spend(day)["total_traffic_cost"].sum())

@@ -75,12 +75,8 @@ def wasted(
     UsageError
         If the history is of another network.
 
-    Notes
-    -----
     Source: verdicts with result rejected, traffic summaries (docs/facts.md#survivorship). The usual range: docs/uncertainty.md.
 
-    Examples
-    --------
     >>> hours = lf.cost.wasted(day, every="1h")
     >>> len(hours), bool((hours["rejected"] <= hours["requests"]).all())
     (24, True)

@@ -94,12 +94,8 @@ def purchases(
     CoverageError
         If the frames have only a part of the updates of their time.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. An operator's party and its participant share one id, which is what own means here.
 
-    Examples
-    --------
     >>> bool((lf.economy.purchases(frames)["price_differs"] == 0).all())
     True
     """
@@ -197,12 +193,8 @@ def _only(values: pd.Series) -> Any:
 def names(frames: Frames, *, every: str | None = None, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the names that were bought, renewed or expired.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not another name.
 
-    Examples
-    --------
     >>> set(lf.economy.names(frames)["event"]) <= {"bought", "renewed", "expired"}
     True
     """

@@ -110,13 +110,9 @@ class Table:
 def rounds(frames: Frames, *, every: str | None = "round", base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return what each round or period issues, mints and burns.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. Issued is what coupons of the round are worth, minted is what was collected in the
     round, of whichever round the coupon is. They are never added. A part of a coupon, made for a beneficiary, is no issue.
 
-    Examples
-    --------
     >>> bool((lf.economy.rounds(frames)["unexplained"] == 0).all())
     True
     """
@@ -145,12 +141,8 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Frames | pd.Dat
 def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return how much coin was burned for each coin minted.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. A ratio of 1 is balance.
 
-    Examples
-    --------
     >>> bool((lf.economy.burn_mint(frames, every="1d")["unexplained"] == 0).all())
     True
     """

@@ -97,12 +97,8 @@ def leaderboard(
     UsageError
         If `of` or `top` is invalid, or `by` is None.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. A coupon counts for who earned it, before any split.
 
-    Examples
-    --------
     >>> lf.economy.leaderboard(frames, top=1)["rank"].tolist()
     [1]
     """
@@ -196,13 +192,9 @@ def reward_split(
     UsageError
         If `configured` has no such column, or the percentages of a provider do not add up to 1.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. Coupons of traffic-based rewards only. A part is the amount times the percentage,
     half-even with 10 places.
 
-    Examples
-    --------
     >>> set(lf.economy.reward_split(frames)["outcome"]) <= {"no configuration"}
     True
     """

@@ -119,8 +119,6 @@ def evidence(
     A request is of the app if a visible node is. It is outside if at least one submitting party is not excluded. Several ids of
     one person can share a key, so both count. Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
-    Examples
-    --------
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> app = {"packages": ["meadow-token"]}
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
@@ -164,12 +162,8 @@ def evidence_totals(
     UsageError
         If a package, template or excluded party is unknown.
 
-    Notes
-    -----
     Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
-    Examples
-    --------
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
     >>> app = {"packages": ["meadow-token"]}

@@ -106,8 +106,6 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     -----
     The sums are computed from the rows of ``requests.parquet``. Source: docs/architecture.md#the-store.
 
-    Examples
-    --------
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> options = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09", "min_coverage": 0.8}
     >>> _ = lf.grant.evidence(frames, app={"packages": ["meadow-token"]}, exclude=[], folder="evidence", **options)

@@ -43,8 +43,6 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     -----
     Offsets of one participant join as ``after < offset <= through`` (docs/facts.md#offsets-per-participant).
 
-    Examples
-    --------
     >>> int(lf.reconcile.bounds(lf.load_updates(net))["gap_before"].sum())
     0
     """

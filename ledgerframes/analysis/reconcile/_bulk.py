@@ -78,14 +78,10 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     CoverageError
         If a folder of the window is not written yet or could not be read, or the listing is not final.
 
-    Notes
-    -----
     Source: docs/facts.md#bulk-storage. The order of members does not count, and a null is the same as an absent member. A
     number with other zeros, such as ``"1.0"`` and ``"1.0000000000"``, has the outcome ``equal value``, because its text
     differs. The offset on the host is not compared.
 
-    Examples
-    --------
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> rows = lf.reconcile.bulk(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> rows["outcome"].astype("str").unique().tolist()
@@ -114,13 +110,9 @@ def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> p
     IntegrityError
         If the outcomes do not add up to the updates of both sources.
 
-    Notes
-    -----
     Source: docs/facts.md#bulk-storage. Bulk objects have no imports of a migration
     (docs/facts.md#contracts-across-migrations).
 
-    Examples
-    --------
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> totals = lf.reconcile.bulk_totals(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> totals[["kind", "different", "only_listing", "only_bulk"]].values.tolist()

@@ -74,8 +74,6 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     28 days before it, or its requests are fewer than half of the fewest, or more than twice the most. Other periods than days
     are not compared. Source: docs/architecture.md#the-store.
 
-    Examples
-    --------
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-10")
     >>> lf.reconcile.coverage(frames)["status"].tolist()
     ['ok', 'provisional']

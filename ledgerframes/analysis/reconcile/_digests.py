@@ -57,8 +57,6 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     -----
     A digest of no bytes is a fault of the node, not a difference of the object (docs/facts.md#digest-of-empty-bytes).
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> import ledgerframes as lf
     >>> until = pd.Timestamp("2026-11-02", tz="UTC")

@@ -90,8 +90,6 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     Finalization times belong to the node that is read, so only medians of the latency are compared
     (docs/facts.md#finalization-time-differs). docs/facts.md#survivorship says which requests only one of two sources can have.
 
-    Examples
-    --------
     >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> int(lf.reconcile.nodes(day, day)["different"].sum())
     0

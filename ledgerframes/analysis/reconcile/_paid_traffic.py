@@ -80,8 +80,6 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     requests have a paid cost (docs/facts.md#paid-cost-missing). A rejected request is on no ledger
     (docs/facts.md#survivorship), although it was paid for. Source of the costs: docs/facts.md#traffic-fields.
 
-    Examples
-    --------
     >>> compared = lf.reconcile.paid_traffic(lf.load_updates(net), lf.load_events(net, since="2026-11-08"))
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
@@ -111,12 +109,8 @@ def paid_traffic_totals(ledger: Frames, history: Frames, *, participant: str | N
     IntegrityError
         If the totals of the outcomes are not the totals of the sources.
 
-    Notes
-    -----
     Source: docs/facts.md#traffic-fields, docs/facts.md#paid-cost-missing.
 
-    Examples
-    --------
     >>> ledger, history = lf.load_updates(net), lf.load_events(net, since="2026-11-08")
     >>> totals = lf.reconcile.paid_traffic_totals(ledger, history)
     >>> int(totals["paid_traffic_cost"].sum()) == int(ledger.ledger_updates["paid_traffic_cost"].sum())

@@ -89,14 +89,10 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     IntegrityError
         If the outcomes do not add up to the contracts of both sides.
 
-    Notes
-    -----
     Source: docs/facts.md#consuming-exercise-archives, docs/facts.md#contracts-at-snapshot. Without a base, contracts that were
     imported by a migration are in the snapshot only (docs/facts.md#contracts-across-migrations). The order of members does not
     count, and a null is the same as an absent member.
 
-    Examples
-    --------
     >>> rows = lf.reconcile.contracts(frames, lf.load_bulk(net, kind="acs", at="2026-11-09"))
     >>> bool((rows["equal"] == rows["in_snapshot"]).all())
     True
@@ -149,13 +145,9 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     UsageError
         If `frames` is not unfiltered Frames, or `base` or `until` is not one snapshot.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. Coins count by their initial amount. A holding fee that accrues is no burn until
     the coin expires.
 
-    Examples
-    --------
     >>> lf.reconcile.supply(frames, base=None, until="2026-11-09")["unexplained"].tolist() == [0]
     True
     """

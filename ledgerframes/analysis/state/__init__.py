@@ -137,13 +137,9 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
     IntegrityError
         If several parties sign network rules.
 
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network. A contract of another package, or without the network's signature, does not
     count; see :func:`problems`.
 
-    Examples
-    --------
     >>> rounds = lf.state.rounds(frames)
     >>> len(lf.state.at(rounds, "2026-11-08T12:00:00Z"))
     3
@@ -155,12 +151,8 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
 def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the lifetimes of all featured rights, each with its factor.
 
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network. A right without a factor has 1.
 
-    Examples
-    --------
     >>> rights = lf.state.featured(frames)
     >>> bool((rights["weight"] >= 0).all())
     True
@@ -172,12 +164,8 @@ def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd
 def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the super validators of each lifetime of the network's rules.
 
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network. A change of any rule archives the contract and creates the next one.
 
-    Examples
-    --------
     >>> bool(lf.state.super_validators(frames)["participant"].str.startswith("PAR::").any())
     False
     """
@@ -188,12 +176,8 @@ def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = Non
 def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the lifetimes of the network's traffic prices and reward rules.
 
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network.
 
-    Examples
-    --------
     >>> lf.state.config(frames)["source"].unique().tolist()
     ['history']
     """
@@ -204,13 +188,9 @@ def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
 def problems(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the contracts that look like the network's and do not count, with the reasons.
 
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network. A right with the reason `second right of a provider` counts only if it is the
     last one that was created.
 
-    Examples
-    --------
     >>> lf.state.problems(frames)["contract_id"].is_unique
     True
     """

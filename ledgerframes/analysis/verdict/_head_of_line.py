@@ -90,14 +90,10 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     CoverageError
         If the frames do not hold all requests of a window.
 
-    Notes
-    -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason). The baseline is the median
     latency of accepted requests of the same size class outside of all these intervals, or of all classes below 30 requests.
     A victim of several requests counts for the one whose interval it overlaps longest.
 
-    Examples
-    --------
     >>> culprits = lf.verdict.head_of_line(day)
     >>> int(culprits["victims"].sum()) == len(lf.verdict.head_of_line_victims(day))
     True
@@ -130,12 +126,8 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
 
     **This is a heuristic**, that of :func:`ledgerframes.verdict.head_of_line`.
 
-    Notes
-    -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason).
 
-    Examples
-    --------
     >>> victims = lf.verdict.head_of_line_victims(day)
     >>> bool((victims["added"] <= victims["latency"]).all())
     True

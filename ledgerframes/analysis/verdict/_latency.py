@@ -80,14 +80,10 @@ OF_REJECTED = (*COUNTS, "timeout_rate", "timeout_low", "timeout_high")
 def latency(frames: Frames, *, by: str | None = None, every: str | None = None, eras: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return percentiles of the time from sequencing to finalization, with their intervals.
 
-    Notes
-    -----
     Source: ``record_time`` and ``finalization_time`` of the verdicts (docs/facts.md#finalization-time-differs). A timeout is
     not a decision at 30 seconds, so it is in no percentile. Percentiles are by nearest rank: of an even number of requests,
     the median is the lower of the two middle values. One that too few requests support is missing (docs/uncertainty.md).
 
-    Examples
-    --------
     >>> overall = lf.verdict.latency(day)
     >>> bool((overall["p50_low"] <= overall["p50"]).all())
     True

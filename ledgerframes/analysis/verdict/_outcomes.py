@@ -67,14 +67,10 @@ def outcomes(
 ) -> pd.DataFrame:
     """Return accepted and rejected requests, with the rejection rate and its interval.
 
-    Notes
-    -----
     Source: ``verdict_result`` of the verdicts (docs/facts.md#survivorship). Each row is compared with all other rows together,
     adjusted for their number (docs/uncertainty.md). Intervals that overlap, or do not, say nothing about a pair of rows. A
     request of several parties counts for each. There is no grouping by template, which a rejected request never shows.
 
-    Examples
-    --------
     >>> len(lf.verdict.outcomes(day, by="hour"))
     24
     """

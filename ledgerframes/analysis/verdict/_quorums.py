@@ -45,12 +45,8 @@ QUORUMS = declare.Figure(
 def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
     """Return the parties that confirm together, and the number of confirmations needed.
 
-    Notes
-    -----
     Source: ``confirming_parties`` of the views of verdicts. The order in which a verdict lists the parties does not matter.
 
-    Examples
-    --------
     >>> groups = lf.verdict.quorums(day)
     >>> bool((groups["threshold"] <= groups["party_count"]).all())
     True

@@ -37,13 +37,9 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     A verdict has no reason. The latency separates requests that reached the mediator's limit of 30 s:
     ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.**
 
-    Notes
-    -----
     Source: verdicts with result rejected, and their traffic summaries (docs/facts.md#no-rejection-reason,
     docs/facts.md#survivorship).
 
-    Examples
-    --------
     >>> rejected = lf.verdict.rejections(day)
     >>> bool(rejected["reject_kind_heuristic"].isin(["contention", "timeout"]).all())
     True

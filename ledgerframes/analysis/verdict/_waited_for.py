@@ -83,13 +83,9 @@ def waited_for(
     UsageError
         If `hosting` is needed and missing, or has no such column.
 
-    Notes
-    -----
     Source: times and quorums of the verdicts (docs/facts.md#no-rejection-reason). Each row is compared with the requests
     that do not name it. Differences with a ``p_holm`` up to 0.05 are more than chance explains.
 
-    Examples
-    --------
     >>> parties = lf.verdict.waited_for(day)
     >>> bool((parties["slow"] <= parties["required"]).all())
     True
