@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import pandas as pd
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis.cost._statement import decimal_column
+from ledgerframes.analysis._amounts import amounts, differences, half_even
+from ledgerframes.decimals import EXACT
 from ledgerframes.errors import UsageError
 from ledgerframes.money import TrafficPrice, require_price
 
@@ -61,7 +62,6 @@ STALE = declare.Figure(
 )
 MIN_VOTES_FOR_OUTLIERS = 5
 DEVIATIONS_PER_MAD = 1.4826
-QUANTUM = Decimal("1e-10")
 
 
 @PRICE.document
@@ -101,19 +101,20 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
     vote_count = by_time.size().reindex(voters.index, fill_value=0)
     prices = [values if isinstance(values, list) else [] for values in by_time["price"].apply(list).reindex(voters.index)]
     medians = [_median(each) for each in prices]
-    byte_price = _byte_price(medians, traffic_price)
+    list_price = amounts([traffic_price.amount if traffic_price else None] * len(medians))
+    byte_price = decimals.divide(list_price, amounts(medians), name="byte_price")
     values = {
         "observed_at": voters.index,
         "voters": voters.to_numpy(),
         "votes": vote_count.to_numpy(),
         "stale_votes": is_stale.groupby(with_price["observed_at"]).sum().reindex(voters.index, fill_value=0).to_numpy(),
-        "median": decimal_column(medians),
-        "lowest": decimal_column([min(each, default=None) for each in prices]),
-        "highest": decimal_column([max(each, default=None) for each in prices]),
-        "spread": decimal_column([_less(max(each), min(each)) if each else None for each in prices]),
-        "mad": decimal_column([_mad(each) for each in prices]),
+        "median": amounts(medians),
+        "lowest": amounts([min(each, default=None) for each in prices]),
+        "highest": amounts([max(each, default=None) for each in prices]),
+        "spread": amounts([EXACT.subtract(max(each), min(each)) if each else None for each in prices]),
+        "mad": amounts([_mad(each) for each in prices]),
         "byte_price": byte_price,
-        "byte_price_change": _changes(byte_price),
+        "byte_price_change": differences(byte_price, byte_price.shift()),
         "coverage": (vote_count / voters).to_numpy(),
     }
     return PRICE.build(None, values)
@@ -147,7 +148,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
         **votes[["observed_at", "sv", "price", "last_updated_at"]],
         "age": age,
         "is_stale": (age > days * DAY).astype("boolean").where(has_price),
-        **{name: decimal_column(rows[name]) for name in ("deviation", "median_without")},
+        **{name: amounts(rows[name]) for name in ("deviation", "median_without")},
         "score": np.array(rows["score"], dtype="float64"),
         "is_outlier": pd.array(rows["is_outlier"], dtype="boolean"),
         "coverage": has_price.groupby(votes["observed_at"]).transform("mean").to_numpy("float64"),
@@ -171,7 +172,7 @@ def _deviations(votes: pd.DataFrame, outlier: float) -> dict[str, list[Any]]:
     values = [None if pd.isna(value) else value for value in votes["price"]]
     prices = [value for value in values if value is not None]
     median, mad = _median(prices), _mad(prices)
-    deviations = [None if value is None or median is None else _less(value, median) for value in values]
+    deviations = [None if value is None or median is None else EXACT.subtract(value, median) for value in values]
     scores = [float(each) / (DEVIATIONS_PER_MAD * float(mad)) if each is not None and mad else np.nan for each in deviations]
     is_judged = len(prices) >= MIN_VOTES_FOR_OUTLIERS
     return {
@@ -194,27 +195,11 @@ def _median(prices: Sequence[Decimal]) -> Decimal | None:
     if not prices:
         return None
     ordered, middle = sorted(prices), len(prices) // 2
-    with localcontext(prec=decimals.PRECISION + 1):
-        mean = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-        return mean.quantize(QUANTUM, ROUND_HALF_EVEN)
+    if len(ordered) % 2:
+        return half_even(ordered[middle])
+    return half_even(EXACT.divide(EXACT.add(ordered[middle - 1], ordered[middle]), Decimal(2)))
 
 
 def _mad(prices: Sequence[Decimal]) -> Decimal | None:
     median = _median(prices)
-    return None if median is None else _median([abs(_less(each, median)) for each in prices])
-
-
-def _less(first: Decimal, second: Decimal) -> Decimal:
-    with localcontext(prec=decimals.PRECISION + 1):
-        return first - second
-
-
-def _byte_price(medians: Sequence[Decimal | None], price: TrafficPrice | None) -> pd.Series:
-    """Return the price of a megabyte in coin."""
-    amount = decimal_column([None if price is None else price.amount] * len(medians))
-    return decimals.divide(amount, decimal_column(medians), name="byte_price")
-
-
-def _changes(values: pd.Series) -> pd.Series:
-    pairs = zip(values, values.shift(), strict=True)
-    return decimal_column([None if pd.isna(each) or pd.isna(before) else _less(each, before) for each, before in pairs])
+    return None if median is None else _median([abs(EXACT.subtract(each, median)) for each in prices])

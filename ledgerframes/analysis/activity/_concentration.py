@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
+from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled, sum_if_known
 from ledgerframes.analysis._figures import require_frames
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
 from ledgerframes.analysis.activity._weights import weights
@@ -197,14 +197,9 @@ def _by_label(rows: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:
     rows = rows.assign(party=rows["party"].astype("str").map(groups_by_id(labels)).astype("str").fillna(rows["party"]))
     names = ("round_number", "period_start", "period_end", "is_partial", "coverage_time", "party")
     groups = rows.groupby([name for name in names if name in rows], dropna=False, observed=True)
-    sums = pd.Series({key: _sum(values.tolist()) for key, values in groups["value"]}, dtype="object")
+    sums = pd.Series({key: sum_if_known(values.tolist()) for key, values in groups["value"]}, dtype="object")
     keys = groups["has_record"].any().reset_index()
     return keys.assign(value=sums.to_numpy())
-
-
-def _sum(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
 
 
 def _summary(numbers: list[int], sizes: Sequence[int]) -> dict[str, Any]:

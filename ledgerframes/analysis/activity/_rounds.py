@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -20,7 +19,7 @@ from ledgerframes.analysis.state._network_state import network_state
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
-EXACT_AMOUNT = "decimal128(38, 16)[pyarrow]"
+ALLOWANCE_DIGITS = 16
 TRAFFIC, MARKERS = "traffic", "markers"
 NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_price", "reward_threshold")
 
@@ -38,7 +37,10 @@ ROUNDS = declare.Figure(
             (declare.text("party", "App provider."),),
             (
                 declare.ResultColumn(
-                    "allowance", EXACT_AMOUNT, "Exact amount before the threshold. Missing as `amount`.", "coin"
+                    "allowance",
+                    f"decimal128(38, {ALLOWANCE_DIGITS})[pyarrow]",
+                    "Exact amount before the threshold. Missing as `amount`.",
+                    "coin",
                 ),
                 declare.flag("below_threshold", "Whether it is too small to be paid. Missing as `amount`."),
             ),
@@ -206,13 +208,10 @@ def _per_party(
     indexes = [number_of[number] for number in by_party["round_number"]]
     values = {name: pd.Series(column).take(indexes).reset_index(drop=True) for name, column in rows.items()}
     pairs = [(results[index], int(weight)) for index, weight in zip(indexes, by_party["weight"], strict=True)]
+    allowances = [None if result is None else result.allowance(weight) for result, weight in pairs]
     values |= {"party": by_party["party"], "weight": by_party["weight"]}
-    values["allowance"] = amounts(_allowances(pairs), EXACT_AMOUNT)
+    values["allowance"] = amounts(allowances, ALLOWANCE_DIGITS)
     values["amount"] = amounts(None if result is None else result.amount(weight) for result, weight in pairs)
     below = [None if result is None else result.allowance(weight) < result.threshold for result, weight in pairs]
     values["below_threshold"] = pd.Series(below, dtype="boolean")
     return ROUNDS.build(frames, values, "party")
-
-
-def _allowances(pairs: Iterable[tuple[RoundTotals | None, int]]) -> list[Decimal | None]:
-    return [None if result is None else result.allowance(weight) for result, weight in pairs]

@@ -16,8 +16,6 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.percentiles import least_count, nearest_rank
 
-__all__ = ["assert_budget", "budget"]
-
 STATISTICS = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
 BUDGET = declare.Figure(
     "cost.budget",

@@ -22,8 +22,6 @@ from ledgerframes.money import NetworkRate, TrafficPrice, require_one_currency, 
 from ledgerframes.statistics import PercentileDifference, difference_of_percentiles, percentile
 from ledgerframes.statistics.differences import LEAST_COUNT
 
-__all__ = ["compare"]
-
 VERDICTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05
 MAX_COVERAGE_DIFFERENCE = 0.01

@@ -14,8 +14,6 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import TopMembers, top
 from ledgerframes.statistics import concentration as concentration_of
 
-__all__ = ["concentration"]
-
 TOP_COUNTS = (1, 3, 10)
 KEYS = {"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "template": grouping.TEMPLATE}
 CONCENTRATION = declare.Figure(

@@ -16,8 +16,6 @@ from ledgerframes.analysis.cost._wasted import wasted
 from ledgerframes.errors import IntegrityError
 from ledgerframes.frames import Frames
 
-__all__ = ["control"]
-
 CONTROL = declare.Figure(
     "cost.control",
     rows="One row per control total; sorted as in the description of ``control``.",

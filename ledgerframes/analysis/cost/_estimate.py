@@ -15,8 +15,6 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.percentiles import nearest_rank
 
-__all__ = ["estimate"]
-
 OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
 REQUEST = declare.Grouping((declare.text("update_id", "Id of the request. Missing for an estimate without an id."),))
 ESTIMATE = declare.Figure(

@@ -11,8 +11,6 @@ from ledgerframes.analysis._groups import Flags, Groups, as_integers
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import Stratum, estimate
 
-__all__ = ["estimated_totals"]
-
 MIN_KNOWN = 30
 
 

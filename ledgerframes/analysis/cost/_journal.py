@@ -15,10 +15,9 @@ import pandas as pd
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis.cost._statement import STATEMENT, decimal_column
+from ledgerframes.analysis._amounts import amounts, to_decimal
+from ledgerframes.analysis.cost._statement import STATEMENT
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
-
-__all__ = ["journal"]
 
 TRAFFIC = "traffic"
 KINDS = (TRAFFIC, "rewards", "purchases", "fees")
@@ -234,9 +233,10 @@ def _require_posting(posting: Mapping[Any, Any]) -> None:
 
 
 def _decimal(value: object, name: str) -> Decimal:
-    if isinstance(value, float) or not isinstance(value, Decimal | int | str) or Decimal(value) < 0:
+    number = to_decimal(value)
+    if number is None or number < 0:
         raise UsageError(f"postings= must have a {name} of at least 0 as Decimal or int, got {value!r}.")
-    return Decimal(value)
+    return number
 
 
 def _require_accounts(entries: Sequence[Entry], accounts: Mapping[str, tuple[str, str]]) -> None:
@@ -266,12 +266,12 @@ def _build(
         "kind": pd.Categorical([each.kind for each, _, _ in rows], categories=list(KINDS)),
         "party": pd.Series([each.party for each, _, _ in rows], dtype="str"),
         "account": pd.Series([accounts[each.kind][side] for each, _, side in rows], dtype="str"),
-        "debit": decimal_column([None if side else each.amount for each, _, side in rows]),
-        "credit": decimal_column([each.amount if side else None for each, _, side in rows]),
+        "debit": amounts([None if side else each.amount for each, _, side in rows]),
+        "credit": amounts([each.amount if side else None for each, _, side in rows]),
         "currency_code": pd.Categorical(currencies),
-        "quantity": decimal_column([each.quantity for each, _, _ in rows]),
+        "quantity": amounts([each.quantity for each, _, _ in rows]),
         "unit": pd.Categorical(units, categories=["bytes", "coin"]),
-        "rate": decimal_column([each.rate for each, _, _ in rows]),
+        "rate": amounts([each.rate for each, _, _ in rows]),
         "rate_source": pd.Series([each.rate_source for each, _, _ in rows], dtype="str"),
         "memo": pd.Series([each.memo for each, _, _ in rows], dtype="str"),
         "source_ids_sha256": pd.Series([each.source_ids_sha256 for each, _, _ in rows], dtype="str"),

@@ -13,8 +13,6 @@ from ledgerframes.analysis._groups import Flags, Groups, known, ratio
 from ledgerframes.analysis._views import confirmer_sets, has_no_views, request_envelopes
 from ledgerframes.frames import Frames
 
-__all__ = ["overhead"]
-
 KINDS = ("with views", "without views", "unassigned")
 REQUEST_KIND = replace(grouping.KIND, name="request_kind")
 OVERHEAD = declare.Figure(

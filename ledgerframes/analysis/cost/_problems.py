@@ -11,8 +11,6 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groups import Flags, ratio
 from ledgerframes.frames import Frames
 
-__all__ = ["problems"]
-
 PROBLEMS = declare.Figure(
     "cost.problems",
     rows="One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.",

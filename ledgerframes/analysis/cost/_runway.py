@@ -24,8 +24,6 @@ from ledgerframes.statistics.runways import HOURS_PER_WEEK
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
 from ledgerframes.windows import Time, instant
 
-__all__ = ["BaseRate", "TrafficBalance", "runway", "runway_summary"]
-
 HOUR = timedelta(hours=1)
 LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
 MIN_COVERAGE = 0.9

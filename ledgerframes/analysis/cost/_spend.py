@@ -15,8 +15,6 @@ from ledgerframes.analysis._views import overhead_totals, views_by
 from ledgerframes.analysis.cost._estimated_totals import estimated_totals
 from ledgerframes.frames import Frames
 
-__all__ = ["spend"]
-
 SPEND = declare.Figure(
     "cost.spend",
     rows="One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.",

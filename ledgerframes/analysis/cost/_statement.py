@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._amounts import amounts, differences
 from ledgerframes.analysis._groups import Groups, known
 from ledgerframes.analysis._requests import per_party, positions, requests, take_or_missing
 from ledgerframes.analysis.labels import groups_by_id
@@ -30,8 +30,6 @@ from ledgerframes.money import (
     require_traffic_price,
 )
 from ledgerframes.statistics import printing
-
-__all__ = ["statement"]
 
 SPLITS = ("equal", "first", "whole")
 MIN_COVERAGE = 0.99
@@ -131,7 +129,7 @@ def statement(
     total = groups.total(costs).rename("bytes")
     exact = price.of_bytes(total)
     rounded = _rounded_lines(exact, _period_codes(groups, every), unit)
-    coin = rate.coins(rounded) if rate else _missing_amounts(len(groups))
+    coin = rate.coins(rounded) if rate else amounts([None] * len(groups))
     values: dict[str, Any] = {
         **groups.keys,
         "requests": groups.count(),
@@ -139,9 +137,9 @@ def statement(
         "bytes_paid": groups.total(rows["paid"]),
         "currency_exact": exact,
         "currency": rounded,
-        "rounding_difference": _difference(rounded, exact),
+        "rounding_difference": differences(rounded, exact),
         "coin": coin,
-        "market_value": market.value(coin) if market else _missing_amounts(len(groups)),
+        "market_value": market.value(coin) if market else amounts([None] * len(groups)),
         **_price_columns(price, rate, len(groups)),
         "source_ids_sha256": _digests(rows["update_id"], groups),
         "coverage": groups.coverage(known(costs)),
@@ -227,10 +225,10 @@ def _rounded_lines(exact: pd.Series, periods: Sequence[int], unit: Decimal) -> p
     rounded: list[Decimal | None] = [None] * len(exact)
     lines = pd.DataFrame({"amount": exact.to_numpy(object), "period": periods})
     for _, part in lines[exact.notna().to_numpy()].groupby("period"):
-        amounts = [Fraction(each) / Fraction(unit) for each in part["amount"]]
-        for position, units in zip(part.index, _units(amounts), strict=True):
+        exact_units = [Fraction(each) / Fraction(unit) for each in part["amount"]]
+        for position, units in zip(part.index, _units(exact_units), strict=True):
             rounded[position] = units * unit
-    return decimal_column(rounded)
+    return amounts(rounded)
 
 
 def _units(amounts: Sequence[Fraction]) -> list[int]:
@@ -245,28 +243,13 @@ def _units(amounts: Sequence[Fraction]) -> list[int]:
     return units
 
 
-def _difference(rounded: pd.Series, exact: pd.Series) -> pd.Series:
-    pairs = zip(rounded, exact, strict=True)
-    with localcontext(prec=decimals.PRECISION + 1):
-        return decimal_column([None if pd.isna(low) or pd.isna(high) else low - high for low, high in pairs])
-
-
-def decimal_column(values: Sequence[Decimal | None]) -> pd.Series:
-    """Return decimals as a column of amounts."""
-    return pd.Series(pd.array(pa.array(values, decimals.AMOUNT), dtype=decimals.DTYPE))
-
-
-def _missing_amounts(count: int) -> pd.Series:
-    return decimal_column([None] * count)
-
-
 def _price_columns(price: TrafficPrice, rate: NetworkRate | None, count: int) -> dict[str, Any]:
     """Return the prices, the same in every line."""
     as_of = None if rate is None else rate.as_of
     return {
         "currency_code": pd.Categorical([price.currency] * count, categories=[price.currency]),
-        "price": decimal_column([price.amount] * count),
-        "rate": decimal_column([None if rate is None else rate.amount] * count),
+        "price": amounts([price.amount] * count),
+        "rate": amounts([None if rate is None else rate.amount] * count),
         "rate_as_of": pd.Series([as_of] * count, dtype=declare.TIME),
         "rate_source": pd.Series([rate.source if rate and rate.source else None] * count, dtype="str"),
     }

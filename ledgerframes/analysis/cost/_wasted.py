@@ -17,8 +17,6 @@ from ledgerframes.analysis.verdict._rejections import REJECT_KINDS
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limits
 
-__all__ = ["wasted"]
-
 WASTED = declare.Figure(
     "cost.wasted",
     rows="One row per period and group, periods without requests included; sorted by time and group.",

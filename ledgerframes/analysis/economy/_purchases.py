@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, divide, from_scaled, half_even, multiply, to_decimal
+from ledgerframes.analysis._amounts import amounts, divide, from_scaled, half_even, multiply, sum_if_known, to_decimal
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Groups, cross, from_microseconds, group_by, single_group
 from ledgerframes.analysis.economy._flows import MERGE, NAME_PAYMENTS, TRAFFIC, Rounds, name_payments, round_of
@@ -248,5 +248,4 @@ def _entry(node: Node | None) -> tuple[Any, Any, Any]:
 
 
 def _paid(payment: Node | None, trees: Trees) -> int | None:
-    paid = list(name_payments(payment, trees)) if payment else [None]
-    return None if None in paid else sum(amount for amount in paid if amount is not None)
+    return sum_if_known(name_payments(payment, trees)) if payment else None

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, from_scaled
+from ledgerframes.analysis._amounts import amounts, from_scaled, sum_if_known
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Rates, from_microseconds, microseconds
@@ -88,9 +88,7 @@ class Table:
 
     def units(self, *kinds: str) -> list[int | None]:
         """Return the sum of some kinds in each row, None if one is unknown."""
-        return [
-            None if None in (parts := [row.get(kind, 0) for kind in kinds]) else sum(filter(None, parts)) for row in self.sums
-        ]
+        return [sum_if_known(row.get(kind, 0) for kind in kinds) for row in self.sums]
 
     def values(self) -> dict[str, Any]:
         """Return the columns of all kinds and the control total."""

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import from_scaled
+from ledgerframes.analysis._amounts import from_scaled, sum_if_known
 from ledgerframes.analysis._final_history import require_final_history
 from ledgerframes.analysis._groups import group_by, ratio
 from ledgerframes.analysis._requests import positions
@@ -163,9 +163,9 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     trees = read_trees(part, opening)
     flows = list(flows_of(trees, Rounds(trees)))
     sums = totals(flows, lambda flow: 0).get(0, {})
-    minted, burned, fees = (_sum([sums.get(kind, 0) for kind in kinds]) for kinds in (MINTED, BURNED, ("fees",)))
+    minted, burned, fees = (sum_if_known(sums.get(kind, 0) for kind in kinds) for kinds in (MINTED, BURNED, ("fees",)))
     before, after = _coins(opening, trees), _coins(closing, trees)
-    end_sum, start = _sum(_amounts(after)), _sum(_amounts(before))
+    end_sum, start = sum_if_known(_amounts(after)), sum_if_known(_amounts(before))
     expected = None if None in (start, minted, burned, fees) else start + minted - burned - fees  # type: ignore[operator]
     amounts = {
         "opening": start,
@@ -175,16 +175,11 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
         "closing_expected": expected,
         "closing_found": end_sum,
         "unexplained": None if end_sum is None or expected is None else end_sum - expected,
-        "locked": _sum(_amounts([node for node in after if node.template == LOCKED])),
-        "owned_by_dso": _sum(_amounts([node for node in after if coin_of(node)[0] == trees.dso])),
+        "locked": sum_if_known(_amounts([node for node in after if node.template == LOCKED])),
+        "owned_by_dso": sum_if_known(_amounts([node for node in after if coin_of(node)[0] == trees.dso])),
     }
     coverage = ratio([sum(flow.units is not None for flow in flows)], [len(flows)])
     return SUPPLY.build(part, {name: from_scaled([value]) for name, value in amounts.items()} | {"coverage": coverage})
-
-
-def _sum(numbers: list[int | None]) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if len(known) == len(numbers) else None
 
 
 def _coins(snapshot: pd.DataFrame | None, trees: Trees) -> list[Node]:

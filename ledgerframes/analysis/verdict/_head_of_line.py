@@ -28,8 +28,6 @@ from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 
-__all__ = ["head_of_line", "head_of_line_victims"]
-
 MIN_BASELINE = 30
 SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
 HEAD = (

@@ -20,8 +20,6 @@ from ledgerframes.analysis._requests import (
 )
 from ledgerframes.frames import Frames
 
-__all__ = ["quorums"]
-
 QUORUMS = declare.Figure(
     "verdict.quorums",
     rows="One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.",

@@ -25,8 +25,6 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
 
-__all__ = ["waited_for"]
-
 SLOW_PERCENT = 90
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
