@@ -204,7 +204,9 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     number, unit = _parse_period(every)
     if frames.window is not None:
         until = extents.microseconds(frames.window.until)
-        since = _history_start(times, until) if frames.window.since.year < 1970 else extents.microseconds(frames.window.since)
+        since = extents.microseconds(frames.window.since)
+        if frames.window.since.year < 1970:  # before all history, so the periods start with the first row
+            since = int(microseconds(times).min()) if len(times) else until - 1
     elif len(times):
         since, until = int(microseconds(times).min()), int(microseconds(times).max()) + 1
     else:
@@ -227,11 +229,6 @@ def _within_years(edges: Integers, every: str) -> Integers:
     if edges[0] < FIRST_TIME or edges[-1] > LAST_TIME:
         raise UsageError(f"every={every!r} makes periods outside the years 1 to 9999. Choose a shorter one, or another window.")
     return edges
-
-
-def _history_start(times: pd.Series, until: int) -> int:
-    """Return the first time of frames that start before all history."""
-    return int(microseconds(times).min()) if len(times) else until - 1
 
 
 def period_length(text: object, argument: str) -> int:

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._groups import Flags, Integers, distinct
+from ledgerframes.analysis._groups import Flags, Integers, Rates, distinct
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -123,9 +123,9 @@ def population_of(frames: Frames, accept_survivorship: bool = False) -> str:
     return f"{frames.population}, accepted" if is_accepted else frames.population
 
 
-def missing_if_committed(frames: Frames, values: pd.Series | Integers) -> pd.Series:
+def missing_if_committed(frames: Frames, values: pd.Series | Integers | Rates, dtype: str = "Int64") -> pd.Series:
     """Return figures of rejected requests, which are missing, not 0, for committed updates."""
-    numbers = pd.Series(values, dtype="Int64")
+    numbers = pd.Series(values).astype(dtype)
     return numbers.mask(np.full(len(numbers), frames.population == "committed"))
 
 

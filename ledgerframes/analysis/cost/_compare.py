@@ -196,7 +196,10 @@ def _columns(pairs: Sequence[Pair], min_requests: int) -> dict[str, Any]:
     costs = [pair.costs for pair in pairs]
     judged = [min(len(first), len(second)) >= min_requests for first, second in costs]
     differences, strict = (
-        [_difference(*each, confidence) if ok else None for each, ok in zip(costs, judged, strict=True)]
+        [
+            difference_of_percentiles(*each, 50, confidence=confidence) if ok else None
+            for each, ok in zip(costs, judged, strict=True)
+        ]
         for confidence in (1 - LEVEL, 1 - LEVEL / max(1, sum(judged)))
     )
     medians, p95s = ([[percentile(side, percent).value for side in each] for each in costs] for percent in (50, 95))
@@ -230,10 +233,6 @@ def _key_columns(pairs: Sequence[Pair]) -> dict[str, pd.Series]:
     names = [*grouping.TEMPLATE.key_names, *(column.name for column in VERSION_KEYS)]
     columns = {name: pd.Series([pair.keys.get(name) for pair in pairs], dtype="str") for name in names}
     return {**columns, "kind": pd.Series(pd.Categorical(columns["kind"], categories=list(grouping.KINDS)))}
-
-
-def _difference(before: pd.Series, after: pd.Series, confidence: float) -> PercentileDifference:
-    return difference_of_percentiles(before, after, 50, confidence=confidence)
 
 
 def _excludes_zero(difference: PercentileDifference) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +10,11 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Rates, exact_sum, known, shares
+from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, known, shares
 from ledgerframes.analysis._requests import is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by
-from ledgerframes.analysis.cost._estimated_totals import estimated_totals
 from ledgerframes.frames import Frames
+from ledgerframes.statistics import Stratum, estimate
 
 SPEND = declare.Figure(
     "cost.spend",
@@ -66,6 +67,7 @@ SPEND = declare.Figure(
     has_periods=True,
 )
 MAX_COVERAGE_DIFFERENCE = 0.02
+MIN_KNOWN = 30
 
 
 @SPEND.document
@@ -116,7 +118,7 @@ def spend(
         "requests_with_cost": groups.count(is_known),
         "rejected": missing_if_committed(frames, groups.count(rejected)),
         "total_traffic_cost": total,
-        "estimated_traffic_cost": estimated_totals(frames, rows, groups, is_known),
+        "estimated_traffic_cost": _estimated_totals(frames, rows, groups, is_known),
         "rejected_traffic_cost": missing_if_committed(frames, groups.masked_total(costs, rejected)),
         "overhead_traffic_cost": overhead_totals(frames, rows, groups, keys, every),
         "share": _comparable_shares(shares(total, exact_sum(costs[is_first])), coverage, strict=strict),
@@ -156,3 +158,24 @@ def _sort_by_cost(result: pd.DataFrame, keys: list[str], every: str | None) -> p
     names = [*(["period_start"] if every else []), "total_traffic_cost", *keys]
     ascending = [name != "total_traffic_cost" for name in names]
     return result.sort_values(names, ascending=ascending, na_position="last", ignore_index=True)
+
+
+def _estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_known: Flags) -> pd.Series:
+    """Return the estimated total cost of each group.
+
+    It supposes that unknown costs are like the known ones of the same kind and verdict. It is missing if every cost is known,
+    or fewer than 30 are.
+    """
+    has_estimate = (groups.count(~is_known) > 0) & (groups.count(is_known) >= MIN_KNOWN)
+    estimates: list[int | None] = [None] * len(groups)
+    if has_estimate.any():
+        rows = (rows if "kind" in rows else grouping.with_keys(frames, rows, ["kind"])).assign(group=groups.codes)
+        for group, part in rows[has_estimate[groups.codes]].groupby("group"):
+            estimates[int(str(group))] = estimate(_strata(part)).estimate
+    return as_integers(estimates, "estimated_traffic_cost")
+
+
+def _strata(rows: pd.DataFrame) -> Iterator[Stratum]:
+    for (_, result), part in rows.groupby(["kind", "verdict_result"], dropna=False, observed=True):
+        costs = part["total_traffic_cost"].dropna().tolist()
+        yield Stratum.from_costs(len(part), costs, str(result))

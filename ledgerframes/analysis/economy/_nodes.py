@@ -140,18 +140,6 @@ def from_units(value: int) -> Decimal:
     return Decimal(value).scaleb(-10)
 
 
-def member(value: object, *names: str) -> Any:
-    """Return a member of members by name, None if one is missing."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def whole(value: object) -> int | None:
-    """Return a whole number, None if it is none."""
-    return int(str(value)) if isinstance(value, str | int) and re.fullmatch(r"-?\d{1,18}", str(value)) else None
-
-
 # -- reading ------------------------------------------------------------------------------------------------------------
 
 

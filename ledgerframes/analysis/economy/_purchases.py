@@ -12,18 +12,17 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, divide, from_scaled, half_even, multiply, sum_if_known, to_decimal
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Groups, cross, from_microseconds, group_by, single_group
-from ledgerframes.analysis.economy._flows import MERGE, NAME_PAYMENTS, TRAFFIC, Rounds, name_payments, round_of
+from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
 from ledgerframes.analysis.economy._nodes import (
     RULES,
     Node,
     Trees,
     from_units,
-    member,
     read_trees,
     require_all_updates,
     units,
-    whole,
 )
+from ledgerframes.analysis.state._payloads import member, whole
 from ledgerframes.frames import Frames
 
 PURCHASE = "CoinRules_BuyMemberTraffic"
@@ -118,7 +117,7 @@ _PURCHASE = ("time", "buyer", "member_id", "for_whom", "bytes", "coin", "usd", "
 
 def bought(trees: Trees) -> list[Node]:
     """Return the contracts of purchases, without those that merge earlier ones."""
-    return [node for node in trees.created(TRAFFIC) if not (node.parent and node.parent.choice == MERGE)]
+    return [node for node in trees.created(TRAFFIC) if not is_merged(node)]
 
 
 def buyer_of(node: Node) -> str | None:

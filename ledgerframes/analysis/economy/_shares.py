@@ -24,8 +24,9 @@ from ledgerframes.analysis.economy._flows import (
     round_of,
     summary_flows,
 )
-from ledgerframes.analysis.economy._nodes import Node, Trees, member, read_trees, require_all_updates, units
+from ledgerframes.analysis.economy._nodes import Node, Trees, read_trees, require_all_updates, units
 from ledgerframes.analysis.economy._purchases import bought, buyer_of
+from ledgerframes.analysis.state._payloads import member
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._final_history import missing_windows, provisional_windows
+from ledgerframes.analysis._coverage import missing_windows, provisional_windows
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Groups, Integers, cross, ratio
 from ledgerframes.analysis._requests import positions

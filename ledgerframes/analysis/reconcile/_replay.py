@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import from_scaled, sum_if_known
-from ledgerframes.analysis._final_history import require_final_history
+from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._groups import group_by, ratio
 from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.contracts import HISTORY_START, active_at

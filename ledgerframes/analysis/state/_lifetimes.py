@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._final_history import windows_of
+from ledgerframes.analysis._coverage import windows_of
 from ledgerframes.analysis._requests import positions, take_or_missing
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
@@ -96,12 +96,9 @@ def read_lifetimes(frames: Frames, base: Frames | pd.DataFrame | None) -> Lifeti
 # -- creates and archivals ----------------------------------------------------------------------------------------------
 
 
-def _is_state_template() -> pc.Expression:
-    return pc.match_substring_regex(pc.field("template_name"), pattern=ANY_TEMPLATE)
-
-
 def _creates(frames: Frames) -> pd.DataFrame:
-    nodes = frames.scan("tree_events").filter((pc.field("event_type") == "created_event") & _is_state_template())
+    is_one = pc.match_substring_regex(pc.field("template_name"), pattern=ANY_TEMPLATE)
+    nodes = frames.scan("tree_events").filter((pc.field("event_type") == "created_event") & is_one)
     rows = table("tree_events").to_pandas(nodes.to_table(columns=CREATE_COLUMNS)).sort_values(["record_time", "contract_id"])
     rows = rows.rename(columns={"record_time": "from", "created_at": "effective_from"})
     return rows.assign(source="history")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import known
-from ledgerframes.analysis._requests import not_negative
+from ledgerframes.analysis._requests import missing_if_committed, not_negative
 from ledgerframes.analysis.verdict._latency_classes import PERCENTS, latencies, latency_values
 from ledgerframes.frames import Frames
 
@@ -72,8 +69,7 @@ LATENCY = declare.Figure(
     has_periods=True,
     fact="verdict",
 )
-COUNTS = ("rejected", "timeouts")
-OF_REJECTED = (*COUNTS, "timeout_rate", "timeout_low", "timeout_high")
+RATES = ("timeout_rate", "timeout_low", "timeout_high")
 
 
 @LATENCY.document
@@ -95,15 +91,9 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None, 
     values = {
         **groups.keys,
         **computed,
-        **_missing_if_committed(frames, computed),
+        **{name: missing_if_committed(frames, computed[name]) for name in ("rejected", "timeouts")},
+        **{name: missing_if_committed(frames, computed[name], "float64") for name in RATES},
         "reason": pd.Series(computed["reason"], dtype="str").replace("", pd.NA),
         "coverage": groups.coverage(known(not_negative(latencies(rows)))),
     }
     return LATENCY.build(frames, values, by, every=every)
-
-
-def _missing_if_committed(frames: Frames, values: dict[str, Any]) -> dict[str, pd.Series]:
-    """Return the figures of rejected requests, missing for committed updates."""
-    numbers = {name: pd.Series(values[name]).astype("Int64" if name in COUNTS else "float64") for name in OF_REJECTED}
-    is_missing = frames.population == "committed"
-    return {name: each.mask(np.full(len(each), is_missing)) for name, each in numbers.items()}
