@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ledgerframes.analysis._figures import require_frames
+from ledgerframes.analysis.state._payloads import is_for_traffic
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -18,7 +21,7 @@ MAIN_NETWORK = Path(__file__).with_name("eras.csv")
 BEFORE = "before the first era"
 
 
-def table(path: str | PathLike[str] | None = None) -> pd.DataFrame:
+def table(path: str | PathLike[str] | None = None, *, rounds: pd.DataFrame | None = None) -> pd.DataFrame:
     """Read the eras of a network.
 
     Parameters
@@ -26,6 +29,8 @@ def table(path: str | PathLike[str] | None = None) -> pd.DataFrame:
     path : path, optional
         CSV file with the columns ``at`` (date or time, UTC), ``scope``, ``name``, ``reason`` and ``source`` (default: the known
         eras of the main network).
+    rounds : DataFrame, optional
+        From :func:`ledgerframes.state.rounds`. The first round that rewards traffic begins the era ``traffic-based rewards``.
 
     Returns
     -------
@@ -35,7 +40,7 @@ def table(path: str | PathLike[str] | None = None) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If the file cannot be read, has other columns, or a name twice.
+        If the file cannot be read, has other columns, or a name twice, or `rounds` are no rounds.
 
     Notes
     -----
@@ -56,10 +61,33 @@ def table(path: str | PathLike[str] | None = None) -> pd.DataFrame:
         raise UsageError(f"Cannot read eras from {path}: {error}. Pass a CSV file of eras.") from None
     if list(eras.columns) != COLUMNS:
         raise UsageError(f"{path} must have the columns {', '.join(COLUMNS)}, got {', '.join(map(str, eras.columns))}.")
+    eras = pd.concat([eras, *_reward_eras(rounds)], ignore_index=True)
     repeated = eras["name"][eras["name"].duplicated()]
     if len(repeated):
         raise UsageError(f"{path} has the era {repeated.iloc[0]!r} twice. Rename one of them.")
     return eras.astype(dict.fromkeys(COLUMNS[1:], "str")).sort_values("at", kind="stable", ignore_index=True)
+
+
+def _reward_eras(rounds: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
+    """Yield the era that begins with the first round that rewards traffic, nothing without such a round."""
+    if rounds is None:
+        return
+    if not isinstance(rounds, pd.DataFrame) or not {"opens_at", "minting_version", "round_number"} <= set(rounds.columns):
+        raise UsageError("rounds= must be a result of lf.state.rounds(frames).")
+    first = rounds[rounds["minting_version"].map(is_for_traffic).astype(bool)].sort_values("opens_at").head(1)
+    reason = "rewards by traffic from round " + first["round_number"].astype("str")
+    facts: dict[str, Any] = {
+        "scope": "activity",
+        "name": "traffic-based rewards",
+        "reason": reason,
+        "source": "docs/facts.md#rewards-of-a-round",
+    }
+    yield first[["opens_at"]].rename(columns={"opens_at": "at"}).assign(**facts)
+
+
+def names_between(since: pd.Timestamp, until: pd.Timestamp, eras: pd.DataFrame) -> list[str]:
+    """Return the eras that begin within a time, its start excluded."""
+    return [str(name) for name in eras.loc[(eras["at"] > since) & (eras["at"] < until), "name"]]
 
 
 def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:

@@ -12,8 +12,11 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, differences, half_even
+from ledgerframes.analysis._vote_history import round_prices, votes_of_history
+from ledgerframes.analysis.economy._nodes import read_trees, require_all_updates
 from ledgerframes.decimals import EXACT
 from ledgerframes.errors import UsageError
+from ledgerframes.frames import Frames
 from ledgerframes.money import TrafficPrice, require_price
 
 __all__ = ["price", "stale"]
@@ -37,6 +40,7 @@ PRICE = declare.Figure(
         declare.amount(
             "byte_price_change", "Byte price less that of the observation before. Missing for the first.", "coin per MB"
         ),
+        declare.amount("round_price", "Price of the lowest open round. Missing without frames=, or outside of them.", UNIT),
     ),
     fact="price",
     unit="voters of this row",
@@ -44,7 +48,6 @@ PRICE = declare.Figure(
 STALE = declare.Figure(
     "votes.stale",
     rows="One row per observation and super validator; sorted by time of the observation, then by age, oldest first.",
-    like="votes.price",
     columns=(
         declare.time("observed_at", "Time of the observation."),
         declare.text("sv", "Super validator."),
@@ -65,7 +68,13 @@ DEVIATIONS_PER_MAD = 1.4826
 
 
 @PRICE.document
-def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: TrafficPrice | None = None) -> pd.DataFrame:
+def price(
+    votes: pd.DataFrame,
+    *,
+    stale_days: float = 30.0,
+    traffic_price: TrafficPrice | None = None,
+    frames: Frames | None = None,
+) -> pd.DataFrame:
     """Return median and spread of the price votes at each observation.
 
     This is the network's own conversion rate, never a market price (docs/facts.md#two-prices).
@@ -78,9 +87,14 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
         Age in days above which a vote counts as stale (default: 30).
     traffic_price : TrafficPrice, optional
         List price of traffic, for its price in coin.
+    frames : Frames, optional
+        With all updates of a time. Each vote in it is an observation as well, with the votes that are known by then, and
+        each observation has the price that the network used.
 
     Raises
     ------
+    CoverageError
+        If `frames` have only a part of the updates of their time.
     UsageError
         If `votes` is not a table of price votes, or has those of two networks.
 
@@ -92,7 +106,12 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
     >>> bool((summary["lowest"] <= summary["median"]).all())
     True
     """
-    votes = _newest(votes, "price")
+    votes, trees = _newest(votes, "price"), None
+    if frames is not None:
+        declare.require_frames(frames, PRICE.name)
+        require_all_updates(frames, PRICE.name)
+        trees = read_trees(frames)
+        votes = _newest(pd.concat([votes, votes_of_history(votes, trees)], ignore_index=True), "price")
     traffic_price = require_price(traffic_price, TrafficPrice, "traffic_price")
     with_price = votes[votes["price"].notna()]
     is_stale = with_price["last_updated_at"] < with_price["observed_at"] - stale_days * DAY
@@ -115,6 +134,9 @@ def price(votes: pd.DataFrame, *, stale_days: float = 30.0, traffic_price: Traff
         "mad": amounts([_mad(each) for each in prices]),
         "byte_price": byte_price,
         "byte_price_change": differences(byte_price, byte_price.shift()),
+        "round_price": amounts(
+            [None] * len(voters) if frames is None or trees is None else round_prices(voters.index.to_series(), frames, trees)
+        ),
         "coverage": (vote_count / voters).to_numpy(),
     }
     return PRICE.build(None, values)
@@ -126,10 +148,17 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
 
     Parameters
     ----------
+    votes : DataFrame
+        From :func:`ledgerframes.load_price_votes`, of one network.
     days : float, optional
         Age in days above which a vote counts as stale (default: 30).
     outlier : float, optional
         Score above which a vote counts as an outlier (default: 3).
+
+    Raises
+    ------
+    UsageError
+        If `votes` is not a table of price votes, or has those of two networks.
 
     Source: docs/facts.md#name-rules-and-price-votes. A super validator without a price abstains
     (docs/facts.md#price-vote-without-price).

@@ -213,8 +213,8 @@ def votes_price(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Price [USD per coin] over the time of the observations [UTC]: steps of the median, and a band from the lowest to the
-        highest vote.
+        Price [USD per coin] over the time of the observations [UTC]: steps of the median, a band from the lowest to the highest
+        vote, and marks for the price that the network used if it is known.
 
     Raises
     ------
@@ -239,8 +239,11 @@ def votes_price(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.fill_between(times, lowest, highest, step="post", color=c.color(0), alpha=0.15, linewidth=0, label="all votes")
         ax.vlines(times, lowest, highest, color=c.color(0), linewidth=1, alpha=0.4)
         ax.step(times, median, where="post", color=c.color(0), marker="o", markersize=4, label="median")
-        ax.legend(loc="upper left", ncols=2)
-        ax.set_ylim(0, float(highest.max()) * 1.3)
+        used = visible["round_price"].astype("float64").to_numpy()
+        if visible["round_price"].notna().any():
+            ax.plot(times, used, "D", color=c.color(1), markersize=4, label="price of the round")
+        ax.legend(loc="upper left", ncols=3)
+        ax.set_ylim(0, float(np.nanmax(np.append(used, highest))) * 1.3)
         c.time_axis(ax.xaxis)
         if len(times) == 1:
             ax.set_xlim(times[0] - 0.5, times[0] + 0.5)  # days; matplotlib would show years around one time

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.frames import Frames
 from ledgerframes.population import Population
@@ -16,6 +17,7 @@ from ledgerframes.windows import Window
 
 DAY = datetime(2026, 11, 8, tzinfo=UTC)
 WINDOW = Window(DAY, DAY + timedelta(days=1))
+SANDBOX_EVENTS, SANDBOX_DAYS = 1_500, 2
 
 
 @dataclass
@@ -124,6 +126,18 @@ def build() -> Callable[..., Frames]:
 @pytest.fixture(scope="session")
 def event() -> type[Event]:
     return Event
+
+
+@pytest.fixture(scope="session")
+def sandbox_net(tmp_path_factory: pytest.TempPathFactory) -> lf.Network:
+    """A sandbox of two days, for all figures that are computed again by other code."""
+    return lf.connect("sandbox", events=SANDBOX_EVENTS, days=SANDBOX_DAYS, store=tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="session")
+def sandbox_history(sandbox_net: lf.Network) -> Frames:
+    """Its history from the first event to the last."""
+    return lf.load_events(sandbox_net, since="0001-01-01", until=sandbox_net.now())
 
 
 @pytest.fixture(scope="session")

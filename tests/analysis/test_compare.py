@@ -79,6 +79,14 @@ def test_a_difference_within_its_interval_is_no_clear_change(side):
     assert (only["difference"], only["low"], only["high"]) == (1, low, high)
 
 
+def test_a_break_between_the_sides_is_named(side):
+    before, after = side([(TRANSFER, [100] * 30)]), side([(TRANSFER, [118] * 30)])
+    eras = lf.eras.table().assign(at=pd.Timestamp("2026-11-08T12:00Z")).tail(1)
+    assert cost.compare(before, after, eras=eras)["era"].tolist() == ["free responses"]
+    assert cost.compare(before, after, eras=eras.assign(at=pd.Timestamp("2026-11-08T00:00Z")))["era"].isna().all()
+    assert cost.compare(before, after)["era"].isna().all()
+
+
 def test_kinds_of_one_side_are_new_or_gone(side):
     result = cost.compare(side([(TRANSFER, [100] * 2)]), side([(ISSUE, [50] * 3)]))
     assert dict(zip(result["template_name"], result["verdict"], strict=True)) == {"Main:Asset": "gone", "Main:Iou": "new"}

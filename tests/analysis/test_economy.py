@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from conftest import SANDBOX_DAYS, SANDBOX_EVENTS
 from sandbox.economy_reader import EconomyReader
 from trees_by_hand import (
     DAY,
@@ -30,7 +31,6 @@ from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.sandbox import Sandbox
 
-EVENTS, DAYS = 1_500, 2
 FLOWS = ("minted_app", "minted_validator", "minted_sv", "burned_traffic", "burned_names", "burned_dust", "net", "unexplained")
 APP = "app::1220aa"
 
@@ -483,14 +483,13 @@ def test_results_have_the_declared_columns(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Frames:
-    net = lf.connect("sandbox", events=EVENTS, days=DAYS, store=tmp_path_factory.mktemp("store"))
-    return lf.load_events(net, since="0001-01-01", until=net.now())
+def history(sandbox_history: Frames) -> Frames:
+    return sandbox_history
 
 
 def test_the_sandbox_is_explained(history: Frames) -> None:
     reader = EconomyReader()
-    for event in Sandbox(1, EVENTS, DAYS).world.events():
+    for event in Sandbox(1, SANDBOX_EVENTS, SANDBOX_DAYS).world.events():
         if b'"events_by_id"' in event.update:
             reader.read(json.loads(event.update))
     rows = lf.economy.rounds(history)

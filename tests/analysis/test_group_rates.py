@@ -47,6 +47,14 @@ def test_small_and_equal_groups() -> None:
     assert abs(values["shrunk_rate"][0] - 83 / 620) < abs(0.1 - 83 / 620)
 
 
+def test_a_small_difference_is_not_told_apart() -> None:
+    """2 of 20 against 40 of 300."""
+    values = rates.rate_values(*groups_of([(2, 20), (40, 300)]))
+    ends = [values[name][0] for name in ("difference", "difference_low", "difference_high")]
+    assert np.round(ends, 4).tolist() == [-0.0333, -0.1174, 0.1705]
+    assert values["differs"].isna().all()
+
+
 def test_clusters_widen_intervals() -> None:
     arguments = groups_of([(30, 100), (40, 300)])
     plain, wide = rates.rate_values(*arguments), rates.rate_values(*arguments, effect=3.0)

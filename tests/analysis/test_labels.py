@@ -114,6 +114,19 @@ def test_frames_are_split_at_a_break(tmp_path: Path) -> None:
         lf.eras.table(own)
 
 
+def test_traffic_based_rewards_are_an_era() -> None:
+    versions = ["RewardVersion_FeaturedAppMarkers", None, *["RewardVersion_TrafficBasedAppRewards"] * 2]
+    opens = pd.date_range("2026-11-08", periods=4, freq="10min", tz="UTC", unit="us")
+    rounds = pd.DataFrame({"round_number": [1, 2, 3, 4], "opens_at": opens, "minting_version": versions})
+    eras = lf.eras.table(rounds=rounds)
+    last = eras.iloc[-1]
+    assert (last["name"], last["at"], last["reason"]) == ("traffic-based rewards", opens[2], "rewards by traffic from round 3")
+    assert lf.eras.of(pd.Series(opens), eras).tolist() == ["free responses"] * 2 + ["traffic-based rewards"] * 2
+    pd.testing.assert_frame_equal(lf.eras.table(rounds=rounds.head(2)), lf.eras.table())
+    with pytest.raises(UsageError, match="rounds= must be"):
+        lf.eras.table(rounds=rounds[["opens_at"]])
+
+
 BY_ID = pd.DataFrame(
     {"id": ["alice", "bob", "val-b"], "name": ["Alice", "Bob", "B"], "group": ["people", "people", None]}, dtype="str"
 )

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import ledgerframes as lf
+from ledgerframes import testing
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.testing import frames_of
@@ -97,6 +98,25 @@ def test_totals_account_for_every_byte() -> None:
         totals["updates"].sum() == 6 and totals["paid_traffic_cost"].sum() == 6909 and totals["total_traffic_cost"].sum() == 450
     )
     assert list(totals["outcome"].astype(str)) == ["equal", "different", "only in ledger", "only in history", "not comparable"]
+
+
+def test_failed_commands_are_a_total_next_to_the_rejected_requests() -> None:
+    """Of three commands, one failed with a cost, one failed without, and one is an update."""
+    spec = testing.table("completions")
+    rows = [
+        {"offset": 1, "command_id": "x", "status_code": 9, "update_id": "", "paid_traffic_cost": 50},
+        {"offset": 2, "command_id": "y", "status_code": 9, "update_id": None, "paid_traffic_cost": None},
+        {"offset": 3, "command_id": "z", "status_code": 0, "update_id": "a", "paid_traffic_cost": 100},
+    ]
+    completions = spec.spec.to_pandas(spec.fill(rows))
+    totals = lf.reconcile.paid_traffic_totals(ledger_of(*LEDGER), history_of(*HISTORY), completions=completions)
+    totals = totals.assign(why=totals["why"].astype(object)).set_index("why")
+    failed, rejected = totals.loc["failed command without an update id"], totals.loc["rejected"]
+    assert (failed["outcome"], failed["updates"], failed["paid_traffic_cost"]) == ("only in ledger", 1, 50)
+    assert rejected["total_traffic_cost"] == failed["paid_traffic_cost"]
+    assert totals["paid_traffic_cost"].sum() == 6909 + 50
+    with pytest.raises(UsageError, match="completions= must be"):
+        lf.reconcile.paid_traffic_totals(ledger_of(*LEDGER), history_of(*HISTORY), completions=pd.DataFrame())
 
 
 def test_an_hour_of_history_against_a_whole_ledger_says_what_it_left_out() -> None:

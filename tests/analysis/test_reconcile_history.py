@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import trees_by_hand as by_hand
 
 import ledgerframes as lf
 from ledgerframes import testing
@@ -166,6 +167,34 @@ def test_the_sandbox_snapshots_follow_from_its_history(net: lf.Network, history:
     different = rows[rows["different"] == 1].iloc[0]
     assert different["first_contract_id"] == second.active_contracts["contract_id"].iloc[5]
     assert str(different["first_path"]).startswith("create_arguments:$")
+
+
+def test_the_supply_of_the_example() -> None:
+    """1,000 + 250 − 40.5 = 1,209.5, of which 9.5 are locked and 0.5 the network's own."""
+
+    def transfer(*nodes: dict[str, Any], result: dict[str, Any]) -> list[dict[str, Any]]:
+        return [by_hand.rules_choice("CoinRules_Transfer", *nodes, result=result)]
+
+    def coin(contract: str, amount: str, owner: str = "app::1220aa") -> dict[str, Any]:
+        return by_hand.coin(contract, owner, amount)
+
+    locked = by_hand.create(
+        "Splice.Coin:LockedCoin", "c3", dso=by_hand.DSO, coin={"owner": "app::1220aa", "amount": {"initialAmount": "9.5"}}
+    )
+    expiry = by_hand.exercise("Splice.Coin:Coin", "c2", "Coin_ExpireV2", consuming=True)
+    frames = by_hand.frames_of(
+        [by_hand.network_rules(), coin("c1", "1000.0")],
+        transfer(
+            coin("c2", "40.5"), coin("c4", "199.5"), locked, coin("c5", "0.5", by_hand.DSO), result=by_hand.summary(App="250.0")
+        ),
+        [expiry],
+    )
+    whole = testing.frames_of(window=Window(datetime(1, 1, 1, tzinfo=UTC), WINDOW.until), tree_events=frames.tree_events)
+    opening = lf.contracts.active_at(whole, START + timedelta(minutes=1))
+    row = lf.reconcile.supply(whole, base=opening, until=WINDOW.until).iloc[0]
+    names = ["opening", "minted", "burned", "fees", "closing_expected", "closing_found", "unexplained", "locked", "owned_by_dso"]
+    expected = ["1000", "250", "40.5", "0", "1209.5", "1209.5", "0", "9.5", "0.5"]
+    assert row[names].tolist() == [Decimal(text) for text in expected]
 
 
 def amounts_of(contracts: pd.DataFrame) -> Decimal:

@@ -117,6 +117,13 @@ def test_timeouts_are_in_no_percentile(build, event):
     assert row.p50 == pd.Timedelta(1, "s") and row.max == pd.Timedelta(30.5, "s") and row.rejected_max == pd.Timedelta(0.2, "s")
 
 
+def test_percentiles_that_so_many_requests_support(build, event):
+    """Of 154 requests that took 1 to 154 s, the 95th percentile is value 147. The 99th needs 368."""
+    row = verdict.latency(build([event(f"u{number}", number / 60, seconds=number + 1.0) for number in range(154)])).iloc[0]
+    assert (row["accepted"], row["p95"], row["max"]) == (154, pd.Timedelta(seconds=147), pd.Timedelta(seconds=154))
+    assert pd.isna(row["p99"]) and row["reason"].startswith("too few accepted requests for p99")
+
+
 def test_latency_of_committed_updates_has_no_timeouts(build, event):
     (row,) = verdict.latency(build([event("a")], population="committed")).itertuples()
     assert pd.isna(row.timeouts) and pd.isna(row.rejected) and pd.isna(row.timeout_rate) and row.accepted == 1

@@ -6,11 +6,12 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from trees_by_hand import DSO, archive, coin, exercise, frames_of, network_rules, open_round
 
 import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import FIGURES
-from ledgerframes.errors import UsageError
+from ledgerframes.errors import CoverageError, UsageError
 
 NOON = pd.Timestamp("2026-11-08T12:00Z")
 
@@ -101,6 +102,30 @@ def test_old_votes_are_stale_but_not_at_the_limit():
 def test_one_vote_has_no_median_without_it():
     result = lf.votes.stale(votes("0.15", None))
     assert column(result.sort_values("sv"), "median_without") == [None, Decimal("0.15")]
+
+
+def vote(sv, value):
+    choice, argument = "DsoRules_UpdateCoinPriceVote", {"sv": sv, "voteCid": "c", "coinPrice": value}
+    return exercise("Splice.DsoRules:DsoRules", "dso-rules", choice, package="splice-dso-governance", argument=argument)
+
+
+@pytest.mark.parametrize("word", ["coin", "amulet"])
+def test_each_vote_of_the_history_is_a_step(word):
+    """Round 7 ends at 01:00, a and b vote at 02:00 and 03:00, and a snapshot at noon knows an older vote of c."""
+    rounds = [network_rules(), coin("c1", "a", "1.0"), open_round(7, "0.15"), open_round(8, "0.16")]
+    frames = frames_of(rounds, [archive(open_round(7))], [vote("a", "0.20")], [vote("b", "0.10")], word=word)
+    snapshot = votes("0.20", "0.10", "0.40", ages=[0.4, 0.3, 20], svs=["a", "b", "c"]).assign(dso=DSO)
+    result = lf.votes.price(snapshot, frames=frames)
+    assert [each.hour for each in result["observed_at"]] == [2, 3, 12]
+    assert column(result, "voters") == [2, 3, 3]
+    assert column(result, "median") == [Decimal("0.3"), Decimal("0.2"), Decimal("0.2")]
+    assert column(result, "round_price") == [Decimal("0.16")] * 3
+    later = lf.votes.price(votes("0.20", at=NOON + pd.Timedelta(days=1)).assign(dso=DSO), frames=frames)
+    assert column(later, "round_price") == [Decimal("0.16"), Decimal("0.16"), None]
+    with pytest.raises(UsageError, match="votes of one network"):
+        lf.votes.price(votes("0.20"), frames=frames)
+    with pytest.raises(CoverageError, match="needs all updates"):
+        lf.votes.price(snapshot, frames=frames.where("tree_events", choice="Archive"))
 
 
 def test_no_votes():

@@ -5,102 +5,35 @@ A sentence that is not expected fails, as does one with another number. Nothing 
 
 from __future__ import annotations
 
-import html
 import math
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
-from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from datetime import timedelta
 
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 import pytest
 
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult
 
-Row = dict[str, Any]
-ACCEPTED, REJECTED = "VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"
-Z = 1.959963984540054
-TIMEOUT, SUSPECT = timedelta(seconds=29.9), timedelta(seconds=20)
-HOUR = timedelta(hours=1)
-# Numbers of the prose are settings of the analyses, not figures.
-PROSE = {
-    "traffic-cost": ("in the 4 to 6 whole weeks before", "which is not 0"),
-    "verdicts": ("gives up after 30 s", "a timeout from 29.9 s", "fewer than 20 decided requests"),
-}
+from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, sides_of
+from .stored import (
+    ACCEPTED,
+    REJECTED,
+    SUSPECT,
+    TIMEOUT,
+    Row,
+    Stored,
+    decimal,
+    design_effect,
+    elements,
+    latency_of,
+    percent,
+    seconds,
+    shortened,
+    stored_of,
+    wilson,
+)
 
 pytestmark = pytest.mark.loopback
-
-
-class Stored:
-    """The rows of one window, read from the files of a store, each request once."""
-
-    def __init__(self, root: Path, since: datetime, until: datetime) -> None:
-        self._root, self.since, self._until = root, since, until
-        self.begin = min(time.as_py() for time in ds.dataset(root / "verdicts", format="parquet").to_table()["record_time"])
-        heads = [row for table in ("verdicts", "updates", "traffic") for row in self._files(table)]
-        self._first: dict[str, tuple[int, datetime]] = {}
-        for row in heads:
-            position = row["migration_id"], row["record_time"]
-            self._first[row["update_id"]] = min(position, self._first.get(row["update_id"], position))
-        self.verdicts = {row["update_id"]: row for row in self.rows("verdicts")}
-        costs = {row["update_id"]: row["total_traffic_cost"] for row in self.rows("traffic")}
-        self.costs = {update_id: cost for update_id, cost in costs.items() if cost >= 0}
-        self.ids = list(self._first)
-
-    def _files(self, table: str) -> list[Row]:
-        files = ds.dataset(self._root / table, format="parquet")
-        rows: list[Row] = (
-            files.filter((ds.field("record_time") >= self.since) & (ds.field("record_time") < self._until)).to_table().to_pylist()
-        )
-        return rows
-
-    def rows(self, table: str) -> list[Row]:
-        """Return the rows of a table that belong to the first event of their request."""
-        rows = self._files(table)
-        return [row for row in rows if (row["migration_id"], row["record_time"]) == self._first[row["update_id"]]]
-
-    def result(self, update_id: str) -> str | None:
-        """Return the verdict result of a request."""
-        verdict = self.verdicts.get(update_id)
-        return verdict["verdict_result"] if verdict else None
-
-    def cost_of(self, update_ids: Iterable[str]) -> int:
-        """Return the known cost of requests."""
-        return sum(self.costs.get(update_id, 0) for update_id in update_ids)
-
-
-# -- numbers as text ----------------------------------------------------------------------------------------------------
-
-
-def percent(part: int, whole: int) -> str:
-    if not whole:
-        return "–"
-    value = Fraction(100 * part, whole)
-    if value in (0, 100):
-        return f"{value} %"
-    if value < Fraction(1, 10):
-        return "< 0.1 %"
-    if value > Fraction(999, 10):
-        return "> 99.9 %"
-    return f"{decimal(math.floor(value * 10 + Fraction(1, 2)))} %"
-
-
-def decimal(tenths: int) -> str:
-    return f"{tenths // 10}.{tenths % 10}"
-
-
-def shortened(name: str) -> str:
-    hint, _, fingerprint = name.partition("::")
-    return f"{hint}::{fingerprint[:6]}…{fingerprint[-4:]}" if fingerprint else name
-
-
-def seconds(latency: timedelta) -> str:
-    return f"{latency / timedelta(seconds=1):.3g}"
 
 
 # -- sentences on cost ----------------------------------------------------------------------------------------------------
@@ -204,34 +137,6 @@ def sentences_on_verdicts(stored: Stored) -> list[str]:
     ]
 
 
-def latency_of(verdict: Row) -> timedelta:
-    latency: timedelta = verdict["finalization_time"] - verdict["record_time"]
-    return latency
-
-
-def design_effect(decided: list[Row]) -> float:
-    """Requests of one participant in one hour are a cluster."""
-    clusters: defaultdict[str, defaultdict[datetime, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for verdict in decided:
-        hour = verdict["record_time"].replace(minute=0, second=0, microsecond=0)
-        clusters[verdict["submitting_participant_uid"]][hour].append(verdict["verdict_result"] == REJECTED)
-    spread = expected = 0.0
-    for hours in clusters.values():
-        n = sum(map(len, hours.values()))
-        rate = sum(map(sum, hours.values())) / n
-        if len(hours) >= 2 and 0 < rate < 1:
-            spread += sum((sum(hits) - len(hits) * rate) ** 2 for hits in hours.values())
-            expected += sum(len(hits) * rate * (1 - rate) * (1 - len(hits) / n) for hits in hours.values())
-    return max(1.0, spread / expected)
-
-
-def wilson(hits: float, trials: float) -> tuple[float, float]:
-    rate, square = hits / trials, Z * Z
-    center = (rate + square / (2 * trials)) / (1 + square / trials)
-    half = Z * math.sqrt(rate * (1 - rate) / trials + square / (4 * trials * trials)) / (1 + square / trials)
-    return max(0.0, center - half), min(1.0, center + half)
-
-
 def sentence_on_groups(stored: Stored, decided: list[Row], effect: float) -> str:
     """Each participant against all others together, by Holm."""
     trials = Counter(verdict["submitting_participant_uid"] for verdict in decided)
@@ -302,17 +207,6 @@ def sentence_on_quorums(stored: Stored) -> str:
 # -- what the page says ---------------------------------------------------------------------------------------------------
 
 
-def stored_of(result: ReportResult, net: Network) -> Stored:
-    since, until = (datetime.fromisoformat(time).astimezone(UTC) for time in result.run["window"].values())
-    return Stored(Path(str(net.settings.store)) / net.name, since, until)
-
-
-def elements(page: str, kind: str) -> list[str]:
-    """Return the text of all elements of a class."""
-    found = re.findall(rf'<(\w+) class="{kind}">(.*?)</\1>', page, re.DOTALL)
-    return [html.unescape(re.sub(r"<[^>]+>", "", text)).strip() for _, text in found]
-
-
 @pytest.fixture(params=["traffic-cost", "verdicts"])
 def shipped(request: pytest.FixtureRequest) -> ReportResult:
     run: ReportResult = request.getfixturevalue({"traffic-cost": "traffic_run", "verdicts": "verdicts_run"}[request.param])
@@ -324,33 +218,17 @@ def test_each_sentence_is_made_of_the_data(shipped: ReportResult, evil_net: Netw
     assert elements(shipped.page_path.read_text(encoding="utf-8"), "statement") == make(stored_of(shipped, evil_net))
 
 
+def test_each_statement_of_the_head_is_made_of_the_data(shipped: ReportResult, evil_net: Network) -> None:
+    assert_statements(shipped, sides_of(shipped, evil_net, has_before=False))
+
+
 def test_numbers_of_the_prose_are_settings(shipped: ReportResult) -> None:
-    prose = " ".join(" ".join(elements(shipped.page_path.read_text(encoding="utf-8"), "prose")).split())
-    for phrase in PROSE[shipped.report]:
-        assert phrase in prose
-        prose = prose.replace(phrase, "")
-    assert re.findall(r"\d[\d.,]*", prose) == []
+    assert_prose(shipped)
 
 
 def test_notes_count_the_rows_of_the_tables(shipped: ReportResult) -> None:
-    page = shipped.page_path.read_text(encoding="utf-8")
-    notes = re.findall(r'class="note">(?:[\d,]+ of )?([\d,]+) rows?\b.*?tables/(\w+)\.csv', page, re.DOTALL)
-    assert len(notes) > 5
-    for count, name in notes:
-        assert int(count.replace(",", "")) == pq.read_metadata(shipped.directory / "tables" / f"{name}.parquet").num_rows, name
+    assert_notes(shipped, least=6)
 
 
 def test_the_head_counts_what_is_there_and_what_is_left_out(shipped: ReportResult, evil_net: Network) -> None:
-    stored = stored_of(shipped, evil_net)
-    page = shipped.page_path.read_text(encoding="utf-8").partition("</header>")[0]
-    facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page, re.DOTALL))
-    facts = {name: html.unescape(re.sub(r"<[^>]+>", "", text)).strip() for name, text in facts.items()}
-    known = sum(update_id in stored.costs for update_id in stored.ids)
-    assert facts["Requests"] == f"{len(stored.ids):,} cost known for {percent(known, len(stored.ids))}"
-    negative = sum(row["total_traffic_cost"] < 0 for row in stored.rows("traffic"))
-    early = sum(latency_of(verdict) < timedelta(0) for verdict in stored.verdicts.values())
-    unusable = sum(row["rows"] for row in shipped.run["problems"] if row["problem"] == "finalization_time before the record time")
-    assert unusable == early
-    assert f"The cost of {len(stored.ids) - known:,} requests is unknown." in facts["Problems"] or known == len(stored.ids)
-    assert ("1 value of total_traffic_cost does not count, because it is negative." in facts["Problems"]) == (negative == 1)
-    assert ("1 value of finalization_time does not count" in facts["Problems"]) == (early == 1)
+    assert_head(shipped, stored_of(shipped, evil_net))

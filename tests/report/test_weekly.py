@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,18 @@ from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, ReportResult, notebooks_dir, run_report
 from ledgerframes.statistics import printing
 
+from .activity_by_hand import sentences_on_activity
 from .conftest import NoParameters, Small
+from .operations_by_hand import sentences_on_operations, sentences_on_the_week
+from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, page_of, root_of, sides_of
+from .stored import Stored, elements, window_of
 from .test_page import assert_self_contained
+from .traffic_by_hand import Sides
 
 pytestmark = pytest.mark.loopback
 MORNING = {"since": "2026-11-08T00:00Z", "until": "2026-11-08T12:00Z"}
 EVENING = {"since": "2026-11-08T12:00Z", "until": "2026-11-09T00:00Z"}
+DAYS = {"since": "2026-11-07T22:00Z", "until": "2026-11-08T18:00Z"}  # of two days
 PRICES = {"price": "60 USD/MB", "rate": "0.16 USD/coin", "market": "0.15 USD/coin"}
 
 
@@ -46,6 +53,8 @@ def test_a_second_run_shows_the_change_and_its_cause(
     total = printing.at_least(after)  # the cost of some requests is unknown
     assert f"At least {total:,} bytes, which is " in texts(second)["Traffic cost"] and " USD or " in texts(second)["Traffic cost"]
 
+    sides = sides_of(second, net, has_before=True, whole=whole_history(second, net))
+    assert_made_again(second, sides, sentences_on_the_week(sides), least=4)
     page = second.page_path.read_text(encoding="utf-8")
     assert_self_contained(page)
     for part in ('<a href="#who-paid">Who paid?</a>', '<h2 id="who-paid">', "<caption>Traffic cost by participant</caption>"):
@@ -75,18 +84,36 @@ def test_a_second_run_shows_the_change_and_its_cause(
     assert "min_coverage" in (tmp_path / "weekly" / "FAILED.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "tables"),
-    [
-        ("activity", {"market": "0.15 USD/coin"}, {"activity_weights", "activity_reconcile_summary", "rewards"}),
-        ("operations", {"balance": 1_000_000}, {"wasted_by_participant", "head_of_line", "waited_for"}),
-    ],
-)
-def test_the_other_reports_run_on_frozen_data(
-    net: Network, tmp_path: Path, name: str, parameters: dict[str, object], tables: set[str]
-) -> None:
-    result = run_report(name, net=net, out=tmp_path, parameters=parameters, **EVENING)
-    page = result.page_path.read_text(encoding="utf-8")
+def whole_history(result: ReportResult, net: Network) -> Stored:
+    return Stored(root_of(net), datetime.min.replace(tzinfo=UTC), window_of(result)[1])
+
+
+def assert_made_again(result: ReportResult, sides: Sides, sentences: list[str], least: int) -> None:
+    """Each sentence, statement and number of a page follows from the files of the store."""
+    assert elements(page_of(result), "statement") == sentences
+    assert_statements(result, sides)
+    assert_prose(result)
+    assert_notes(result, least)
+    assert_head(result, sides.after)
+
+
+def test_the_report_on_activity_runs_on_frozen_data(net: Network, tmp_path: Path) -> None:
+    result = run_report("activity", net=net, out=tmp_path, parameters={"market": "0.15 USD/coin"}, **DAYS)
+    assert_whole(result, {"activity_weights", "activity_reconcile_summary", "rewards"})
+    sides = sides_of(result, net, has_before=True, whole=whole_history(result, net))
+    assert_made_again(result, sides, sentences_on_activity(sides), least=3)
+
+
+def test_the_report_on_operations_runs_on_frozen_data(net: Network, tmp_path: Path) -> None:
+    result = run_report("operations", net=net, out=tmp_path, parameters={"balance": 1_000_000}, **DAYS)
+    assert_whole(result, {"wasted_by_participant", "head_of_line", "waited_for"})
+    sides = sides_of(result, net, has_before=True)
+    weeks = Stored(root_of(net), sides.after.since - timedelta(weeks=6), sides.after.since)
+    assert_made_again(result, sides, sentences_on_operations(sides, weeks), least=3)
+
+
+def assert_whole(result: ReportResult, tables: set[str]) -> None:
+    page = page_of(result)
     assert_self_contained(page)
     assert tables <= set(result.run["tables"])
     assert "A plot without a description" not in page and "nan" not in page.partition("<footer>")[0].lower().split()

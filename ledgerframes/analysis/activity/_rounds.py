@@ -16,6 +16,7 @@ from ledgerframes.analysis.activity._final_rounds import covered_shares, has_all
 from ledgerframes.analysis.activity._reward_formula import DEFAULT_DEVELOPMENT_SHARE, RoundRules, RoundTotals, round_totals
 from ledgerframes.analysis.activity._weights import published
 from ledgerframes.analysis.state._network_state import network_state
+from ledgerframes.analysis.state._payloads import is_for_traffic
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
@@ -147,11 +148,6 @@ def _is_in_window(frames: Frames, table: pd.DataFrame) -> pd.Series:
     since, until = microseconds(pd.Series([frames.window.since, frames.window.until], dtype="datetime64[us, UTC]"))
     lives = lowest_open_times(table)
     return pd.Series(((lives["since"] < until) & (lives["until"] > since)).to_numpy(), table.index)
-
-
-def is_for_traffic(minting_version: object) -> bool:
-    """Return whether a reward configuration mints for traffic."""
-    return isinstance(minting_version, str) and "trafficbased" in minting_version.lower().replace("_", "")
 
 
 def _totals(row: pd.Series) -> RoundTotals | None:

@@ -16,6 +16,8 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._groups import as_integers, single_group
 from ledgerframes.analysis._requests import requests, root_templates
+from ledgerframes.analysis.eras import names_between
+from ledgerframes.analysis.eras import table as era_table
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
@@ -58,6 +60,7 @@ COMPARE = declare.Figure(
             "Change as a share of the change of all. Missing without one, or if coverage differs by over 0.01.",
             declare.SHARE,
         ),
+        declare.text("era", "Eras that begin between the start of the first and the end of the second side. Missing without."),
     ),
 )
 
@@ -84,6 +87,7 @@ def compare(
     min_requests: int = LEAST_COUNT,
     price: TrafficPrice | None = None,
     rate: NetworkRate | None = None,
+    eras: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return the cost of each kind of request before and after, with its difference.
 
@@ -100,6 +104,9 @@ def compare(
         List price of traffic, for the difference in coin.
     rate : NetworkRate, optional
         The network's own rate, for the difference in coin.
+    eras : DataFrame, optional
+        From :func:`ledgerframes.eras.table` (default: the main network's). A cost before a break and one after it differ for
+        another reason than the app.
 
     Raises
     ------
@@ -126,6 +133,7 @@ def compare(
     total, differ = values["change"].sum(), abs(sides[0].coverage - sides[1].coverage) > MAX_COVERAGE_DIFFERENCE
     has_contribution = by == "template" and total != 0 and not differ
     values["contribution"] = [float(Fraction(int(each), int(total))) if has_contribution else np.nan for each in values["change"]]
+    values["era"] = pd.Series([_eras_between(before, after, eras)] * len(pairs), dtype="str")
     result = COMPARE.build(after, {**values, **_tail(pairs, sides)}, by)
     order = result["change"].abs().rename("size")
     keys = COMPARE.grouping(by).key_names
@@ -144,6 +152,15 @@ def _check(before: Frames, after: Frames, by: str | None, min_requests: int) -> 
             f"before= and after= must have one population, got {before.population!r} and {after.population!r}. "
             "Load both in the same manner."
         )
+
+
+def _eras_between(before: Frames, after: Frames, eras: pd.DataFrame | None) -> str | None:
+    windows = [frames.window for frames in (before, after) if frames.window is not None]
+    if not windows:
+        return None
+    since, until = min(each.since for each in windows), max(each.until for each in windows)
+    names = names_between(pd.Timestamp(since), pd.Timestamp(until), era_table() if eras is None else eras)
+    return ", ".join(names) or None
 
 
 def _side(frames: Frames, kinds: Sequence[str]) -> Side:

@@ -19,7 +19,8 @@ TOPOLOGY = "topology transaction"
 NOT_PAID = "no paid cost in the ledger"
 NO_SUMMARY = "no traffic summary in the history"
 WAS_REJECTED = "rejected"
-REASONS = (OUTSIDE, OTHERS, NO_VERDICT, TOPOLOGY, NOT_PAID, NO_SUMMARY, WAS_REJECTED)
+FAILED = "failed command without an update id"
+REASONS = (OUTSIDE, OTHERS, NO_VERDICT, TOPOLOGY, NOT_PAID, NO_SUMMARY, WAS_REJECTED, FAILED)
 UID_PREFIX = "PAR::"
 
 COST_COLUMNS = (
@@ -101,11 +102,21 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
 
 
 @TOTALS.document
-def paid_traffic_totals(ledger: Frames, history: Frames, *, participant: str | None = None) -> pd.DataFrame:
+def paid_traffic_totals(
+    ledger: Frames, history: Frames, *, participant: str | None = None, completions: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Return the totals of :func:`paid_traffic`, which account for every byte of both sources.
+
+    Parameters
+    ----------
+    completions : DataFrame, optional
+        From :func:`ledgerframes.load_completions` for the time of `history`. A failed command has a cost but no update id, so its
+        cost is a total next to that of the rejected requests.
 
     Raises
     ------
+    UsageError
+        If `completions` are none.
     IntegrityError
         If the totals of the outcomes are not the totals of the sources.
 
@@ -116,14 +127,37 @@ def paid_traffic_totals(ledger: Frames, history: Frames, *, participant: str | N
     >>> int(totals["paid_traffic_cost"].sum()) == int(ledger.ledger_updates["paid_traffic_cost"].sum())
     True
     """
-    rows = paid_traffic(ledger, history, participant=participant)
+    failed = _failed_commands(completions)
+    rows = pd.concat([paid_traffic(ledger, history, participant=participant), failed], ignore_index=True)
     groups = group_by(rows, ["outcome", "why"])
     costs = {column.name: groups.total(rows[column.name]) for column in COST_COLUMNS}
-    _require_total("paid_traffic_cost", costs, ledger.read("ledger_updates", ["paid_traffic_cost"])["paid_traffic_cost"])
+    paid = [ledger.read("ledger_updates", ["paid_traffic_cost"])["paid_traffic_cost"], failed["paid_traffic_cost"]]
+    _require_total("paid_traffic_cost", costs, pd.concat(paid))
     total = not_negative(history.read("traffic", ["total_traffic_cost"])["total_traffic_cost"])
     _require_total("total_traffic_cost", costs, total)
     coverage = np.full(len(groups), rows["coverage"].iloc[0] if len(rows) else np.nan)
     return TOTALS.build(history, {**groups.keys, "updates": groups.count(), **costs, "coverage": coverage})
+
+
+def _failed_commands(completions: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the commands with a cost and without an update, as rows of :func:`paid_traffic`."""
+    columns = ["status_code", "update_id", "paid_traffic_cost"]
+    if completions is None:
+        completions = pd.DataFrame({name: pd.Series(dtype="Int64") for name in columns})
+    if not isinstance(completions, pd.DataFrame) or not set(columns) <= set(completions.columns):
+        raise UsageError("completions= must be a result of lf.load_completions(net).")
+    has_update = completions["update_id"].fillna("").astype("str") != ""
+    costs = completions.loc[~has_update & completions["paid_traffic_cost"].notna(), "paid_traffic_cost"].astype("Int64")
+    nothing = pd.array([pd.NA] * len(costs), "Int64")
+    return pd.DataFrame(
+        {
+            "paid_traffic_cost": costs.array,
+            "total_traffic_cost": nothing,
+            "difference": nothing,
+            "outcome": pd.Categorical([OUTCOMES[2]] * len(costs), list(OUTCOMES)),
+            "why": pd.Categorical([FAILED] * len(costs), list(REASONS)),
+        }
+    )
 
 
 def _require_total(name: str, costs: dict[str, pd.Series], source: pd.Series) -> None:

@@ -18,6 +18,11 @@ MAX_FACTOR = 10**9
 Values = dict[str, Any]
 
 
+def is_for_traffic(minting_version: object) -> bool:
+    """Return whether a reward configuration mints for traffic."""
+    return isinstance(minting_version, str) and "trafficbased" in minting_version.lower().replace("_", "")
+
+
 def read_round(contract: Contract) -> list[Values]:
     """Return the values of a mining round, none if it has no number or time."""
     payload = contract.payload

@@ -1,0 +1,95 @@
+"""Checks of a page that hold for every report, against the files of the store and of the run."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from ledgerframes.network import Network
+from ledgerframes.report import ReportResult
+
+from .head_by_hand import length_in_words, statements_of
+from .stored import Stored, elements, latency_of, percent, stored_of, window_of
+from .traffic_by_hand import Sides
+
+# Numbers of the prose are settings of the analyses, not figures.
+PROSE = {
+    "traffic-cost": ("in the 4 to 6 whole weeks before", "which is not 0"),
+    "verdicts": ("gives up after 30 s", "a timeout from 29.9 s", "fewer than 20 decided requests"),
+    "activity": ("the factor of every featured right were 1",),
+    "operations": (
+        "the last 4 to 6",
+        "about 4 of 5 cases",
+        "the 95th percentile of its cost",
+        "which needs 72 requests",
+        "the 95th percentile",
+    ),
+    "weekly": ("an interval that excludes 0",),
+}
+HEAD = re.compile(r"<dt>(.*?)</dt><dd>(.*?)</dd>", re.DOTALL)
+
+
+def page_of(result: ReportResult) -> str:
+    return result.page_path.read_text(encoding="utf-8")
+
+
+def text_of(element: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", element)).strip()
+
+
+def sides_of(result: ReportResult, net: Network, *, has_before: bool, whole: Stored | None = None) -> Sides:
+    """The window of a report, and the one before unless the history begins after it."""
+    since, until = window_of(result)
+    before = Stored(root_of(net), since - (until - since), since) if has_before else None
+    return Sides(stored_of(result, net), before, length_in_words(since, until), result.run["parameters"], whole)
+
+
+def root_of(net: Network) -> Path:
+    return Path(str(net.settings.store)) / net.name
+
+
+def assert_statements(result: ReportResult, sides: Sides) -> None:
+    """Each statement of the head is made again, and no other is there."""
+    head = page_of(result).partition("</dl>")[0]
+    shown = []
+    for term, definition in HEAD.findall(head):
+        text, _, details = definition.partition("<ul>")
+        shown.append(
+            (text_of(term), text_of(text), [text_of(each) for each in re.findall(r"<li>(.*?)</li>", details, re.DOTALL)])
+        )
+    assert shown == statements_of(result.report, sides)
+
+
+def assert_prose(result: ReportResult) -> None:
+    """Numbers of the prose are settings."""
+    prose = " ".join(" ".join(elements(page_of(result), "prose")).split())
+    for phrase in PROSE[result.report]:
+        assert phrase in prose
+        prose = prose.replace(phrase, "")
+    assert re.findall(r"\d[\d.,]*", prose) == []
+
+
+def assert_notes(result: ReportResult, least: int) -> None:
+    """Notes count the rows of the tables."""
+    notes = re.findall(r'class="note">(?:[\d,]+ of )?([\d,]+) rows?\b.*?tables/(\w+)\.csv', page_of(result), re.DOTALL)
+    assert len(notes) >= least
+    for count, name in notes:
+        assert int(count.replace(",", "")) == pq.read_metadata(result.directory / "tables" / f"{name}.parquet").num_rows, name
+
+
+def assert_head(result: ReportResult, stored: Stored) -> None:
+    """The head counts what is there and what is left out."""
+    facts = {name: text_of(text) for name, text in HEAD.findall(page_of(result).partition("</header>")[0])}
+    known = sum(update_id in stored.costs for update_id in stored.ids)
+    assert facts["Requests"] == f"{len(stored.ids):,} cost known for {percent(known, len(stored.ids))}"
+    negative = sum(row["total_traffic_cost"] < 0 for row in stored.rows("traffic"))
+    early = sum(latency_of(verdict) < timedelta(0) for verdict in stored.verdicts.values())
+    unusable = sum(row["rows"] for row in result.run["problems"] if row["problem"] == "finalization_time before the record time")
+    assert unusable == early
+    assert f"The cost of {len(stored.ids) - known:,} requests is unknown." in facts["Problems"] or known == len(stored.ids)
+    assert ("1 value of total_traffic_cost does not count, because it is negative." in facts["Problems"]) == (negative == 1)
+    assert ("1 value of finalization_time does not count" in facts["Problems"]) == (early == 1)

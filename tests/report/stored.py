@@ -1,0 +1,145 @@
+"""Rows of a window read from the files of a store, and what a page says, both without the analyses."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+
+from ledgerframes.network import Network
+from ledgerframes.report import ReportResult
+
+Row = dict[str, Any]
+ACCEPTED, REJECTED = "VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"
+Z = 1.959963984540054
+TIMEOUT, SUSPECT = timedelta(seconds=29.9), timedelta(seconds=20)
+
+
+class Stored:
+    """The rows of one window, read from the files of a store, each request once."""
+
+    def __init__(self, root: Path, since: datetime, until: datetime) -> None:
+        self._root, self.since, self.until = root, since, until
+        self.begin = min(time.as_py() for time in ds.dataset(root / "verdicts", format="parquet").to_table()["record_time"])
+        heads = [row for table in ("verdicts", "updates", "traffic") for row in self._files(table)]
+        self._first: dict[str, tuple[int, datetime]] = {}
+        for row in heads:
+            position = row["migration_id"], row["record_time"]
+            self._first[row["update_id"]] = min(position, self._first.get(row["update_id"], position))
+        self.verdicts = {row["update_id"]: row for row in self.rows("verdicts")}
+        costs = {row["update_id"]: row["total_traffic_cost"] for row in self.rows("traffic")}
+        self.costs = {update_id: cost for update_id, cost in costs.items() if cost >= 0}
+        self.ids = list(self._first)
+        self.second_verdicts = len(self._files("verdicts")) - len(self.verdicts)
+        if (root / "dropped_rows").is_dir():  # of events at the very time of the first one
+            self.second_verdicts += sum(row["rows"] for row in self._files("dropped_rows") if row["table"] == "verdicts")
+
+    def _files(self, table: str) -> list[Row]:
+        files = ds.dataset(self._root / table, format="parquet")
+        rows: list[Row] = (
+            files.filter((ds.field("record_time") >= self.since) & (ds.field("record_time") < self.until)).to_table().to_pylist()
+        )
+        return rows
+
+    def rows(self, table: str) -> list[Row]:
+        """Return the rows of a table that belong to the first event of their request."""
+        rows = self._files(table)
+        return [row for row in rows if (row["migration_id"], row["record_time"]) == self._first[row["update_id"]]]
+
+    def result(self, update_id: str) -> str | None:
+        """Return the verdict result of a request."""
+        verdict = self.verdicts.get(update_id)
+        return verdict["verdict_result"] if verdict else None
+
+    def cost_of(self, update_ids: Iterable[str]) -> int:
+        """Return the known cost of requests."""
+        return sum(self.costs.get(update_id, 0) for update_id in update_ids)
+
+
+# -- numbers as text ----------------------------------------------------------------------------------------------------
+
+
+def percent(part: int, whole: int) -> str:
+    if not whole:
+        return "–"
+    value = Fraction(100 * part, whole)
+    if value in (0, 100):
+        return f"{value} %"
+    if value < Fraction(1, 10):
+        return "< 0.1 %"
+    if Fraction(999, 10) < value < 100:
+        return "> 99.9 %"
+    return f"{decimal(math.floor(value * 10 + Fraction(1, 2)))} %"
+
+
+def decimal(tenths: int) -> str:
+    return f"{tenths // 10}.{tenths % 10}"
+
+
+def shortened(name: str) -> str:
+    hint, _, fingerprint = name.partition("::")
+    return f"{hint}::{fingerprint[:6]}…{fingerprint[-4:]}" if fingerprint else name
+
+
+def seconds(latency: timedelta) -> str:
+    exact = Decimal(latency // timedelta(microseconds=1)).scaleb(-6)
+    return f"{Context(prec=3, rounding=ROUND_HALF_UP).create_decimal(exact):f}"
+
+
+# -- latency and rates ---------------------------------------------------------------------------------------------------
+
+
+def latency_of(verdict: Row) -> timedelta:
+    latency: timedelta = verdict["finalization_time"] - verdict["record_time"]
+    return latency
+
+
+def design_effect(decided: list[Row]) -> float:
+    """Requests of one participant in one hour are a cluster."""
+    clusters: defaultdict[str, defaultdict[datetime, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for verdict in decided:
+        hour = verdict["record_time"].replace(minute=0, second=0, microsecond=0)
+        clusters[verdict["submitting_participant_uid"]][hour].append(verdict["verdict_result"] == REJECTED)
+    spread = expected = 0.0
+    for hours in clusters.values():
+        n = sum(map(len, hours.values()))
+        rate = sum(map(sum, hours.values())) / n
+        if len(hours) >= 2 and 0 < rate < 1:
+            spread += sum((sum(hits) - len(hits) * rate) ** 2 for hits in hours.values())
+            expected += sum(len(hits) * rate * (1 - rate) * (1 - len(hits) / n) for hits in hours.values())
+    return max(1.0, spread / expected)
+
+
+def wilson(hits: float, trials: float) -> tuple[float, float]:
+    rate, square = hits / trials, Z * Z
+    center = (rate + square / (2 * trials)) / (1 + square / trials)
+    half = Z * math.sqrt(rate * (1 - rate) / trials + square / (4 * trials * trials)) / (1 + square / trials)
+    return max(0.0, center - half), min(1.0, center + half)
+
+
+# -- what the page says --------------------------------------------------------------------------------------------------
+
+
+def stored_of(result: ReportResult, net: Network) -> Stored:
+    since, until = window_of(result)
+    return Stored(Path(str(net.settings.store)) / net.name, since, until)
+
+
+def window_of(result: ReportResult) -> tuple[datetime, datetime]:
+    since, until = (datetime.fromisoformat(time).astimezone(UTC) for time in result.run["window"].values())
+    return since, until
+
+
+def elements(page: str, kind: str) -> list[str]:
+    """Return the text of all elements of a class."""
+    found = re.findall(rf'<(\w+) class="{kind}">(.*?)</\1>', page, re.DOTALL)
+    return [html.unescape(re.sub(r"<[^>]+>", "", text)).strip() for _, text in found]

@@ -1,0 +1,277 @@
+"""Kinds of request, and the statements on their cost and its change, made again by plain loops."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from typing import Any
+
+from .stored import Stored, percent, shortened
+
+Kind = tuple[str, str | None, str | None, str | None]
+Statement = tuple[str, str, list[str]]
+CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A window, the one before (None if the history begins after it), and the length of both in words."""
+
+    after: Stored
+    before: Stored | None
+    name: str
+    prices: dict[str, str]
+    whole: Stored | None = None  # the history from the start of the network on
+
+
+# -- numbers as text ----------------------------------------------------------------------------------------------------
+
+
+def half_up(value: Fraction) -> int:
+    magnitude = math.floor(abs(value) + Fraction(1, 2))
+    return magnitude if value >= 0 else -magnitude
+
+
+def tenths(number: int) -> str:
+    return f"{'−' if number < 0 else ''}{abs(number) // 10:,}.{abs(number) % 10}"
+
+
+def signed(number: int) -> str:
+    return f"{number:+,}".replace("-", "−")
+
+
+def signed_percent(change: int, before: int) -> str:
+    text, sign = percent(abs(change), before), "+" if change >= 0 else "−"
+    if text.startswith("<"):
+        return f"less than {sign}{text[2:]}"
+    return f"more than {sign}{text[2:]}" if text.startswith(">") else f"{sign}{text}"
+
+
+def rate(hits: int, trials: int) -> str:
+    text = percent(hits, trials) if trials >= 100 else f"{half_up(Fraction(100 * hits, trials))} %"
+    return f"{text} ({hits:,} of {trials:,})"
+
+
+def points(value: float) -> str:
+    return f"{tenths(half_up(Fraction(repr(value)) * 1000))} points"
+
+
+def cents(amount: Fraction, rounding: str) -> str:
+    exact = Decimal(amount.numerator) / Decimal(amount.denominator)
+    return f"{exact.quantize(CENT, rounding):,}"
+
+
+def money(number: int, prices: dict[str, str], rounding: str) -> str:
+    """Traffic at the list price in currency, and in coin at the rate of the network, empty without prices."""
+    if not prices.get("price"):
+        return ""
+    currency = Fraction(number, 10**6) * Fraction(prices["price"].split()[0])
+    coin = currency / Fraction(prices["rate"].split()[0])
+    return f"{cents(currency, rounding)} USD or {cents(coin, rounding)} coin"
+
+
+def listing(texts: list[str]) -> str:
+    return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
+
+
+def at_least(number: int) -> int:
+    step = 10 ** max(0, len(str(number)) - 3)
+    return number // step * step
+
+
+# -- kinds of request ---------------------------------------------------------------------------------------------------
+
+
+def kinds_of(stored: Stored) -> dict[str, Kind]:
+    """Kind, package, template and choice of each request."""
+    updates = {row["update_id"]: row["kind"] for row in stored.rows("updates")}
+    roots = first_roots(stored)
+    kinds: dict[str, Kind] = {}
+    for update_id in stored.ids:
+        root = roots.get(update_id, {})
+        names = (root.get("package_name"), root.get("template_name"), root.get("choice"))
+        kinds[update_id] = (updates.get(update_id, "not visible"), *names)
+    return kinds
+
+
+def first_roots(stored: Stored) -> dict[str, dict[str, Any]]:
+    roots: dict[str, dict[str, Any]] = {}
+    for node in stored.rows("tree_events"):
+        root = roots.get(node["update_id"])
+        if node["depth"] == 0 and (root is None or node["node_index"] < root["node_index"]):
+            roots[node["update_id"]] = node
+    return roots
+
+
+def kind_name(kind: Kind) -> str:
+    if kind[3]:
+        return kind[3]
+    if kind[1]:
+        return f"{str(kind[2]).rpartition(':')[2]} (create)"
+    return "Reassignments" if kind[0] == "reassignment" else "Requests that are not visible (rejected or private)"
+
+
+def costs_by(stored: Stored, name_of: Callable[[str], Any]) -> dict[Any, list[int]]:
+    """The known costs of each group, also of one without any."""
+    groups: dict[Any, list[int]] = {}
+    for update_id in stored.ids:
+        costs = groups.setdefault(name_of(update_id), [])
+        if update_id in stored.costs:
+            costs.append(stored.costs[update_id])
+    return groups
+
+
+def costs_by_kind(stored: Stored) -> dict[Kind, list[int]]:
+    return costs_by(stored, kinds_of(stored).__getitem__)
+
+
+def costs_by_payer(stored: Stored) -> dict[str | None, list[int]]:
+    return costs_by(stored, lambda update_id: stored.verdicts.get(update_id, {}).get("submitting_participant_uid"))
+
+
+# -- traffic --------------------------------------------------------------------------------------------------------------
+
+
+def statements_on_traffic(sides: Sides) -> Iterator[Statement]:
+    stored = sides.after
+    total, known, count = sum(stored.costs.values()), len(stored.costs), len(stored.ids)
+    amount = total if known == count else at_least(total)
+    price = money(amount, sides.prices, ROUND_FLOOR if known < count else ROUND_HALF_EVEN)
+    priced = f"{amount:,} bytes, which is {price} {basis(sides)}" if price else f"{amount:,} bytes"
+    share = f"The cost of {percent(known, count)} of the {count:,} requests is known."
+    text = f"{priced} for {count:,} requests." if known == count else f"At least {priced}. {share}"
+    yield "Traffic cost", text, []
+    yield "Change of the known cost", *change_of_cost(sides, total)
+    kind, costs = max(costs_by_kind(stored).items(), key=lambda each: sum(each[1]))
+    payer, paid = max(costs_by_payer(stored).items(), key=lambda each: sum(each[1]))
+    highest = f"{kind_name(kind)}: {percent(sum(costs), total)} of the known cost."
+    yield "Highest cost", f"{highest} Participant {shortened(str(payer))} paid {percent(sum(paid), total)} of it.", []
+
+
+def basis(sides: Sides) -> str:
+    prices = sides.prices
+    return f"at the list price of {prices['price']} and the network's rate of {prices['rate']}" if prices.get("price") else ""
+
+
+def change_of_cost(sides: Sides, total: int) -> tuple[str, list[str]]:
+    if sides.before is None:
+        return f"Not compared, because only 0 % of the {sides.name} is final and in the history.", []
+    before = sum(sides.before.costs.values())
+    change = total - before
+    size = ", ".join(filter(None, (signed_percent(change, before), money(abs(change), sides.prices, ROUND_HALF_EVEN))))
+    text = f"{signed(change)} bytes ({size}) against the {sides.name}."
+    shares = [(len(side.costs), len(side.ids)) for side in (sides.after, sides.before)]
+    if abs(Fraction(*shares[0]) - Fraction(*shares[1])) > Fraction(1, 100):
+        known = [percent(*share) for share in shares]
+        return text, [
+            f"A part of it is coverage, so there is no reason: {known[0]} of the costs are known, and {known[1]} before."
+        ]
+    return text, [
+        parts_of_change(sides.before, sides.after),
+        *reasons(sides.before, sides.after, change),
+        payer_of(sides, change),
+    ]
+
+
+def parts_of_change(before: Stored, after: Stored) -> str:
+    """Volume, price and mix of the kinds on both sides, rounded together, and the kinds of one side."""
+    first, second = ({kind: costs for kind, costs in costs_by_kind(side).items() if costs} for side in (before, after))
+    both = first.keys() & second.keys()
+    n0, n1 = (sum(len(side[kind]) for kind in both) for side in (first, second))
+    t0, t1 = (sum(sum(side[kind]) for kind in both) for side in (first, second))
+    volume = Fraction((n1 - n0) * t0, n0)
+    price = sum(
+        (sum(second[kind]) - Fraction(len(second[kind]) * sum(first[kind]), len(first[kind])) for kind in both), Fraction(0)
+    )
+    exact = [volume, price, t1 - t0 - volume - price]
+    rounded = [math.floor(part) for part in exact]
+    by_remainder = sorted(range(3), key=lambda part: rounded[part] - exact[part])
+    for part in by_remainder[: t1 - t0 - sum(rounded)]:
+        rounded[part] += 1
+    new = sum(sum(costs) for kind, costs in second.items() if kind not in both)
+    gone = -sum(sum(costs) for kind, costs in first.items() if kind not in both)
+    names = [
+        "more requests" if rounded[0] > 0 else "fewer requests",
+        "a higher cost per request" if rounded[1] > 0 else "a lower cost per request",
+        "another mix of kinds",
+        "new kinds",
+        "kinds that no longer occur",
+    ]
+    parts = [f"{signed(part)} by {name}" for part, name in zip([*rounded, new, gone], names, strict=True) if part]
+    return f"It consists of {listing(parts)}."
+
+
+def reasons(before: Stored, after: Stored, change: int) -> Iterator[str]:
+    first, second = costs_by_kind(before), costs_by_kind(after)
+    changes = {kind: sum(second.get(kind, [])) - sum(first.get(kind, [])) for kind in first | second}
+    same = [kind for kind, number in changes.items() if (number > 0) == (change > 0) and number]
+    old, current = packages(before), packages(after)
+    for kind in sorted(same, key=lambda kind: -abs(changes[kind]))[:3]:
+        yield f"{kind_name(kind)}: {signed(changes[kind])} bytes, {reason(kind, first, second, old, current)}."
+
+
+def verdict_of(first: list[int] | None, second: list[int] | None) -> tuple[str, int, int]:
+    """Dearer, cheaper, no clear change, too few, new or gone, with the interval of the median's difference."""
+    if first is None or second is None:
+        return "new" if first is None else "gone", 0, 0
+    if min(len(first), len(second)) < 30:
+        return "too few", 0, 0
+    low, high = bootstrap(sorted(first), sorted(second))
+    return "dearer" if low > 0 else "cheaper" if high < 0 else "no clear change", low, high
+
+
+def reason(kind: Kind, first: Any, second: Any, old: Any, current: Any) -> str:
+    verdict, low, high = verdict_of(first.get(kind), second.get(kind))
+    if verdict in ("new", "gone"):
+        return "a new kind" if verdict == "new" else "a kind that no longer occurs"
+    counts = f"{len(second[kind]):,} requests after {len(first[kind]):,}"
+    if verdict in ("too few", "no clear change"):
+        return counts + (", no clear change of the median cost" if verdict == "no clear change" else "")
+    medians = [sorted(side[kind])[(len(side[kind]) - 1) // 2] for side in (first, second)]
+    size = signed_percent(medians[1] - medians[0], medians[0])
+    new = sorted(current[kind] - old[kind]) if old[kind] else []
+    package = f", with the new package {new[0][:8]}" if new else ""
+    return f"{counts}, median cost {size} ({signed(low)} to {signed(high)} bytes){package}"
+
+
+def packages(stored: Stored) -> dict[Kind, set[str]]:
+    roots, found = first_roots(stored), {}
+    for update_id, kind in kinds_of(stored).items():
+        ids = found.setdefault(kind, set())
+        if update_id in roots and roots[update_id]["package_id"]:
+            ids.add(roots[update_id]["package_id"])
+    return found
+
+
+def bootstrap(first: list[int], second: list[int]) -> tuple[int, int]:
+    """Ends of the interval of the difference of medians, with infinitely many resamples of both sides."""
+
+    def weights(n: int) -> list[float]:
+        """Chance of each rank to be the median of a resample, from the binomial distribution."""
+        k = (n + 1) // 2
+        tails = [sum(math.comb(n, j) * (i / n) ** j * (1 - i / n) ** (n - j) for j in range(k, n + 1)) for i in range(n + 1)]
+        return [tails[i + 1] - tails[i] for i in range(n)]
+
+    pairs: Counter[int] = Counter()
+    for x, a in zip(first, weights(len(first)), strict=True):
+        for y, b in zip(second, weights(len(second)), strict=True):
+            pairs[y - x] += a * b  # type: ignore[assignment]
+    ends, reached = [], 0.0
+    for difference in sorted(pairs):
+        reached += pairs[difference]
+        while len(ends) < 2 and reached >= (0.025, 0.975)[len(ends)] - 1e-12:
+            ends.append(difference)
+    return ends[0], ends[1]
+
+
+def payer_of(sides: Sides, change: int) -> str:
+    assert sides.before is not None
+    first, second = costs_by_payer(sides.before), costs_by_payer(sides.after)
+    names = sorted(name for name in first | second if name)
+    changes = {name: sum(second.get(name, [])) - sum(first.get(name, [])) for name in names}
+    name = max(names, key=changes.__getitem__) if change > 0 else min(names, key=changes.__getitem__)
+    return f"Participant {shortened(name)}: {signed(changes[name])} bytes."
