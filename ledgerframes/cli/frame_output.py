@@ -8,10 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext
+from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import iso
@@ -19,10 +17,8 @@ from ledgerframes.windows import iso
 if TYPE_CHECKING:
     import pandas as pd
 
-AsCsv = Annotated[bool, typer.Option("--csv", help="Write CSV to stdout, with the cells of `ledgerframes export`.")]
-KeepFormulas = Annotated[
-    bool, typer.Option("--keep-formulas", help="Write CSV cells that begin like a formula without an apostrophe.")
-]
+AsCsv = Annotated[bool, option("--csv", "Write CSV to stdout, with the cells of `ledgerframes export`.")]
+KeepFormulas = Annotated[bool, option("--keep-formulas", "Write CSV cells that begin like a formula without an apostrophe.")]
 
 
 def print_frame(context: CommandContext, frame: pd.DataFrame, *, as_csv: bool, escape_formulas: bool) -> None:
