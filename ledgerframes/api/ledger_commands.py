@@ -175,14 +175,8 @@ class LedgerCommands(LedgerClient):
         self, *, page_size: int | None = None, package_filter: Json | None = None, topology_filter: Json | None = None
     ) -> Iterator[VettedPackages]:
         """Iterate over all vetted packages, page by page as in :meth:`vetted_packages_page`."""
-
-        def fetch(token: str | None) -> VettedPackagesPage:
-            return self.vetted_packages_page(
-                page_token=token, page_size=page_size, package_filter=package_filter, topology_filter=topology_filter
-            )
-
-        pages = self._iter_pages("vetted_packages_page", fetch, lambda page: page.vetted_packages)
-        return (vetted for page in pages for vetted in page.vetted_packages)
+        fetch, filters = self.vetted_packages_page, {"package_filter": package_filter, "topology_filter": topology_filter}
+        return self._iter_items("vetted_packages_page", fetch, lambda page: page.vetted_packages, page_size=page_size, **filters)
 
     @operation("GET /v2/package-vetting", deprecated="vetted_packages_page")
     def vetted_packages_page_by_get(self, request: Json | None = None) -> Request:

@@ -98,17 +98,10 @@ class LedgerState(LedgerClient):
         self, *, page_size: int | None = None, filter_party: str | None = None, identity_provider_id: str | None = None
     ) -> Iterator[PartyDetails]:
         """Iterate over all parties that the participant knows, as in :meth:`parties_page`."""
-
-        def fetch(token: str | None) -> PartiesPage:
-            return self.parties_page(
-                page_token=token,
-                page_size=page_size,
-                filter_party=filter_party,
-                identity_provider_id=identity_provider_id,
-            )
-
-        pages = self._iter_pages("parties_page", fetch, lambda page: page.party_details)
-        return (details for page in pages for details in page.party_details)
+        filters = {"filter_party": filter_party, "identity_provider_id": identity_provider_id}
+        return self._iter_items(
+            "parties_page", self.parties_page, lambda page: page.party_details, page_size=page_size, **filters
+        )
 
     @operation("GET /v2/parties/{party}", returns=PartiesPage, unwrap=lambda page: page.party_details)
     def party(self, party: str) -> Request:
