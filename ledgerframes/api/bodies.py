@@ -22,7 +22,7 @@ GZIP_OR_ZLIB = 47  # what zlib calls both formats, by their headers
 
 
 class BodyLimits:
-    """Limits of one response or download: of its bytes as sent and expanded, their ratio, and its time.
+    """Limits of one response or download, of its bytes, their expansion, and its time.
 
     Parameters
     ----------
@@ -41,7 +41,10 @@ class BodyLimits:
         self._deadline = time.monotonic() + getattr(limits, self._minutes_setting) * 60
 
     def check(self, sent: int, expanded: int = 0) -> None:
-        """Refuse what is too large, expands too much, or takes too long although each of its bytes arrives in time."""
+        """Refuse what is too large, expands too much, or takes too long.
+
+        Each byte of a response can arrive in time, and the response take too long.
+        """
         if time.monotonic() > self._deadline:
             raise self._error("did not complete its response within {:g} minutes", self._minutes_setting)
         if max(sent, expanded) > getattr(self._limits, self._bytes_setting):

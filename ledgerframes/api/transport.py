@@ -327,13 +327,7 @@ class Transport:
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:
-    """Return the HTTP client, with certificates and proxies.
-
-    Raises
-    ------
-    UsageError
-        If profile or environment name certificates or a proxy that cannot be used.
-    """
+    """Return the HTTP client, with certificates and proxies."""
     import httpx
 
     verify = True if transport else ssl_context(httpx.create_ssl_context, certificates)

@@ -245,5 +245,5 @@ def _changes(filter_: EventFormat | UpdateFormat, other: EventFormat | UpdateFor
     for field in fields(filter_):
         value = getattr(filter_, field.name)
         if value != getattr(other, field.name):
-            shown = ANY if field.name == "parties" and value is None else value
-            yield f"{field.name}={list(shown) if isinstance(shown, tuple) else shown!r}"
+            argument = ANY if field.name == "parties" and value is None else value
+            yield f"{field.name}={list(argument) if isinstance(argument, tuple) else argument!r}"

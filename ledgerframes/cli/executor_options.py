@@ -18,13 +18,7 @@ Dask = Annotated[str | None, option("--dask ADDRESS", "Scheduler of a Dask clust
 
 @contextmanager
 def open_executor(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
-    """Open the executor that the options choose, or None for the loader's default.
-
-    Raises
-    ------
-    UsageError
-        If both options are set, or the scheduler cannot be reached.
-    """
+    """Open the executor that the options choose, or None for the loader's default."""
     if workers and dask:
         raise UsageError("--workers cannot be combined with --dask.")
     if dask:

@@ -22,13 +22,7 @@ KeepFormulas = Annotated[bool, option("--keep-formulas", "Write CSV cells that b
 
 
 def print_frame(context: CommandContext, frame: pd.DataFrame, *, as_csv: bool, escape_formulas: bool) -> None:
-    """Write all rows of a frame to stdout.
-
-    Raises
-    ------
-    UsageError
-        If both CSV and JSON are options of the command.
-    """
+    """Write all rows of a frame to stdout."""
     from pandas.api.types import is_numeric_dtype
 
     if as_csv and context.as_json:

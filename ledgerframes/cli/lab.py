@@ -44,13 +44,7 @@ def lab(
 
 
 def shipped_notebooks() -> Path:
-    """Return the directory of the notebooks that are part of the installation.
-
-    Raises
-    ------
-    UsageError
-        If this installation has none.
-    """
+    """Return the directory of the notebooks that are part of the installation."""
     from ledgerframes.report import notebooks_dir
 
     directory = notebooks_dir()

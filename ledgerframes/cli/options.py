@@ -23,10 +23,13 @@ T = TypeVar("T")
 
 
 def option(declaration: str, help: str, **settings: Any) -> Any:  # noqa: A002  (typer's word)
-    """Declare an option as its help shows it: names, and a metavar unless it is a flag. The help says the default."""
-    words = declaration.split()
-    metavar = None if words[-1].startswith("-") else words.pop()
-    return typer.Option(*words, metavar=metavar, help=help, show_default=False, **settings)
+    """Declare an option as its help shows it, such as ``--store ROOT``.
+
+    A flag has no metavar. The help says the default.
+    """
+    names = declaration.split()
+    metavar = None if names[-1].startswith("-") else names.pop()
+    return typer.Option(*names, metavar=metavar, help=help, show_default=False, **settings)
 
 
 Since = Annotated[str | None, option("--since TIME", "Start of the window, such as 2026-11-03 or 2026-11-03T12:00:00Z.")]
@@ -38,7 +41,10 @@ DryRun = Annotated[bool, option("--dry-run", "Show what the command would do, an
 
 @dataclass(frozen=True)
 class CommandContext:
-    """The options of every command, accepted before or after its name, and what they mean for its output."""
+    """The options of every command, and what they mean for its output.
+
+    They are accepted before and after the name of a command.
+    """
 
     profile: Annotated[
         str | None, option("--profile NAME", "Profile in ledgerframes.toml (default: $LEDGERFRAMES_PROFILE, or sandbox).")
@@ -82,7 +88,10 @@ class CommandContext:
             output.write(format_text(document))
 
     def print_summary(self, document: T, format_text: Callable[[T], str], *, dry_run: bool = False) -> None:
-        """Write a summary of the completed work, unless the command is quiet. A dry run has no other result."""
+        """Write a summary of the completed work, unless the command is quiet.
+
+        A dry run has no other result, so that it is always written.
+        """
         if self.as_json or dry_run or not self.quiet:
             self.print_result(document, format_text)
 

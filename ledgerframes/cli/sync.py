@@ -188,7 +188,10 @@ def bulk(
 def _fetch(
     context: CommandContext, net: Network, load: Any, workers: int | None, dask: str | None, *, dry_run: bool, **options: Any
 ) -> tuple[Frames, dict[str, Any]]:
-    """Run a load and describe what it has fetched. A dry run shows the plan and ends the command."""
+    """Run a load and describe what it has fetched.
+
+    A dry run shows the plan and ends the command.
+    """
     if dry_run:
         context.print_result(describe_plan(net, load(plan=True)), format_plan)
         raise typer.Exit

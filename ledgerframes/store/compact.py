@@ -109,13 +109,7 @@ def compact(
 
 
 def choose_datasets(store: Store, names: Sequence[str] | None) -> list[Dataset]:
-    """Return the datasets of these names, or all datasets of the store.
-
-    Raises
-    ------
-    UsageError
-        If there is no such dataset.
-    """
+    """Return the datasets of these names, or all datasets of the store."""
     unknown = [name for name in names or () if name not in store.datasets]
     if unknown:
         raise UsageError(f"Unknown dataset {unknown[0]!r}. Choose from {', '.join(store.datasets)}.")
@@ -123,13 +117,7 @@ def choose_datasets(store: Store, names: Sequence[str] | None) -> list[Dataset]:
 
 
 def require_live(store: Store) -> None:
-    """Refuse a frozen snapshot, because only the live catalog lists all committed files.
-
-    Raises
-    ------
-    UsageError
-        If the store is a frozen snapshot.
-    """
+    """Refuse a frozen snapshot, because only the live catalog lists all committed files."""
     if store.is_frozen:
         raise UsageError("A frozen snapshot cannot be changed. Run again without snapshot= and LEDGERFRAMES_SNAPSHOT.")
 
@@ -163,12 +151,7 @@ def _bytes(segments: Iterable[Segment]) -> int:
 
 
 class Merge:
-    """Segments that become one.
-
-    Parameters
-    ----------
-    first : Segment
-    """
+    """Segments that become one."""
 
     def __init__(self, first: Segment) -> None:
         self.segments = [first]

@@ -59,15 +59,6 @@ def read_segments(location: Location, datasets: Mapping[str, Dataset], paths: Se
     datasets : mapping of str to Dataset
     paths : sequence of str
         Files of tables.
-
-    Returns
-    -------
-    SegmentFiles
-
-    Raises
-    ------
-    StoreError
-        If an object store does not respond.
     """
     with ThreadPoolExecutor(THREADS) as pool:
         files = dict(zip(paths, pool.map(lambda path: _read_file(location, datasets, path), paths), strict=True))

@@ -64,10 +64,6 @@ def rebuild(store: Store, *, dry_run: bool = False) -> RebuildResult:
     dry_run : bool, default False
         Write nothing and return what would be rebuilt.
 
-    Returns
-    -------
-    RebuildResult
-
     Raises
     ------
     UsageError
