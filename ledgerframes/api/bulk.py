@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ledgerframes.api.bodies import BodyLimits
 from ledgerframes.api.operation import Client, Request, operation
@@ -92,7 +92,7 @@ class BulkClient(Client):
         return Request(body={"object_keys": list(object_keys)})
 
     @operation("GET /v0/history/bulk/download/{object_key}", returns=bytes, since="0.5.16", changed="0.5.17")
-    def bulk_object(self, object_key: str) -> Request:
+    def bulk_object(self, object_key: str) -> Any:
         """Download a bulk object into memory, as zstd bytes.
 
         Objects often have more than 128 MiB; :meth:`bulk_download` writes them to a file.
@@ -107,7 +107,6 @@ class BulkClient(Client):
         NotFoundError
             If the object does not exist.
         """
-        return Request(path={"object_key": object_key})
 
     def bulk_download(self, object_key: str, target: Path) -> Download:
         """Download a bulk object to a file, resuming after failures if the service supports Range.

@@ -48,9 +48,8 @@ class LedgerClient(HealthClient):
         self._version: LedgerVersion | None = None
 
     @operation("GET /v2/version", returns=LedgerVersion)
-    def version(self) -> Request:
+    def version(self) -> Any:
         """Return the version of the ledger API, such as 3.5.14, and its features."""
-        return Request()
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation.

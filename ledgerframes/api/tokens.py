@@ -59,7 +59,7 @@ def token_source(settings: Settings) -> TokenSource:
         name = settings.token_env
         return lambda: _bare_token(os.environ.get(name), f"token_env: environment variable {name}")
     if token is None:
-        return _no_token
+        return lambda: None
     if callable(token):
         return lambda: _bare_token(_call(token), "token: the result of the callable")
     return lambda: _bare_token(token.get_secret_value(), "token")
@@ -119,10 +119,6 @@ def _claims(token: str | None) -> dict[str, Any]:
     except (binascii.Error, ValueError):
         return {}
     return claims if isinstance(claims, dict) else {}
-
-
-def _no_token() -> None:
-    return None
 
 
 def _read_file(path: Path) -> str:

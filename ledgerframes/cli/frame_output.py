@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ledgerframes.cli import output
@@ -31,8 +30,7 @@ def print_frame(context: CommandContext, frame: pd.DataFrame, *, as_csv: bool, e
         _write_csv(frame, escape_formulas=escape_formulas)
         return
     columns = [str(name) for name in frame.columns]
-    cells = zip(*(_plain_values(frame[name]) for name in columns), strict=True)
-    document = {"columns": columns, "rows": [dict(zip(columns, row, strict=True)) for row in cells]}
+    document = {"columns": columns, "rows": output.plain_rows(frame)}
     numeric = [name for name in columns if is_numeric_dtype(frame[name])]
     context.print_result(document, lambda document: _format(document, numeric))
 
@@ -47,17 +45,10 @@ def _write_csv(frame: pd.DataFrame, *, escape_formulas: bool) -> None:
     output.write("\n".join(map(escape_control, text.split("\n"))) if sys.stdout.isatty() else text)
 
 
-def _plain_values(column: pd.Series) -> list[Any]:
-    """Return a column as plain Python values, with None for missing ones."""
-    return [None if missing else _plain(value) for value, missing in zip(column.tolist(), column.isna(), strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    return iso(value) if isinstance(value, datetime) else value
-
-
 def _format(document: dict[str, Any], numeric: list[str]) -> str:
-    rows = [["" if value is None else value for value in row.values()] for row in document["rows"]]
+    rows = [[_cell(value) for value in row.values()] for row in document["rows"]]
     return output.format_table(document["columns"], rows, right=numeric)
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else iso(value) if isinstance(value, datetime) else value

@@ -99,18 +99,7 @@ def run(
         raise
     reasons = ". ".join(result.broken_rules)
     run_hook(after_failure if reasons else after_success, name, page=result.page_path, error=reasons)
-    document = {
-        "report": result.report,
-        "key": result.key,
-        "directory": result.directory,
-        "page_path": result.page_path,
-        "latest": result.latest,
-        "is_latest": result.is_latest,
-        "reused": result.reused,
-        "broken_rules": list(result.broken_rules),
-        "run": result.run,
-    }
-    context.print_result(document, _format_page_path if context.quiet else _format_run)
+    context.print_result(vars(result), _format_page_path if context.quiet else _format_run)
     if result.broken_rules:
         raise typer.Exit(RULE)
 

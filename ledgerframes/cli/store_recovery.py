@@ -39,7 +39,7 @@ def recheck(
 
     net = context.connect()
     result = recheck_store(net, sample=sample, seed=seed, datasets=datasets, replace=replace)
-    changes = result.changes.astype(object).where(result.changes.notna(), None).to_dict("records")
+    changes = output.plain_rows(result.changes)
     document = {
         "network": net.name,
         "segments": result.segments,

@@ -182,29 +182,18 @@ def plan_merges(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
 
     Provisional segments and gaps are never merged, and neither are extents that never become one, such as observations.
     """
+    if any(isinstance(segment.extent, IdSet) for segment in segments):  # ids have no order but the time of their fetch
+        segments = sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
+        target_bytes = min(target_bytes, SORTED_BYTES)
     merges: list[Merge] = []
     can_append = False
-    for segment in _in_merge_order(segments):
+    for segment in segments:
         if segment.status != "final":
             can_append = False
-        elif not (can_append and merges[-1].try_append(segment, _max_bytes(segment, target_bytes))):
+        elif not (can_append and merges[-1].try_append(segment, target_bytes)):
             merges.append(Merge(segment))
             can_append = True
     return [merge for merge in merges if len(merge.segments) > 1]
-
-
-def _in_merge_order(segments: Sequence[Segment]) -> list[Segment]:
-    """Sort segments of ids by the time of their fetch.
-
-    Ids have no other order.
-    """
-    if any(isinstance(segment.extent, IdSet) for segment in segments):
-        return sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
-    return list(segments)
-
-
-def _max_bytes(segment: Segment, target_bytes: int) -> int:
-    return min(target_bytes, SORTED_BYTES) if isinstance(segment.extent, IdSet) else target_bytes
 
 
 def _day(extent: Extent) -> str | None:
