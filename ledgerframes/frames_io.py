@@ -82,10 +82,6 @@ def open_frames(directory: str | Path) -> Frames:
 
     Every file is checked against the manifest.
 
-    Parameters
-    ----------
-    directory : str or path
-
     Returns
     -------
     Frames

@@ -285,10 +285,6 @@ def _request_of(declared: Operation, arguments: inspect.BoundArguments) -> Reque
 class Client:
     """Base of the three API clients.
 
-    Parameters
-    ----------
-    transport : Transport
-
     Attributes
     ----------
     operations : dict

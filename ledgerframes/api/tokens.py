@@ -66,14 +66,7 @@ def token_source(settings: Settings) -> TokenSource:
 
 
 def warn_of_exposure(settings: Settings, urls: tuple[str, ...]) -> None:
-    """Warn of a token or a key that others can read, on the way or on this machine.
-
-    Parameters
-    ----------
-    settings : Settings
-    urls : tuple of str
-        URLs that the token is sent to.
-    """
+    """Warn of a token or a key that others can read, on the way to the URLs or here."""
     for url in urls if settings.token or settings.token_file or settings.token_env else ():
         if url.startswith("http://") and not LOOPBACK.fullmatch(urlsplit(url).hostname or ""):
             _warn(f"The token is sent to {urlsplit(url).hostname} without encryption. Use an https:// URL.")

@@ -27,13 +27,7 @@ PARTY = re.compile(r"[A-Za-z0-9:_\- ]{1,255}")  # the characters that a party id
 class EventFormat:
     """A filter of contracts and their events, returned by :func:`event_format`.
 
-    Attributes
-    ----------
-    parties : tuple of str or None
-        None for every party on the participant.
-    templates, interfaces : tuple of str
-        As on the wire; both empty for all templates.
-    blobs, views, verbose : bool
+    Without parties it is for every party on the participant, and without names for all templates. Names are as on the wire.
     """
 
     parties: tuple[str, ...] | None = None
@@ -71,13 +65,7 @@ class EventFormat:
 class UpdateFormat:
     """A filter of updates, returned by :func:`update_format` and printed as its JSON.
 
-    Attributes
-    ----------
-    events : EventFormat
-    shape : {"acs_delta", "ledger_effects"}
-    reassignments : bool
-    topology : tuple of str or None
-        Parties whose authorizations are included; empty for all parties, None for no topology.
+    The parties of `topology` are those whose authorizations are included, empty for all parties, None for no topology.
     """
 
     events: EventFormat = EventFormat()

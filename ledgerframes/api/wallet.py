@@ -45,10 +45,6 @@ class Wallet(Client):
     def offer_status(self, tracking_id: str) -> OfferStatus:
         """Return the status of a transfer offer.
 
-        Parameters
-        ----------
-        tracking_id : str
-
         Raises
         ------
         NotFoundError

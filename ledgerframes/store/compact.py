@@ -32,14 +32,7 @@ SORTED_BYTES = 16_000_000  # segments of ids are sorted in memory
 class CompactionResult:
     """Counts of one dataset before and after compaction.
 
-    Attributes
-    ----------
-    dataset : str
-    segments_before, segments_after : int
-    files_before, files_after : int
-    bytes_before : int
-    bytes_after : int or None
-        None for a dry run, which writes no files.
+    A dry run writes no files, so that their bytes after it are None.
     """
 
     dataset: str
