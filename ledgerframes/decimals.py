@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from ledgerframes.errors import UsageError
 
-__all__ = ["cumsum", "divide", "exact_number", "multiply", "total", "totals"]
+__all__ = ["cumsum", "divide", "multiply", "total", "totals"]
 
 DECIMAL_DIGITS = 10
 PRECISION = 38

@@ -171,10 +171,7 @@ Price = TypeVar("Price", TrafficPrice, NetworkRate, MarketRate)
 def require_price(value: Price | None, kind: type[Price], argument: str) -> Price | None:
     """Return a price of this kind, or None.
 
-    Raises
-    ------
-    UsageError
-        If it is of another kind, such as a market price for the network's own rate.
+    A price of another kind, such as a market price for the network's own rate, is an error.
     """
     if value is None or type(value) is kind:
         return value
@@ -184,13 +181,7 @@ def require_price(value: Price | None, kind: type[Price], argument: str) -> Pric
 
 
 def require_traffic_price(price: TrafficPrice | None) -> TrafficPrice:
-    """Return the price of traffic.
-
-    Raises
-    ------
-    UsageError
-        If there is none.
-    """
+    """Return the price of traffic."""
     price = require_price(price, TrafficPrice, "price")
     if price is None:
         raise UsageError('price= must be a TrafficPrice, such as lf.TrafficPrice("60", "USD/MB"), got None.')
