@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -44,13 +45,13 @@ def to_decimal(text: object) -> Decimal | None:
     return value if value.is_finite() and abs(value) < 10**28 and half_even(value) == value else None
 
 
-def amounts(values: Iterable[Decimal | None], digits: int = DECIMAL_DIGITS) -> pd.Series:
+def amounts(values: Iterable[Any], digits: int = DECIMAL_DIGITS) -> pd.Series:
     """Return a column of decimals with this number of places, some of them missing."""
     rounded = [None if pd.isna(value) else value.quantize(Decimal(1).scaleb(-digits), context=EXACT) for value in values]
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(PRECISION, digits))))
 
 
-def differences(left: Iterable[Decimal | None], right: Iterable[Decimal | None]) -> pd.Series:
+def differences(left: Iterable[Any], right: Iterable[Any]) -> pd.Series:
     """Return a column of exact differences, missing where either is."""
     pairs = zip(left, right, strict=True)
     return amounts(None if pd.isna(a) or pd.isna(b) else EXACT.subtract(a, b) for a, b in pairs)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from ledgerframes.analysis._amounts import EXACT, divide, half_even, half_up, multiply
+from ledgerframes.analysis._amounts import divide, half_even, half_up, multiply
+from ledgerframes.decimals import EXACT
 
 MICROSECONDS_PER_YEAR = 365 * 86_400 * 10**6
 MEGABYTE = 10**6
