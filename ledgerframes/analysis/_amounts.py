@@ -45,9 +45,9 @@ def to_decimal(text: object) -> Decimal | None:
     return value if value.is_finite() and abs(value) < 10**28 and half_even(value) == value else None
 
 
-def amounts(values: Iterable[Any], digits: int = DECIMAL_DIGITS) -> pd.Series:
+def amounts(values: Iterable[Decimal | None], digits: int = DECIMAL_DIGITS) -> pd.Series:
     """Return a column of decimals with this number of places, some of them missing."""
-    rounded = [None if pd.isna(value) else value.quantize(Decimal(1).scaleb(-digits), context=EXACT) for value in values]
+    rounded = [None if value is None else value.quantize(Decimal(1).scaleb(-digits), context=EXACT) for value in values]
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(PRECISION, digits))))
 
 

@@ -123,9 +123,9 @@ def population_of(frames: Frames, accept_survivorship: bool = False) -> str:
     return f"{frames.population}, accepted" if is_accepted else frames.population
 
 
-def missing_if_committed(frames: Frames, values: pd.Series | Integers | Rates, dtype: str = "Int64") -> pd.Series:
+def missing_if_committed(frames: Frames, values: pd.Series | Integers | Rates) -> pd.Series:
     """Return figures of rejected requests, which are missing, not 0, for committed updates."""
-    numbers = pd.Series(values).astype(dtype)
+    numbers = _nullable(pd.Series(values))
     return numbers.mask(np.full(len(numbers), frames.population == "committed"))
 
 

@@ -69,7 +69,7 @@ LATENCY = declare.Figure(
     has_periods=True,
     fact="verdict",
 )
-RATES = ("timeout_rate", "timeout_low", "timeout_high")
+OF_REJECTED = ("rejected", "timeouts", "timeout_rate", "timeout_low", "timeout_high")
 
 
 @LATENCY.document
@@ -91,8 +91,7 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None, 
     values = {
         **groups.keys,
         **computed,
-        **{name: missing_if_committed(frames, computed[name]) for name in ("rejected", "timeouts")},
-        **{name: missing_if_committed(frames, computed[name], "float64") for name in RATES},
+        **{name: missing_if_committed(frames, computed[name]) for name in OF_REJECTED},
         "reason": pd.Series(computed["reason"], dtype="str").replace("", pd.NA),
         "coverage": groups.coverage(known(not_negative(latencies(rows)))),
     }
