@@ -235,7 +235,7 @@ def _require_posting(posting: Mapping[Any, Any]) -> None:
 def _decimal(value: object, name: str) -> Decimal:
     number = to_decimal(value)
     if number is None or number < 0:
-        raise UsageError(f"postings= must have a {name} of at least 0 as Decimal or int, got {value!r}.")
+        raise UsageError(f"postings= must have a {name} of at least 0 as Decimal or int with at most 10 places, got {value!r}.")
     return number
 
 
