@@ -193,10 +193,6 @@ def anatomy(frames: Frames, update_id: str) -> Anatomy:
     update_id : str
         Id of the transaction, or of the rejected request.
 
-    Returns
-    -------
-    Anatomy
-
     Raises
     ------
     UsageError

@@ -59,13 +59,7 @@ class Condition:
 
     @classmethod
     def of(cls, table: Table, predicate: Predicate | None, columns: Sequence[str] | None, equal: Mapping[str, Any]) -> Condition:
-        """Return the condition of a call of :meth:`ledgerframes.Frames.where`.
-
-        Raises
-        ------
-        UsageError
-            If there is no such column, or there are columns without a predicate.
-        """
+        """Return the condition of a call of :meth:`ledgerframes.Frames.where`."""
         require_list(columns)
         if columns is not None and predicate is None:
             raise UsageError("columns= names what the predicate gets. Pass a predicate, or column=value.")
@@ -90,13 +84,7 @@ class Condition:
         return None if columns is None else list(dict.fromkeys(["update_id", *columns]))
 
     def matching_ids(self, rows: pd.DataFrame) -> pa.Array:
-        """Return the update ids of the rows that match.
-
-        Raises
-        ------
-        UsageError
-            If a value cannot be in its column, or the predicate is not a function that returns a boolean Series.
-        """
+        """Return the update ids of the rows that match."""
         matches = pd.Series(True, index=rows.index)
         if self.predicate is not None:
             matches = _evaluate(self.predicate, rows if self.columns is None else rows[list(self.columns)])

@@ -15,8 +15,7 @@ rounding   to 10 decimal places
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
-from typing import Any
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_UP, Context, Decimal, InvalidOperation, localcontext
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +27,15 @@ from ledgerframes.errors import UsageError
 __all__ = ["cumsum", "divide", "multiply", "total", "totals"]
 
 DECIMAL_DIGITS = 10
-SCALE = 10**DECIMAL_DIGITS
 PRECISION = 38
 AMOUNT = pa.decimal128(PRECISION, DECIMAL_DIGITS)
 DTYPE = pd.ArrowDtype(AMOUNT)
+STEP = Decimal(1).scaleb(-DECIMAL_DIGITS)
+ROUNDINGS = {"HE10": ROUND_HALF_EVEN, "HU10": ROUND_HALF_UP, "D10": ROUND_DOWN, "U10": ROUND_UP}
+# Products have every digit, and quotients enough that rounding them to an amount is rounding the exact quotient.
+EXACT = Context(prec=4 * PRECISION)
+AS_AMOUNT = Context(prec=PRECISION)  # which refuses a result with more digits
 LOW_BITS = 32
-INT64 = np.iinfo(np.int64)
 
 Amount = Decimal | int | str
 Integers = npt.NDArray[np.int64]
@@ -69,7 +71,7 @@ def multiply(left: pd.Series, right: pd.Series | Amount, *, rounding: str = "HE1
     >>> lf.decimals.multiply(pd.Series([3, None], dtype="Int64"), "0.1234567890").tolist()
     [Decimal('0.3703703670'), <NA>]
     """
-    return _apply(left, right, lambda a, b: (a * b, SCALE), rounding, name)
+    return _apply(left, right, EXACT.multiply, rounding, name)
 
 
 def divide(left: pd.Series, right: pd.Series | Amount, *, rounding: str = "HE10", name: str = "quotient") -> pd.Series:
@@ -77,14 +79,8 @@ def divide(left: pd.Series, right: pd.Series | Amount, *, rounding: str = "HE10"
 
     Parameters
     ----------
-    left : Series
-        Amounts, or integers.
-    right : Series, Decimal, int or str
-        Amounts or integers by position, or one number. Floats are refused.
-    rounding : {"HE10", "HU10", "D10", "U10"}, optional
-        Half to even (default), half away from zero, toward zero, or away from zero, to 10 decimal places.
-    name : str, optional
-        Name of the column in an error (default: quotient).
+    left, right, rounding, name
+        As for :func:`multiply`; the default name is quotient.
 
     Returns
     -------
@@ -94,7 +90,7 @@ def divide(left: pd.Series, right: pd.Series | Amount, *, rounding: str = "HE10"
     Raises
     ------
     UsageError
-        If a number is a float or does not fit, or the rounding is unknown.
+        As for :func:`multiply`.
 
     Examples
     --------
@@ -102,7 +98,7 @@ def divide(left: pd.Series, right: pd.Series | Amount, *, rounding: str = "HE10"
     >>> lf.decimals.divide(pd.Series([2, 2]), pd.Series([3, 0])).tolist()
     [Decimal('0.6666666667'), <NA>]
     """
-    return _apply(left, right, lambda a, b: (a * SCALE, b) if b else None, rounding, name)
+    return _apply(left, right, lambda a, b: EXACT.divide(a, b) if b else None, rounding, name)
 
 
 def cumsum(values: pd.Series, *, name: str = "sum") -> pd.Series:
@@ -132,16 +128,17 @@ def cumsum(values: pd.Series, *, name: str = "sum") -> pd.Series:
     >>> lf.decimals.cumsum(pd.Series([1, None, 2], dtype="Int64")).tolist()
     [1, <NA>, 3]
     """
-    is_integer = pd.api.types.is_integer_dtype(values.dtype)
-    reached, sums = 0, []
-    for number in _integers(values):
-        reached += 0 if number is None else number
+    reached, sums = Decimal(0), []
+    for number in _numbers(values):
+        reached = reached if number is None else EXACT.add(reached, number)
         sums.append(None if number is None else reached)
-    if not is_integer:
+    if not pd.api.types.is_integer_dtype(values.dtype):
         return _amounts(sums, values.index, name)
-    known = [number for number in sums if number is not None]
-    _require_int64(known, name)
-    return pd.Series(pd.array(sums, dtype="Int64"), index=values.index)
+    try:
+        integers = pa.array([None if number is None else int(number) for number in sums], pa.int64())
+    except OverflowError:
+        raise _too_large_error(name) from None
+    return pd.Series(pd.array(integers, dtype="Int64"), index=values.index)
 
 
 def total(values: pd.Series) -> int | Decimal | None:
@@ -169,10 +166,12 @@ def total(values: pd.Series) -> int | Decimal | None:
     True
     """
     if pd.api.types.is_integer_dtype(values.dtype):
-        known = values.dropna()
-        return _halves_total(known.to_numpy("int64")) if len(known) else None
-    numbers = [number for number in _integers(values) if number is not None]
-    return _decimal(sum(numbers)) if numbers else None
+        integers = values.dropna().to_numpy("int64")
+        high, low = integers >> LOW_BITS, integers & (2**LOW_BITS - 1)
+        return (int(high.sum()) << LOW_BITS) + int(low.sum()) if len(integers) else None
+    amounts = [number for number in _numbers(values) if number is not None]
+    with localcontext(EXACT):
+        return sum(amounts, Decimal(0)) if amounts else None
 
 
 def totals(values: pd.Series, codes: Integers, groups: int, *, name: str = "sum") -> pd.Series:
@@ -219,125 +218,79 @@ def totals(values: pd.Series, codes: Integers, groups: int, *, name: str = "sum"
     return sums.mask(np.bincount(owners, minlength=groups) == 0)
 
 
-# -- scaled integers ------------------------------------------------------------------------------------------------------
-
-Operation = Callable[[int, int], tuple[int, int] | None]
+# -- numbers --------------------------------------------------------------------------------------------------------
 
 
-def _half_even(whole: int, twice_rest: int, divisor: int) -> int:
-    return whole + (twice_rest > divisor or (twice_rest == divisor and whole % 2 == 1))
+def exact_number(
+    value: object, argument: str, max_decimals: int = DECIMAL_DIGITS, *, types: str = "a Decimal, int or str"
+) -> Decimal:
+    """Return a number that a caller passes, without any rounding.
+
+    Parameters
+    ----------
+    value : Decimal, int or str
+    argument : str
+        Name of the caller's argument, for errors.
+    max_decimals : int
+        Decimal places that the number may have.
+    types : str
+        What the caller accepts, for errors.
+
+    Raises
+    ------
+    UsageError
+        If it is no finite number, or has more decimal places.
+    """
+    if isinstance(value, bool) or not isinstance(value, Decimal | int | str):
+        raise UsageError(f"{argument}= must be {types}, got {type(value).__name__}.")
+    try:
+        number = Decimal(value)
+        has_fraction = number.is_finite() and EXACT.remainder(number, Decimal(1).scaleb(-max_decimals))
+    except InvalidOperation:
+        raise UsageError(f"{argument}= must be a number, got {value!r}.") from None
+    if not number.is_finite():
+        raise UsageError(f"{argument}= must be a finite number, got {value!r}.")
+    if has_fraction:
+        raise UsageError(f"{argument}= must have at most {max_decimals} decimal places, got {value!r}.")
+    return number
 
 
-def _half_up(whole: int, twice_rest: int, divisor: int) -> int:
-    return whole + (twice_rest >= divisor)
-
-
-def _down(whole: int, _twice_rest: int, _divisor: int) -> int:
-    return whole
-
-
-def _up(whole: int, twice_rest: int, _divisor: int) -> int:
-    return whole + (twice_rest > 0)
-
-
-ROUNDINGS = {"HE10": _half_even, "HU10": _half_up, "D10": _down, "U10": _up}
-
-
-def _apply(left: pd.Series, right: pd.Series | Amount, operation: Operation, rounding: str, name: str) -> pd.Series:
-    """Return the operation's fractions, each rounded once."""
+def _apply(
+    left: pd.Series,
+    right: pd.Series | Amount,
+    operation: Callable[[Decimal, Decimal], Decimal | None],
+    rounding: str,
+    name: str,
+) -> pd.Series:
+    """Return the operation's results, each rounded once."""
     if rounding not in ROUNDINGS:
         raise UsageError(f"Unknown rounding {rounding!r}. Choose from {', '.join(map(repr, ROUNDINGS))}.")
-    first = _scaled(left)
-    second = _scaled(right) if isinstance(right, pd.Series) else [_scaled_number(right)] * len(first)
+    first = _numbers(left)
+    if isinstance(right, pd.Series):
+        second = _numbers(right)
+    else:
+        second = [exact_number(right, "right", types="a Series, Decimal, int or str")] * len(first)
     if len(first) != len(second):
         raise UsageError(f"left= and right= must have the same length, got {len(first):,} and {len(second):,}.")
-    to_integer = ROUNDINGS[rounding]
-    results: list[int | None] = []
-    for a, b in zip(first, second, strict=True):
-        fraction = None if a is None or b is None else operation(a, b)
-        results.append(None if fraction is None else _rounded(*fraction, to_integer))
-    return _amounts(results, left.index, name)
+    results = [None if a is None or b is None else operation(a, b) for a, b in zip(first, second, strict=True)]
+    return _amounts(results, left.index, name, ROUNDINGS[rounding])
 
 
-def _rounded(numerator: int, denominator: int, to_integer: Callable[[int, int, int], int]) -> int:
-    """Return a fraction as an integer, its magnitude rounded."""
-    divisor = abs(denominator)
-    whole, rest = divmod(abs(numerator), divisor)
-    magnitude = to_integer(whole, 2 * rest, divisor)
-    return magnitude if (numerator < 0) == (denominator < 0) else -magnitude
-
-
-def _scaled(values: pd.Series) -> list[int | None]:
-    """Return numbers as integers of 10 decimal places."""
-    numbers = _integers(values)
-    if not pd.api.types.is_integer_dtype(values.dtype):
-        return numbers
-    return [None if number is None else number * SCALE for number in numbers]
-
-
-def _scaled_number(value: Amount) -> int:
-    """Return one number as an integer of 10 decimal places."""
-    if isinstance(value, float) or not isinstance(value, Decimal | int | str):
-        raise UsageError(f"right= must be a Series, Decimal, int or str, got {type(value).__name__}.")
-    sign, digits, exponent = Decimal(value).as_tuple()
-    if not isinstance(exponent, int):
-        raise UsageError(f"right= must be a finite number, got {value!r}.")
-    magnitude = int("".join(map(str, digits)))
-    divisor: int = 10 ** max(0, -exponent - DECIMAL_DIGITS)
-    factor: int = 10 ** max(0, exponent + DECIMAL_DIGITS)
-    scaled, rest = divmod(magnitude * factor, divisor)
-    if rest:
-        raise UsageError(f"right= must have at most {DECIMAL_DIGITS} decimal places, got {value!r}.")
-    return -scaled if sign else scaled
-
-
-def _integers(values: pd.Series) -> list[int | None]:
-    """Return integers as they are, and amounts as integers of 10 decimal places."""
-    if pd.api.types.is_integer_dtype(values.dtype):
-        numbers = values.astype("Int64").astype(object)
-        return [None if is_missing else int(number) for number, is_missing in zip(numbers, numbers.isna(), strict=True)]
-    array = pa.array(values)
-    if not pa.types.is_decimal(array.type) and not pa.types.is_null(array.type):
+def _numbers(values: pd.Series) -> list[Decimal | None]:
+    """Return amounts or integers as decimals."""
+    array = pa.array(values.astype("Int64") if pd.api.types.is_integer_dtype(values.dtype) else values)
+    if not (pa.types.is_integer(array.type) or pa.types.is_decimal(array.type) or pa.types.is_null(array.type)):
         raise UsageError(f"values= must be amounts or integers, got dtype {values.dtype}.")
-    array = array.cast(AMOUNT)
-    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    return [number for chunk in chunks for number in _chunk_integers(chunk)]
+    return [None if number is None else Decimal(number) for number in array.to_pylist()]
 
 
-def _chunk_integers(chunk: Any) -> list[int | None]:
-    """Return the 128-bit integers of a chunk of amounts."""
-    if not len(chunk):
-        return []
-    halves = np.frombuffer(chunk.buffers()[1], dtype="<i8").reshape(-1, 2)[chunk.offset : chunk.offset + len(chunk)]
-    low, high = halves[:, 0].view("<u8").astype(object), halves[:, 1].astype(object)
-    numbers = (high * 2**64 + low).tolist()
-    is_known = chunk.is_valid().to_numpy(zero_copy_only=False)
-    return [number if known else None for number, known in zip(numbers, is_known, strict=True)]
-
-
-def _amounts(numbers: list[int | None], index: pd.Index, name: str) -> pd.Series:
-    """Return integers of 10 decimal places as amounts."""
-    limit = 10**PRECISION
-    if any(number is not None and abs(number) >= limit for number in numbers):
-        raise UsageError(f"{name} does not fit into {PRECISION} digits. Choose smaller amounts.")
-    array = pa.array([None if number is None else _decimal(number) for number in numbers], type=AMOUNT)
-    return pd.Series(pd.array(array, dtype=DTYPE), index=index)
-
-
-def _decimal(number: int) -> Decimal:
-    """Return an integer of 10 decimal places as a Decimal, for any precision of the context."""
-    sign = 1 if number < 0 else 0
-    return Decimal((sign, tuple(map(int, str(abs(number)))), -DECIMAL_DIGITS))
-
-
-def _halves_total(numbers: Integers) -> int:
-    """Return the exact sum of 64-bit integers."""
-    return (int((numbers >> LOW_BITS).sum()) << LOW_BITS) + int((numbers & (2**LOW_BITS - 1)).sum())
-
-
-def _require_int64(numbers: list[int], name: str) -> None:
-    if numbers and not INT64.min <= min(numbers) <= max(numbers) <= INT64.max:
-        raise _too_large_error(name)
+def _amounts(numbers: list[Decimal | None], index: pd.Index, name: str, rounding: str = ROUND_HALF_EVEN) -> pd.Series:
+    """Return numbers as amounts."""
+    try:
+        rounded = [None if number is None else number.quantize(STEP, rounding, AS_AMOUNT) for number in numbers]
+    except InvalidOperation:
+        raise UsageError(f"{name} does not fit into {PRECISION} digits. Choose smaller amounts.") from None
+    return pd.Series(pd.array(pa.array(rounded, AMOUNT), dtype=DTYPE), index=index)
 
 
 def _too_large_error(name: str) -> UsageError:

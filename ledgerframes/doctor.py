@@ -217,11 +217,7 @@ def _writable(directory: Path) -> Check:
 def check_services(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
     """Check each host of the history API, its clock, its version and its list of events.
 
-    Parameters
-    ----------
-    net : Network
-    overrides : mapping
-        Keywords of the network's :func:`ledgerframes.connect`.
+    The overrides are the keywords of the network's :func:`ledgerframes.connect`.
     """
     if net.offline:
         message = "Offline: the services were not checked."
@@ -340,11 +336,7 @@ def _listing(host: str, net: Network) -> Check:
 def check_ledger_and_wallet(net: Network, overrides: Mapping[str, Any]) -> list[Check]:
     """Check the configured participant, wallet and token with small requests.
 
-    Parameters
-    ----------
-    net : Network
-    overrides : mapping
-        Keywords of the network's :func:`ledgerframes.connect`.
+    The overrides are the keywords of the network's :func:`ledgerframes.connect`.
     """
     if net.offline:
         return []

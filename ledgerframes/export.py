@@ -207,13 +207,20 @@ def write_table(
     if path.exists() and not overwrite:
         raise UsageError(f"{path} already exists. Choose another path or pass overwrite=True (--overwrite).")
     frames.scan(table)  # refuses an unknown table before a file is created
-    batches = _CountingBatches(frames.iter_batches(table, [column.name for column in selected]))
+    count = 0
+
+    def count_batches() -> Iterator[pa.RecordBatch]:
+        nonlocal count
+        for batch in frames.iter_batches(table, [column.name for column in selected]):
+            count += batch.num_rows
+            yield batch
+
     with _replace_atomically(path) as file:
         if path.suffix.lower() == ".csv":
-            _csv(batches, selected, file, escape_formulas=escape_formulas)
+            _csv(count_batches(), selected, file, escape_formulas=escape_formulas)
         else:
-            WRITERS[path.suffix.lower()](batches, selected, file)
-    return batches.rows
+            WRITERS[path.suffix.lower()](count_batches(), selected, file)
+    return count
 
 
 def write_csv(frame: pd.DataFrame, file: BinaryIO, *, escape_formulas: bool = True) -> None:
@@ -270,19 +277,6 @@ def _replace_atomically(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise StoreError(f"Cannot write {path}: {error}. Choose another path.", path=str(path)) from error
         raise
-
-
-class _CountingBatches:
-    """The batches of a table, whose rows are counted while they are read."""
-
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
-        self._batches = batches
-        self.rows = 0
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._batches:
-            self.rows += batch.num_rows
-            yield batch
 
 
 # -- Parquet --------------------------------------------------------------------------------------------------------

@@ -346,10 +346,7 @@ class Migration:
 def plan_missing(window: Window, migrations: Iterable[Migration], covered: Iterable[Extent]) -> list[MigrationWindow]:
     """Plan what to fetch for a window, without what final segments cover.
 
-    Returns
-    -------
-    list of MigrationWindow
-        Sorted by migration and time, without overlap.
+    The windows are sorted by migration and time, without overlap.
     """
     extents = list(covered)
     windows = [part for migration in sorted(migrations) if (part := migration.intersect(window))]

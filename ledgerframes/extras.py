@@ -34,11 +34,6 @@ def extra_for(feature: str) -> Iterator[None]:
     ----------
     feature : str
         Subject of the error, such as ``lf.sql``.
-
-    Raises
-    ------
-    UsageError
-        If a module of an extra is not installed.
     """
     try:
         yield

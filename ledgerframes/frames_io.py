@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -17,7 +16,7 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE, DROPPED_ROWS
 from ledgerframes.errors import IntegrityError, StoreError, UsageError
-from ledgerframes.frames import Frames
+from ledgerframes.frames import Frames, MemoryFrameSource
 from ledgerframes.population import Population
 from ledgerframes.version import installed_version
 from ledgerframes.windows import Window, instant, iso
@@ -25,7 +24,6 @@ from ledgerframes.windows import Window, instant, iso
 __all__ = ["open_frames", "save_frames"]
 
 MANIFEST = "manifest.json"
-COVERAGE_FILE = "coverage.parquet"
 
 
 def save_frames(frames: Frames, directory: str | Path) -> Path:
@@ -60,11 +58,10 @@ def save_frames(frames: Frames, directory: str | Path) -> Path:
     target = _local(directory)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        rows = {name: _rows(frames, name) for name in frames.tables} | {DROPPED_ROWS.name: frames._dropped_rows()}
+        rows = {name: table_spec(name).sorted(frames.scan(name).to_table()) for name in frames.tables}
+        rows[DROPPED_ROWS.name] = frames._dropped_rows()
+        rows["coverage"] = pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
         files = {name: _write(target / f"{name}.parquet", each) for name, each in rows.items()}
-        files["coverage"] = _write(
-            target / COVERAGE_FILE, pa.Table.from_pandas(frames.coverage, COVERAGE.schema, preserve_index=False)
-        )
         window = frames.window
         manifest: dict[str, Any] = {
             "network": frames.network,
@@ -85,10 +82,6 @@ def open_frames(directory: str | Path) -> Frames:
 
     Every file is checked against the manifest.
 
-    Parameters
-    ----------
-    directory : str or path
-
     Returns
     -------
     Frames
@@ -107,11 +100,20 @@ def open_frames(directory: str | Path) -> Frames:
     try:
         manifest = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
         files, since_until = manifest["files"], manifest["window"]
-        names = [name for name in TABLES if name in files]
+        paths = {name: source / f"{name}.parquet" for name in files}
         for name, record in files.items():
-            _check(source / f"{name}.parquet", record)
+            _check(paths[name], record)
         window = Window(instant(since_until["since"]), instant(since_until["until"])) if since_until else None
-        frame_source = DirectoryFrameSource(source, manifest["network"], tuple(names))
+        names = [name for name in TABLES if name in files]
+        file_tables = [*names, DROPPED_ROWS.name] if DROPPED_ROWS.name in files else names
+        frame_source = MemoryFrameSource(
+            {name: ds.dataset(paths[name], schema=table_spec(name).schema) for name in file_tables},
+            manifest["network"],
+            COVERAGE.to_pandas(pq.read_table(paths["coverage"])),
+            is_sorted=True,
+            bytes=sum(files[name]["bytes"] for name in names),
+            digests={paths[name].name: record["sha256"] for name, record in sorted(files.items())},
+        )
         return Frames(
             frame_source,
             names,
@@ -125,54 +127,11 @@ def open_frames(directory: str | Path) -> Frames:
         ) from error
 
 
-class DirectoryFrameSource:
-    """Frames in a directory."""
-
-    is_sorted = True
-    identity = None
-    location = None  # errors name the table
-
-    def __init__(self, path: Path, network: str, tables: tuple[str, ...]) -> None:
-        self._path = path
-        self.network = network
-        self.bytes = sum((path / f"{name}.parquet").stat().st_size for name in tables)
-
-    def scan(self, table: str) -> ds.Dataset:
-        """Return the rows of one table."""
-        if not (self._path / f"{table}.parquet").is_file():
-            return ds.dataset(table_spec(table).empty_arrow())
-        return ds.dataset(self._path / f"{table}.parquet", schema=table_spec(table).schema)
-
-    def iter_scans(self, table: str, window: Window | None) -> Sequence[tuple[ds.Dataset, bool]]:
-        """Return the rows in one part, whose record times are unknown."""
-        return [(self.scan(table), False)]
-
-    def coverage(self) -> Any:
-        """Return one row per segment that the frames were read from."""
-        return COVERAGE.to_pandas(pq.read_table(self._path / COVERAGE_FILE))
-
-    def file_digests(self) -> dict[str, str]:
-        """Return the SHA-256 of each file by its name."""
-        return {path.name: digest_of(path) for path in sorted(self._path.glob("*.parquet"))}
-
-
 def _local(directory: str | Path) -> Path:
-    """Return a directory of this machine.
-
-    Raises
-    ------
-    UsageError
-        If it is in an object store.
-    """
+    """Return a directory of this machine."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(directory)):
         raise UsageError(f"directory= must be on this machine, got {str(directory)!r}. Save the frames here, then copy them.")
     return Path(directory)
-
-
-def _rows(frames: Frames, name: str) -> pa.Table:
-    spec = table_spec(name)
-    rows = frames.scan(name).to_table()
-    return spec.sorted(rows)
 
 
 def _write(path: Path, rows: pa.Table) -> dict[str, Any]:

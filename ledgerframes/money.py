@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal, InvalidOperation, localcontext
+from decimal import Decimal
 from typing import ClassVar, TypeVar
 
 import pandas as pd
@@ -20,7 +20,6 @@ from ledgerframes.windows import Time, instant
 
 __all__ = ["MarketRate", "NetworkRate", "TrafficPrice"]
 
-BYTES_PER_MEGABYTE = 10**6
 # A millionth of a price with 4 decimal places has 10, as many as an amount can have.
 MAX_PRICE_DECIMALS = 4
 UNIT = re.compile(r"([A-Z][A-Z0-9]{1,9})/([A-Za-z][A-Za-z0-9_-]*)")
@@ -51,19 +50,10 @@ class _Price:
             object.__setattr__(self, name, value)
 
     def _amount(self, value: object) -> Decimal:
-        if isinstance(value, float | bool) or not isinstance(value, Decimal | int | str):
-            raise UsageError(f"amount= must be a Decimal, int or str, got {type(value).__name__}.")
-        try:
-            number = Decimal(value)
-        except InvalidOperation:
-            raise UsageError(f"amount= must be a number, got {value!r}.") from None
-        if not number.is_finite() or number <= 0 or number >= 10 ** (decimals.PRECISION - decimals.DECIMAL_DIGITS):
+        number = decimals.exact_number(value, "amount", self.max_decimals)
+        if not 0 < number < 10 ** (decimals.PRECISION - decimals.DECIMAL_DIGITS):
             raise UsageError(f"amount= must be above 0 and below 10^28, got {value!r}.")
-        with localcontext(prec=2 * decimals.PRECISION):
-            rounded = number.quantize(Decimal(1).scaleb(-self.max_decimals))
-        if rounded != number:
-            raise UsageError(f"amount= must have at most {self.max_decimals} decimal places, got {value!r}.")
-        return rounded
+        return decimals.EXACT.quantize(number, Decimal(1).scaleb(-self.max_decimals))
 
     def _currency(self, unit: object) -> str:
         match = UNIT.fullmatch(unit) if isinstance(unit, str) else None
@@ -110,9 +100,7 @@ class TrafficPrice(_Price):
 
     def of_bytes(self, values: pd.Series) -> pd.Series:
         """Return the exact price of bytes, in currency, missing where the bytes are."""
-        with localcontext(prec=decimals.PRECISION):
-            per_byte = self.amount.scaleb(-6)
-        return decimals.multiply(values, per_byte, name="currency")
+        return decimals.multiply(values, decimals.EXACT.scaleb(self.amount, -6), name="currency")
 
 
 class _Rate(_Price):
@@ -164,19 +152,8 @@ class MarketRate(_Rate):
 
     Parameters
     ----------
-    amount : Decimal, int or str
-        Rate above 0, with at most 10 decimal places.
-    unit : str
-        Currency per coin, such as ``"EUR/coin"``.
-    as_of : str, date or datetime, optional
-        Time of the rate.
-    source : str, optional
-        Origin of the rate, such as the market.
-
-    Raises
-    ------
-    UsageError
-        If the amount or the unit is not valid.
+    amount, unit, as_of, source
+        As for :class:`NetworkRate`; the source is the market.
 
     Examples
     --------
@@ -194,10 +171,7 @@ Price = TypeVar("Price", TrafficPrice, NetworkRate, MarketRate)
 def require_price(value: Price | None, kind: type[Price], argument: str) -> Price | None:
     """Return a price of this kind, or None.
 
-    Raises
-    ------
-    UsageError
-        If it is of another kind, such as a market price for the network's own rate.
+    A price of another kind, such as a market price for the network's own rate, is an error.
     """
     if value is None or type(value) is kind:
         return value
@@ -207,13 +181,7 @@ def require_price(value: Price | None, kind: type[Price], argument: str) -> Pric
 
 
 def require_traffic_price(price: TrafficPrice | None) -> TrafficPrice:
-    """Return the price of traffic.
-
-    Raises
-    ------
-    UsageError
-        If there is none.
-    """
+    """Return the price of traffic."""
     price = require_price(price, TrafficPrice, "price")
     if price is None:
         raise UsageError('price= must be a TrafficPrice, such as lf.TrafficPrice("60", "USD/MB"), got None.')

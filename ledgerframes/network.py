@@ -29,7 +29,7 @@ from ledgerframes.wallet import Journal, OffersWallet
 
 if TYPE_CHECKING:
     from ledgerframes.api.transport import BaseTransport
-    from ledgerframes.sandbox import Faults, Sandbox
+    from ledgerframes.sandbox import Faults
     from ledgerframes.settings import Settings
 
 __all__ = ["Network", "connect"]
@@ -37,6 +37,9 @@ __all__ = ["Network", "connect"]
 
 class Network:
     """One network, with clients of its APIs and its store, as :func:`connect` returns it.
+
+    The first use of a client raises a CoverageError if the network is offline, and a UsageError if the profile has no URL of the
+    API or no token of the wallet, or if it or the environment names certificates or a proxy that cannot be used.
 
     Attributes
     ----------
@@ -96,43 +99,18 @@ class Network:
 
     @functools.cached_property
     def history(self) -> History:
-        """Client of the history API, with a method per operation.
-
-        Raises
-        ------
-        CoverageError
-            If this network is offline.
-        UsageError
-            If the profile has no history_url, or it or the environment names certificates or a proxy that cannot be used.
-        """
-        urls = self._urls("history_url")
-        return History(self._open(urls), self.settings.vocabulary)
+        """Client of the history API, with a method per operation."""
+        return History(self._open(self._urls("history_url")), self.settings.vocabulary)
 
     @functools.cached_property
     def ledger(self) -> Ledger:
-        """Client of the participant's ledger API, with a method per operation.
-
-        Raises
-        ------
-        CoverageError
-            If this network is offline.
-        UsageError
-            If the profile has no ledger_url, or it or the environment names certificates or a proxy that cannot be used.
-        """
+        """Client of the participant's ledger API, with a method per operation."""
         urls, token = self._urls("ledger_url"), token_source(self.settings)
         return Ledger(self._open(urls, token=token, error_factory=ledger_error_factory(token)))
 
     @functools.cached_property
     def wallet(self) -> OffersWallet:
-        """Client of the wallet API, with a method per operation and exactly-once transfer offers.
-
-        Raises
-        ------
-        CoverageError
-            If this network is offline.
-        UsageError
-            If the profile has no wallet_url or token, or it or the environment names certificates or a proxy that cannot be used.
-        """
+        """Client of the wallet API, with a method per operation and exactly-once transfer offers."""
         urls, settings = self._urls("wallet_url"), self.settings
         # The sandbox in this process needs no token.
         if self._clock is None and not (settings.token or settings.token_file or settings.token_env):
@@ -266,10 +244,6 @@ def connect(
         Any setting, such as ``history_url=``, ``store=`` or ``page_size=``; for the sandbox also ``seed=``, ``events=`` and
         ``days=``.
 
-    Returns
-    -------
-    Network
-
     Raises
     ------
     UsageError
@@ -328,8 +302,9 @@ def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | Non
     # The sandbox needs no request rate, unless the caller wants to see its effect.
     rate_override = {"requests_per_second"} & set(overrides)
     limits = settings.limits if rate_override else settings.limits.model_copy(update={"requests_per_second": 0.0})
+    urls = {name: (getattr(box, name),) for name in ("history_url", "ledger_url", "wallet_url")}
     return Network(
-        settings.model_copy(update={"network": box.name, **_addresses(box), "limits": limits}),
+        settings.model_copy(update={"network": box.name, **urls, "limits": limits}),
         transport=in_process(box.app),
         clock=lambda: box.now,
         offline=offline,
@@ -340,10 +315,6 @@ def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | Non
 
 def _without_token(settings: Settings) -> Settings:
     return settings.model_copy(update={"token": None})
-
-
-def _addresses(box: Sandbox) -> dict[str, tuple[str]]:
-    return {"history_url": (box.history_url,), "ledger_url": (box.ledger_url,), "wallet_url": (box.wallet_url,)}
 
 
 def _flag(name: str) -> bool:

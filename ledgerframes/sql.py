@@ -169,12 +169,10 @@ class _Views:
             self._connection.execute(f'CREATE VIEW "{table.name}" AS FROM "{dataset.name}"."{table.name}"')
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
-        limits = RowFilter(self._window if "record_time" in table.column_names else None)
-        dropped = SecondVerdicts(snapshot, limits).expression(table)
-        rows = self._connection.from_arrow(
-            snapshot.scan(table.name) if dropped is None else snapshot.scan(table.name).filter(~dropped)
-        )
-        return rows.filter(_window_condition(self._window)) if self._window and "record_time" in table.column_names else rows
+        time_window = self._window if "record_time" in table.column_names else None
+        rows, dropped = snapshot.scan(table.name), SecondVerdicts(snapshot, RowFilter(time_window)).expression(table)
+        relation = self._connection.from_arrow(rows if dropped is None else rows.filter(~dropped))
+        return relation.filter(_window_condition(time_window)) if time_window else relation
 
     def run(self, query: str) -> QueryResult:
         """Run one query, and distinguish its own errors from those of a file."""
@@ -182,7 +180,7 @@ class _Views:
 
         try:
             relation = self._connection.sql(self._statement(query))
-            frame = _ArrowResult.of(relation, _declared_columns(self._tables)).to_pandas()
+            frame = _read_result(relation, _declared_columns(self._tables))
         except duckdb.Error as error:
             failure = ARROW_FAILURE.search(str(error))
             if failure:
@@ -248,36 +246,22 @@ def _declared_columns(tables: Sequence[Table]) -> dict[str, Column]:
     return {name: columns.pop() for name, columns in declarations.items() if len(columns) == 1}
 
 
-@dataclass(frozen=True)
-class _ArrowResult:
-    """A result of DuckDB as Arrow columns, each with a declaration."""
-
-    columns: tuple[Column, ...]
-    rows: pa.Table
-
-    @classmethod
-    def of(cls, relation: DuckDBPyRelation, declared: dict[str, Column]) -> _ArrowResult:
-        """Run the query and convert its columns to the types of this library."""
-        names = relation.columns
-        for name, duckdb_type in zip(names, map(str, relation.types), strict=True):
-            if names.count(name) > 1:
-                raise UsageError(f"The result has two columns named {name}. Alias one of them with AS.")
-            if INEXACT.search(duckdb_type):
-                step = (
-                    "Use epoch_us(later) - epoch_us(earlier) for microseconds."
-                    if "INTERVAL" in duckdb_type
-                    else "Cast it to another type."
-                )
-                raise UsageError(f"Column {name} has type {duckdb_type}, which has no exact dtype. {step}")
-        rows = relation.to_arrow_table()
-        values = [_to_library_type(rows.column(name)) for name in names]
-        columns = [_declare(name, each, declared.get(name)) for name, each in zip(names, values, strict=True)]
-        arrays = [each.cast(column.type) for each, column in zip(values, columns, strict=True)]
-        return cls(tuple(columns), pa.table(arrays, names=names))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the DataFrame, with the dtypes of this library."""
-        return Table("result", "row of the result", "sql", self.columns, (), ()).to_pandas(self.rows)
+def _read_result(relation: DuckDBPyRelation, declared: dict[str, Column]) -> pd.DataFrame:
+    """Run the query and convert its columns to the types of this library."""
+    names = relation.columns
+    for name, duckdb_type in zip(names, map(str, relation.types), strict=True):
+        if names.count(name) > 1:
+            raise UsageError(f"The result has two columns named {name}. Alias one of them with AS.")
+        if INEXACT.search(duckdb_type):
+            is_interval = "INTERVAL" in duckdb_type
+            step = "Use epoch_us(later) - epoch_us(earlier) for microseconds." if is_interval else "Cast it to another type."
+            raise UsageError(f"Column {name} has type {duckdb_type}, which has no exact dtype. {step}")
+    rows = relation.to_arrow_table()
+    values = [_to_library_type(rows.column(name)) for name in names]
+    columns = [_declare(name, each, declared.get(name)) for name, each in zip(names, values, strict=True)]
+    arrays = [each.cast(column.type) for each, column in zip(values, columns, strict=True)]
+    result = Table("result", "row of the result", "sql", tuple(columns), (), ())
+    return result.to_pandas(pa.table(arrays, names=names))
 
 
 def _to_library_type(values: pa.ChunkedArray) -> pa.ChunkedArray:

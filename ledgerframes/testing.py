@@ -161,10 +161,6 @@ def table(name: str) -> SampleTable:
     name : str
         Name of the table, such as ``traffic``.
 
-    Returns
-    -------
-    SampleTable
-
     Raises
     ------
     UsageError
@@ -197,10 +193,6 @@ def frames_of(
         Rows of each table: a DataFrame, an Arrow table, or mappings as for :meth:`SampleTable.fill`. The frames have every
         table of this package, and the other tables are empty.
 
-    Returns
-    -------
-    Frames
-
     Raises
     ------
     UsageError
@@ -227,10 +219,6 @@ def small_network(store: str | os.PathLike[str], *, events: int = 400, days: int
         Number of days, of which the last ends on 2026-11-09.
     **settings
         Other settings, as for :func:`ledgerframes.connect`.
-
-    Returns
-    -------
-    Network
 
     Examples
     --------

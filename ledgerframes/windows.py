@@ -49,6 +49,13 @@ class Window:
             rest.append(Window(since, self.until))
         return [part for part in rest if part.since >= self.since]
 
+    def before(self, length: timedelta) -> Window | None:
+        """Return the window of this length before this one, None before the first year."""
+        try:
+            return Window(self.since - length, self.since)
+        except OverflowError:
+            return None
+
 
 def iso(time: datetime) -> str:
     """Return a time in ISO 8601, without a fraction if it is zero.

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.analysis._figures import AMOUNT
+from ledgerframes.decimals import DECIMAL_DIGITS, EXACT, PRECISION, STEP
 
-UNIT = Decimal("1e-10")
-EXACT = Context(prec=100)  # more digits than a product or a rounded quotient of two amounts can have
-SCALE = 10**10
+SCALE = 10**DECIMAL_DIGITS
 
 
 def half_even(value: Decimal) -> Decimal:
     """Return a value with 10 places, rounded as in the contract language."""
-    return value.quantize(UNIT, ROUND_HALF_EVEN, EXACT)
+    return value.quantize(STEP, ROUND_HALF_EVEN, EXACT)
 
 
 def half_up(value: Decimal) -> Decimal:
     """Return a value with 10 places, rounded as in the services' database."""
-    return value.quantize(UNIT, ROUND_HALF_UP, EXACT)
+    return value.quantize(STEP, ROUND_HALF_UP, EXACT)
 
 
 def multiply(left: Decimal, right: Decimal) -> Decimal:
@@ -46,12 +45,22 @@ def to_decimal(text: object) -> Decimal | None:
     return value if value.is_finite() and abs(value) < 10**28 and half_even(value) == value else None
 
 
-def amounts(values: Iterable[Decimal | None], dtype: str = AMOUNT) -> pd.Series:
-    """Return a column of decimals, some of them missing."""
-    digits = int(dtype.partition(", ")[2].partition(")")[0])
-    unit = Decimal(1).scaleb(-digits)
-    rounded = [None if value is None else value.quantize(unit, context=EXACT) for value in values]
-    return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(38, digits))))
+def amounts(values: Iterable[Decimal | None], digits: int = DECIMAL_DIGITS) -> pd.Series:
+    """Return a column of decimals with this number of places, some of them missing."""
+    rounded = [None if value is None else value.quantize(Decimal(1).scaleb(-digits), context=EXACT) for value in values]
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(PRECISION, digits))))
+
+
+def differences(left: Iterable[Any], right: Iterable[Any]) -> pd.Series:
+    """Return a column of exact differences, missing where either is."""
+    pairs = zip(left, right, strict=True)
+    return amounts(None if pd.isna(a) or pd.isna(b) else EXACT.subtract(a, b) for a, b in pairs)
+
+
+def sum_if_known(numbers: Iterable[int | None]) -> int | None:
+    """Return an exact sum, None if one of the numbers is unknown."""
+    known = list(numbers)
+    return None if None in known else sum(filter(None, known))
 
 
 def scaled(values: pd.Series) -> list[int | None]:

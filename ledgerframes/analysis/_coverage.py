@@ -1,4 +1,4 @@
-"""Time that frames cover with final data."""
+"""Time that frames cover with final data, and what is missing of a window."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ import pandas as pd
 from ledgerframes import extents
 from ledgerframes.analysis._groups import Flags, Integers, Rates, distinct, microseconds, ratio
 from ledgerframes.datasets.bulk.keys import ObjectKey
+from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
+from ledgerframes.windows import Window, iso
 
 
 @dataclass(frozen=True)
 class CoveredTime:
-    """Separate intervals in ascending order, in microseconds since 1970.
-
-    Attributes
-    ----------
-    starts, ends : array of int64
-    """
+    """Separate intervals in ascending order, in microseconds since 1970."""
 
     starts: Integers
     ends: Integers
@@ -113,12 +110,13 @@ def failed_folders(frames: Frames) -> tuple[Integers, Integers]:
 
     The coverage does not show them.
     """
-    folders = [key for key in map(ObjectKey.from_path, frames.failed_objects) if key]
-    starts, ends = (
-        pd.Series(times, dtype="datetime64[us, UTC]")
-        for times in ([key.since for key in folders], [key.until for key in folders])
-    )
-    return microseconds(starts), microseconds(ends)
+    edges = [(extents.microseconds(each.since), extents.microseconds(each.until)) for each in _failed_windows(frames)]
+    starts, ends = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    return starts, ends
+
+
+def _failed_windows(frames: Frames) -> list[Window]:
+    return [Window(key.since, key.until) for key in map(ObjectKey.from_path, frames.failed_objects) if key]
 
 
 def _uncut(starts: Integers, ends: Integers, cut_starts: Integers, cut_ends: Integers) -> CoveredTime:
@@ -136,3 +134,57 @@ def _depths(edges: Integers, starts: Integers, ends: Integers) -> Integers:
     np.add.at(steps, np.searchsorted(edges, ends), -1)
     depths: Integers = np.cumsum(steps)
     return depths
+
+
+# -- windows ------------------------------------------------------------------------------------------------------------
+
+
+def require_final_history(frames: Frames, needed: Window) -> None:
+    """Raise a CoverageError unless the frames cover a window, and all of it is final."""
+    missing = tuple(map(str, missing_windows(frames, needed)))
+    if missing:
+        raise CoverageError(
+            f"The state at {iso(needed.until)} needs history that these frames do not cover: {', '.join(missing)}. "
+            f'Load since="{iso(needed.since)}" until="{iso(needed.until)}", or pass a base= from a later time.',
+            missing=missing,
+        )
+    provisional = tuple(map(str, provisional_windows(frames, needed)))
+    if provisional:
+        raise CoverageError(
+            f"The state at {iso(needed.until)} is not final: updates can still arrive in {', '.join(provisional)}. "
+            "Choose an earlier time, or load the frames again later.",
+            missing=provisional,
+        )
+
+
+def missing_windows(frames: Frames, needed: Window) -> list[Window]:
+    """Return the parts of a window that the frames do not cover.
+
+    They end with the coverage, because the newest bulk objects may not exist yet.
+    """
+    return needed.difference(_covered_windows(frames))
+
+
+def provisional_windows(frames: Frames, needed: Window) -> list[Window]:
+    """Return the parts of a window in which updates can still arrive, each once."""
+    coverage = frames.coverage
+    rows = coverage[coverage["status"] != "final"]
+    parts = [part for window in windows_of(rows) if (part := window.intersect(needed))]
+    return list(dict.fromkeys(parts))
+
+
+def _covered_windows(frames: Frames) -> list[Window]:
+    coverage = frames.coverage
+    if frames.window is None or coverage.empty:
+        return []
+    if "bulk_objects" in frames.tables:  # folders are adjacent, so a hole is an object that was not read
+        unread = _failed_windows(frames)
+        return [part for window in windows_of(coverage) for part in window.difference(unread)]
+    return [Window(frames.window.since, coverage["until"].max().to_pydatetime())]
+
+
+def windows_of(coverage: pd.DataFrame) -> list[Window]:
+    """Return the windows of segments that have one."""
+    rows = coverage[coverage["since"].notna() & (coverage["since"] < coverage["until"])]
+    edges = zip(rows["since"], rows["until"], strict=True)
+    return [Window(since.to_pydatetime(), until.to_pydatetime()) for since, until in edges]

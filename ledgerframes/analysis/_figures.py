@@ -6,8 +6,7 @@ The analyses, their docstrings, the docs, the plots and the reports read them.
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis._coverage import window_share
+from ledgerframes.analysis._docstrings import completed
 from ledgerframes.analysis._requests import population_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
@@ -31,10 +31,6 @@ TIME = "datetime64[us, UTC]"
 DURATION = "timedelta64[us]"
 AMOUNT = "decimal128(38, 10)[pyarrow]"
 SHARE = "share of 1"
-USAGE_ERROR = """\
-UsageError
-    If `by` is not a grouping of this figure, `every` is not a period, or there are more than a million of them.
-"""
 
 
 @dataclass(frozen=True)
@@ -90,6 +86,8 @@ class Figure:
     ----------
     name : str
         Module and function, such as ``cost.spend``.
+    rows : str
+        What a row is, and the order of the rows.
     columns : tuple of ResultColumn
         Columns of every grouping. Every result has the columns of :attr:`tail` at its end.
     by : mapping of str to Grouping
@@ -104,9 +102,12 @@ class Figure:
         Rows that should have the fact.
     has_rounds : bool
         Whether the analysis has ``every="round"``.
+    like : str
+        Figure that describes the parameters and errors that this analysis shares with it.
     """
 
     name: str
+    rows: str
     columns: tuple[ResultColumn, ...]
     by: Mapping[str, Grouping] = field(default_factory=dict)
     misleading: Mapping[str, str] = field(default_factory=dict)
@@ -114,6 +115,7 @@ class Figure:
     fact: str = "cost"
     unit: str = "requests of this row"
     has_rounds: bool = False
+    like: str = ""
 
     @property
     def tail(self) -> tuple[ResultColumn, ...]:
@@ -172,27 +174,20 @@ class Figure:
         return frame.astype({column.name: column.dtype for column in columns if not column.dtype.startswith("decimal")})
 
     def document(self, analysis: Analysis) -> Analysis:
-        """Register an analysis, and complete its docstring.
-
-        The docstring gets the declared columns and the errors of :meth:`check`.
-        """
+        """Register an analysis, and complete its docstring."""
         FIGURES[self.name] = self
         CALLS[self.name] = _call_text(self.name, analysis)
-        if not analysis.__doc__:  # Python removes docstrings with -OO
-            return analysis
-        head, returns, rest = re.split(r"(Returns\n-------\n.*?)\n(?=\n\w)", inspect.cleandoc(analysis.__doc__), flags=re.DOTALL)
-        if self.by or self.has_periods:
-            section = "\nRaises\n------\n"
-            rest = section + USAGE_ERROR + rest.removeprefix(section)
-        analysis.__doc__ = f"{head}{returns}\n\n    Columns:\n\n{self._listing()}\n{rest}"
+        if analysis.__doc__:  # Python removes docstrings with -OO
+            analysis.__doc__ = completed(self, analysis)
         return analysis
 
-    def _listing(self) -> str:
-        lines = [_line(column, " With every= only.") for column in PERIOD if self.has_periods]
-        lines += [_line(column, " With every='round' only.") for column in ROUND if self.has_rounds]
+    def columns_with_conditions(self) -> Iterator[tuple[ResultColumn, str]]:
+        """Yield all columns, each with a sentence on the argument that adds it."""
+        yield from ((column, " With every= only.") for column in PERIOD if self.has_periods)
+        yield from ((column, " With every='round' only.") for column in ROUND if self.has_rounds)
         for by, grouping in self.by.items():
-            lines += [_line(column, f" With by={by!r} only.") for column in (*grouping.keys, *grouping.extra)]
-        return "\n".join(lines + [_line(column) for column in (*self.columns, *self.tail)])
+            yield from ((column, f" With by={by!r} only.") for column in (*grouping.keys, *grouping.extra))
+        yield from ((column, "") for column in (*self.columns, *self.tail))
 
 
 FIGURES: dict[str, Figure] = {}
@@ -203,11 +198,6 @@ def _call_text(name: str, analysis: Callable[..., object]) -> str:
     parameters = [each for each in inspect.signature(analysis).parameters.values() if each.default is each.empty]
     required = [f"{each.name}=…" if each.kind is each.KEYWORD_ONLY else each.name for each in parameters]
     return f"lf.{name}({', '.join(required)})"
-
-
-def _line(column: ResultColumn, condition: str = "") -> str:
-    kind = ", ".join(part for part in (column.dtype, column.unit) if part)
-    return f"    - ``{column.name}`` ({kind}): {column.description}{condition}"
 
 
 def _tail_values(frames: Frames | None, row_count: int, *, accept_survivorship: bool) -> dict[str, Any]:
@@ -237,7 +227,47 @@ def require_frames(frames: object, name: str) -> None:
         raise UsageError(f"Pass Frames to lf.{name}, such as the result of {loader}, got {type(frames).__name__}.")
 
 
-# -- columns that several results have ----------------------------------------------------------------------------------
+# -- columns ------------------------------------------------------------------------------------------------------------
+
+
+def text(name: str, description: str) -> ResultColumn:
+    """Return a column of texts."""
+    return ResultColumn(name, TEXT, description)
+
+
+def label(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+    """Return a column of categories."""
+    return ResultColumn(name, LABEL, description, unit, title)
+
+
+def flag(name: str, description: str) -> ResultColumn:
+    """Return a column of booleans, some of them missing."""
+    return ResultColumn(name, FLAG, description)
+
+
+def time(name: str, description: str, title: str = "") -> ResultColumn:
+    """Return a column of times in UTC."""
+    return ResultColumn(name, TIME, description, "UTC", title)
+
+
+def duration(name: str, description: str, title: str = "") -> ResultColumn:
+    """Return a column of durations."""
+    return ResultColumn(name, DURATION, description, "microseconds", title)
+
+
+def integer(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+    """Return a column of integers, some of them missing."""
+    return ResultColumn(name, INTEGER, description, unit, title)
+
+
+def rate(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+    """Return a column of floats."""
+    return ResultColumn(name, RATE, description, unit, title)
+
+
+def amount(name: str, description: str, unit: str = "", title: str = "") -> ResultColumn:
+    """Return a column of exact decimals."""
+    return ResultColumn(name, AMOUNT, description, unit, title)
 
 
 def count(name: str, description: str, unit: str = "requests") -> ResultColumn:

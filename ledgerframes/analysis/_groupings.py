@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._coverage import covered_time
-from ledgerframes.analysis._figures import INTEGER, LABEL, TEXT, TIME, Grouping, ResultColumn
+from ledgerframes.analysis._figures import Grouping
 from ledgerframes.analysis._groups import (
     Groups,
     cross,
@@ -32,27 +33,27 @@ from ledgerframes.analysis.eras import of as era_of
 from ledgerframes.analysis.labels import groups_by_id
 from ledgerframes.frames import Frames
 
-TEMPLATE_NAME = ResultColumn("template_name", TEXT, "Module and entity of the root node. Missing without a visible tree.")
-CHOICE = ResultColumn("choice", TEXT, "Choice that the root node exercises. Missing for a create.")
+TEMPLATE_NAME = declare.text("template_name", "Module and entity of the root node. Missing without a visible tree.")
+CHOICE = declare.text("choice", "Choice that the root node exercises. Missing for a create.")
 PARTICIPANT = Grouping(
-    (ResultColumn("submitting_participant_uid", TEXT, "Participant that submits and pays. Missing without a verdict."),)
+    (declare.text("submitting_participant_uid", "Participant that submits and pays. Missing without a verdict."),)
 )
-PARTY = Grouping((ResultColumn("party", TEXT, "Submitting party. Missing without a verdict or a party."),))
-KIND = ResultColumn("kind", LABEL, "transaction, reassignment, or not visible (rejected or private).")
-PACKAGE_NAME = ResultColumn("package_name", TEXT, "Package of the root node. Missing without a visible tree.")
+PARTY = Grouping((declare.text("party", "Submitting party. Missing without a verdict or a party."),))
+KIND = declare.label("kind", "transaction, reassignment, or not visible (rejected or private).")
+PACKAGE_NAME = declare.text("package_name", "Package of the root node. Missing without a visible tree.")
 TEMPLATE = Grouping((KIND, PACKAGE_NAME, TEMPLATE_NAME, CHOICE))
-RESULT = Grouping((ResultColumn("verdict_result", LABEL, "Verdict of the mediator. Missing without a verdict."),))
-HOUR = Grouping((ResultColumn("hour", "int64", "Hour of the day of the record time, all 24 of them.", "UTC"),))
-WEEKDAY_HOUR = Grouping((ResultColumn("weekday", "int64", "Day of the week, 0 for Monday.", "UTC"), *HOUR.keys))
-DAY = Grouping((ResultColumn("day", TIME, "Start of the day of the record time, all days of the window.", "UTC"),))
-SIZE = Grouping((ResultColumn("size", LABEL, "Class of the request's cost. Missing if the cost is unknown.", "bytes"),))
-VIEWS = Grouping((ResultColumn("view_count", INTEGER, "Views of the request. Missing without a verdict.", "views"),))
+RESULT = Grouping((declare.label("verdict_result", "Verdict of the mediator. Missing without a verdict."),))
+HOUR = Grouping((declare.ResultColumn("hour", "int64", "Hour of the day of the record time, all 24 of them.", "UTC"),))
+WEEKDAY_HOUR = Grouping((declare.ResultColumn("weekday", "int64", "Day of the week, 0 for Monday.", "UTC"), *HOUR.keys))
+DAY = Grouping((declare.time("day", "Start of the day of the record time, all days of the window."),))
+SIZE = Grouping((declare.label("size", "Class of the request's cost. Missing if the cost is unknown.", "bytes"),))
+VIEWS = Grouping((declare.integer("view_count", "Views of the request. Missing without a verdict.", "views"),))
 CONFIRMERS = Grouping(
-    (ResultColumn("confirmers", INTEGER, "Different parties that can confirm. Missing without a quorum.", "parties"),)
+    (declare.integer("confirmers", "Different parties that can confirm. Missing without a quorum.", "parties"),)
 )
-LABEL_GROUP = Grouping((ResultColumn("label", TEXT, "Group of the submitter's label, or its name. Missing without a label."),))
-ERA = Grouping((ResultColumn("era", LABEL, "Era of the network at the record time."),))
-SOURCE = Grouping((ResultColumn("source", LABEL, "Host that returned the request, or file. Missing if it is unknown."),))
+LABEL_GROUP = Grouping((declare.text("label", "Group of the submitter's label, or its name. Missing without a label."),))
+ERA = Grouping((declare.label("era", "Era of the network at the record time."),))
+SOURCE = Grouping((declare.label("source", "Host that returned the request, or file. Missing if it is unknown."),))
 
 KINDS = ("transaction", "reassignment", "not visible")
 SIZE_EDGES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)

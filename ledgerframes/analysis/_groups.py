@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ Rates = npt.NDArray[np.float64]
 MICROSECONDS_PER_HOUR = 3_600_000_000
 MAX_PERIODS = 1_000_000
 MAX_INTEGER = 2**63 - 1
+FIRST_TIME, LAST_TIME = (extents.microseconds(time.replace(tzinfo=UTC)) for time in (datetime.min, datetime.max))
 SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 # Periods are numbered from a Monday, so that weeks start on one; hours and days start on full hours all the same.
@@ -31,18 +33,10 @@ ORIGIN = pd.Timestamp("1970-01-05", tz="UTC").value // 1_000
 
 @dataclass(frozen=True)
 class Groups:
-    """The group of each row.
+    """The group of each row."""
 
-    Attributes
-    ----------
-    keys : DataFrame
-        One row per group: the values that name it.
-    codes : array of int64
-        For each row, the position of its group in `keys`.
-    """
-
-    keys: pd.DataFrame
-    codes: Integers
+    keys: pd.DataFrame  # one row per group: the values that name it
+    codes: Integers  # for each row, the position of its group in `keys`
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -53,13 +47,7 @@ class Groups:
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
 
     def total(self, values: pd.Series) -> pd.Series:
-        """Return exact sums of integers, missing for a group without a known value.
-
-        Raises
-        ------
-        UsageError
-            If a sum exceeds 64 bits.
-        """
+        """Return exact sums of integers, missing for a group without a known value."""
         return totals(values.astype("Int64"), self.codes, len(self), name=str(values.name or "sum"))
 
     def masked_total(self, values: pd.Series, mask: Flags) -> pd.Series:
@@ -116,13 +104,7 @@ class Groups:
 
 
 def as_integers(numbers: Sequence[int | None], name: object) -> pd.Series:
-    """Return exact integers as a column of 64 bits.
-
-    Raises
-    ------
-    UsageError
-        If a number is too large for it.
-    """
+    """Return exact integers as a column of 64 bits, or raise a UsageError."""
     if any(number is not None and abs(number) > MAX_INTEGER for number in numbers):
         raise UsageError(f"A sum of column {name} is above 2^63 - 1. Choose shorter periods, more groups or a shorter window.")
     return pd.Series(pd.array([pd.NA if number is None else number for number in numbers], dtype="Int64"))
@@ -222,7 +204,9 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     number, unit = _parse_period(every)
     if frames.window is not None:
         until = extents.microseconds(frames.window.until)
-        since = _history_start(times, until) if frames.window.since.year < 1970 else extents.microseconds(frames.window.since)
+        since = extents.microseconds(frames.window.since)
+        if frames.window.since.year < 1970:  # before all history, so the periods start with the first row
+            since = int(microseconds(times).min()) if len(times) else until - 1
     elif len(times):
         since, until = int(microseconds(times).min()), int(microseconds(times).max()) + 1
     else:
@@ -230,29 +214,25 @@ def _period_edges(frames: Frames, times: pd.Series, every: str) -> Integers:
     if unit == "mo":
         first, last = (np.datetime64(time, "us").astype("datetime64[M]").astype(int) // number for time in (since, until - 1))
         months = np.arange(first, last + 2) * number
-        return months.astype("datetime64[M]").astype("datetime64[us]").astype(np.int64)
+        return _within_years(months.astype("datetime64[M]").astype("datetime64[us]").astype(np.int64), every)
     step = number * SECONDS[unit] * 1_000_000
     first, last = (since - ORIGIN) // step, (until - 1 - ORIGIN) // step
     if last - first >= MAX_PERIODS:
         raise UsageError(
             f"every={every!r} splits the window into {last - first + 1:,} periods. Choose a longer one, such as '1h'."
         )
-    return np.arange(first, last + 2, dtype=np.int64) * step + ORIGIN
+    return _within_years(np.arange(first, last + 2, dtype=np.int64) * step + ORIGIN, every)
 
 
-def _history_start(times: pd.Series, until: int) -> int:
-    """Return the first time of frames that start before all history."""
-    return int(microseconds(times).min()) if len(times) else until - 1
+def _within_years(edges: Integers, every: str) -> Integers:
+    """Return edges of periods that are times of Python, which ends with the year 9999."""
+    if edges[0] < FIRST_TIME or edges[-1] > LAST_TIME:
+        raise UsageError(f"every={every!r} makes periods outside the years 1 to 9999. Choose a shorter one, or another window.")
+    return edges
 
 
 def period_length(text: object, argument: str) -> int:
-    """Return a length of time, such as ``"20min"``, in seconds.
-
-    Raises
-    ------
-    UsageError
-        If it is none, or in months.
-    """
+    """Return a length of time, such as ``"20min"`` but not in months, in seconds."""
     number, unit = _parse_period(text, argument)
     if unit == "mo":
         raise UsageError(f"{argument}= must not be in months, which differ in length, got {text!r}.")

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._groups import Flags, Integers, distinct
+from ledgerframes.analysis._groups import Flags, Integers, Rates, distinct
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -27,20 +27,10 @@ UNSPECIFIED = "VERDICT_RESULT_UNSPECIFIED"
 
 
 def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool = True) -> pd.DataFrame:
-    """Return one row per confirmation request.
+    """Return one row per confirmation request, those with a verdict first.
 
-    Parameters
-    ----------
-    frames : Frames
-    verdict_columns : sequence of str
-        Columns of ``verdicts`` to include, missing for requests without a verdict.
-    cost : bool
-        Whether to include ``total_traffic_cost`` [bytes], missing for requests without a traffic summary.
-
-    Returns
-    -------
-    DataFrame
-        ``migration_id``, ``record_time``, ``update_id``, ``has_verdict`` and the columns above, requests with a verdict first.
+    It has ``migration_id``, ``record_time``, ``update_id``, ``has_verdict``, columns of ``verdicts``, which are missing without a
+    verdict, and with `cost` ``total_traffic_cost`` [bytes], missing without a traffic summary.
     """
     verdicts = frames.read("verdicts", [*HEAD, *verdict_columns])
     updates = frames.read("updates", HEAD)
@@ -133,9 +123,9 @@ def population_of(frames: Frames, accept_survivorship: bool = False) -> str:
     return f"{frames.population}, accepted" if is_accepted else frames.population
 
 
-def missing_if_committed(frames: Frames, values: pd.Series | Integers) -> pd.Series:
+def missing_if_committed(frames: Frames, values: pd.Series | Integers | Rates) -> pd.Series:
     """Return figures of rejected requests, which are missing, not 0, for committed updates."""
-    numbers = pd.Series(values, dtype="Int64")
+    numbers = _nullable(pd.Series(values))
     return numbers.mask(np.full(len(numbers), frames.population == "committed"))
 
 

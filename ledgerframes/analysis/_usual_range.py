@@ -32,45 +32,18 @@ Times: TypeAlias = "pd.Series[pd.Timestamp]"
 
 
 def period_totals(frames: Frames, every: str, keys: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the integers of each period that a usual range needs.
-
-    Parameters
-    ----------
-    frames : Frames
-        With ``verdicts``, ``updates`` and ``traffic``, loaded by window.
-    every : {"1d", "1h"}
-        Length of a period.
-    keys : sequence of str, optional
-        Key columns of the groups (default: none, all requests together).
-
-    Returns
-    -------
-    DataFrame
-        See :func:`totals_of_groups`.
-    """
+    """Return the integers of each day or hour that a usual range needs."""
     if every not in PERIODS_PER_WEEK:
         raise UsageError(f"every= must be '1d' or '1h', got {every!r}.")
     return totals_of_groups(frames, *requests_by(frames, keys, every, ["verdict_result"]))
 
 
 def totals_of_groups(frames: Frames, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
-    """Return the integers of each period from requests that were read before.
+    """Return the integers of each period and group, from requests that were read before.
 
-    Parameters
-    ----------
-    frames : Frames
-        Their window and coverage tell which periods are whole.
-    rows : DataFrame
-        Their requests, with ``verdict_result`` and ``total_traffic_cost``.
-    groups : Groups
-        Of the requests, per period.
-
-    Returns
-    -------
-    DataFrame
-        One row per period of the window and group, sorted by time: the keys, ``requests`` that were accepted or rejected,
-        ``rejected``, ``requests_with_cost``, ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost``
-        [bytes], and ``is_whole``: whether the period is in the window and in the history, and final.
+    The columns are the keys, ``requests`` that were accepted or rejected, ``rejected``, ``requests_with_cost``,
+    ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost`` [bytes], and ``is_whole``: whether the period is in
+    the window and in the history, and final.
     """
     is_rejected = has_result(rows, REJECTED)
     is_decided = is_rejected | has_result(rows, ACCEPTED)
@@ -101,25 +74,9 @@ def usual_ranges(
 ) -> dict[str, UsualRange]:
     """Return the usual range of each series of a report, from the weeks before it.
 
-    Parameters
-    ----------
-    history, report : DataFrame
-        From :func:`period_totals`, or rows of it that were kept. Rows of the history from the start of the report on do not
-        count.
-    every : {"1d", "1h"}
-        Length of a period.
-    series : sequence of {"rejection_rate", "wasted_share", "spend"}
-        All series that the report shows with a usual range. They share the chance of a false alarm. No spend per hour.
-    omitted_weeks : sequence of Timestamp, optional
-        Times in weeks that are no part of the history, such as a planned upgrade.
-    group_count : int, optional
-        Number of groups whose usual ranges the report shows (default: 1). They share the chance of a false alarm, too.
-
-    Returns
-    -------
-    dict of str to UsualRange
-        One per series, with one limit per period of the report, sorted by time. Periods that are not whole, or whose costs are
-        known for less than 90% of the requests, have none.
+    Rows of the history from the start of the report on do not count, nor the weeks of `omitted_weeks`, such as a planned upgrade.
+    All series and groups that the report shows share the chance of a false alarm. A period that is not whole, or whose costs are
+    known for less than 90% of the requests, has no limit.
     """
     if every not in PERIODS_PER_WEEK:
         raise UsageError(f"every= must be '1d' or '1h', got {every!r}.")

@@ -17,19 +17,7 @@ FOUND_RISES = ((200_000, 20, 20), (20_000, 30, 30), (2_000, 100, 75))
 def describe_usual_range(name: str, result: UsualRange, tested: pd.DataFrame, every: str) -> str:
     """Return what a report may say of the usual range of one series.
 
-    Parameters
-    ----------
-    name : {"rejection_rate", "wasted_share", "spend"}
-    result : UsualRange
-        From :func:`usual_ranges` in the module of the usual range.
-    tested : DataFrame
-        Its periods, sorted by time.
-    every : {"1d", "1h"}
-
-    Returns
-    -------
-    str
-        One sentence per period above its limit, or that there is none. It says nothing of falls and names no cause.
+    That is one sentence per period above its limit, or that there is none. It says nothing of falls and names no cause.
     """
     noun = PERIOD_NOUNS[every]
     if result.reason == SHORT_HISTORY:

@@ -102,18 +102,7 @@ def request_envelopes(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
 def confirmer_sets(frames: Frames, rows: pd.DataFrame, envelopes: pd.DataFrame) -> pd.DataFrame:
     """Return the set of parties that can confirm each envelope, as a number.
 
-    Parameters
-    ----------
-    frames : Frames
-    rows : DataFrame
-        Requests.
-    envelopes : DataFrame
-        From :func:`request_envelopes`.
-
-    Returns
-    -------
-    DataFrame
-        ``confirmer_set`` and ``confirmers``, the number of parties, per envelope; missing without a known confirmer.
+    The columns are ``confirmer_set`` and ``confirmers``, the number of parties. They are missing without a known confirmer.
     """
     owners, view_ids = list_items(envelopes["view_ids"])
     view_names = _view_names(envelopes["request"].take(owners), pd.Series(view_ids.to_numpy()))

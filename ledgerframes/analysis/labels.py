@@ -122,13 +122,7 @@ def _require_labels(labels: object) -> None:
 
 
 def groups_by_id(labels: pd.DataFrame | None) -> pd.Series:
-    """Return the group of each id, or its name if it has no group.
-
-    Raises
-    ------
-    UsageError
-        If `labels` is not from :func:`read`.
-    """
+    """Return the group of each id, or its name if it has no group."""
     _require_labels(labels)
     assert labels is not None
     return labels.set_index("id")["group"].fillna(labels.set_index("id")["name"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ import pandas as pd
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis._amounts import amounts, differences, half_even
 from ledgerframes.analysis._vote_history import round_prices, votes_of_history
-from ledgerframes.analysis.cost._statement import decimal_column
 from ledgerframes.analysis.economy._nodes import read_trees, require_all_updates
+from ledgerframes.decimals import EXACT
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import TrafficPrice, require_price
@@ -24,56 +25,46 @@ DAY = pd.Timedelta(days=1)
 UNIT = "USD per coin"
 PRICE = declare.Figure(
     "votes.price",
+    rows="One row per observation; sorted by time.",
     columns=(
-        declare.ResultColumn("observed_at", declare.TIME, "Time of the observation.", "UTC"),
+        declare.time("observed_at", "Time of the observation."),
         declare.count("voters", "Super validators with a vote contract.", "voters"),
         declare.count("votes", "Voters with a price.", "votes"),
         declare.count("stale_votes", "Prices older than allowed.", "votes"),
-        declare.ResultColumn(
-            "median", declare.AMOUNT, "Median price, the mean of the middle two of an even number. Missing without votes.", UNIT
+        declare.amount("median", "Median price, the mean of the middle two of an even number. Missing without votes.", UNIT),
+        declare.amount("lowest", "Lowest price. Missing without votes.", UNIT),
+        declare.amount("highest", "Highest price. Missing without votes.", UNIT),
+        declare.amount("spread", "Highest minus lowest price. Missing without votes.", UNIT),
+        declare.amount("mad", "Median absolute deviation from the median. Missing without votes.", UNIT),
+        declare.amount("byte_price", "Traffic price over the median. Missing without traffic_price=.", "coin per MB"),
+        declare.amount(
+            "byte_price_change", "Byte price less that of the observation before. Missing for the first.", "coin per MB"
         ),
-        declare.ResultColumn("lowest", declare.AMOUNT, "Lowest price. Missing without votes.", UNIT),
-        declare.ResultColumn("highest", declare.AMOUNT, "Highest price. Missing without votes.", UNIT),
-        declare.ResultColumn("spread", declare.AMOUNT, "Highest minus lowest price. Missing without votes.", UNIT),
-        declare.ResultColumn("mad", declare.AMOUNT, "Median absolute deviation from the median. Missing without votes.", UNIT),
-        declare.ResultColumn(
-            "byte_price", declare.AMOUNT, "Traffic price over the median. Missing without traffic_price=.", "coin per MB"
-        ),
-        declare.ResultColumn(
-            "byte_price_change",
-            declare.AMOUNT,
-            "Byte price less that of the observation before. Missing for the first.",
-            "coin per MB",
-        ),
-        declare.ResultColumn(
-            "round_price", declare.AMOUNT, "Price of the lowest open round. Missing without frames=, or outside of them.", UNIT
-        ),
+        declare.amount("round_price", "Price of the lowest open round. Missing without frames=, or outside of them.", UNIT),
     ),
     fact="price",
     unit="voters of this row",
 )
 STALE = declare.Figure(
     "votes.stale",
+    rows="One row per observation and super validator; sorted by time of the observation, then by age, oldest first.",
     columns=(
-        declare.ResultColumn("observed_at", declare.TIME, "Time of the observation.", "UTC"),
-        declare.ResultColumn("sv", declare.TEXT, "Super validator."),
-        declare.ResultColumn("price", declare.AMOUNT, "Price of the vote. Missing for an abstention.", UNIT, "Price"),
-        declare.ResultColumn("last_updated_at", declare.TIME, "Time of the vote.", "UTC"),
-        declare.ResultColumn("age", declare.DURATION, "Time since the vote.", "microseconds", "Age of the vote"),
-        declare.ResultColumn("is_stale", declare.FLAG, "Whether the vote is older than days=. Missing for an abstention."),
-        declare.ResultColumn(
-            "deviation", declare.AMOUNT, "Price less the median. Missing for an abstention.", UNIT, "Deviation from the median"
-        ),
-        declare.ResultColumn("score", declare.RATE, "Deviation over 1.4826 median absolute deviations. Missing if these are 0."),
-        declare.ResultColumn("is_outlier", declare.FLAG, "Whether the score is beyond outlier=. Missing below 5 votes."),
-        declare.ResultColumn("median_without", declare.AMOUNT, "Median of all other votes. Missing without any.", UNIT),
+        declare.time("observed_at", "Time of the observation."),
+        declare.text("sv", "Super validator."),
+        declare.amount("price", "Price of the vote. Missing for an abstention.", UNIT, "Price"),
+        declare.time("last_updated_at", "Time of the vote."),
+        declare.duration("age", "Time since the vote.", "Age of the vote"),
+        declare.flag("is_stale", "Whether the vote is older than days=. Missing for an abstention."),
+        declare.amount("deviation", "Price less the median. Missing for an abstention.", UNIT, "Deviation from the median"),
+        declare.rate("score", "Deviation over 1.4826 median absolute deviations. Missing if these are 0."),
+        declare.flag("is_outlier", "Whether the score is beyond outlier=. Missing below 5 votes."),
+        declare.amount("median_without", "Median of all other votes. Missing without any.", UNIT),
     ),
     fact="price",
     unit="voters of this observation",
 )
 MIN_VOTES_FOR_OUTLIERS = 5
 DEVIATIONS_PER_MAD = 1.4826
-QUANTUM = Decimal("1e-10")
 
 
 @PRICE.document
@@ -100,11 +91,6 @@ def price(
         With all updates of a time. Each vote in it is an observation as well, with the votes that are known by then, and
         each observation has the price that the network used.
 
-    Returns
-    -------
-    DataFrame
-        One row per observation; sorted by time.
-
     Raises
     ------
     CoverageError
@@ -112,14 +98,9 @@ def price(
     UsageError
         If `votes` is not a table of price votes, or has those of two networks.
 
-    Notes
-    -----
     Source: docs/facts.md#name-rules-and-price-votes. The service returns only the latest votes, so the history consists of
     stored observations (docs/facts.md#latest-votes-only). Each super validator has one vote, the newest.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
     >>> summary = lf.votes.price(votes, traffic_price=lf.TrafficPrice("60", "USD/MB"))
     >>> bool((summary["lowest"] <= summary["median"]).all())
@@ -139,20 +120,21 @@ def price(
     vote_count = by_time.size().reindex(voters.index, fill_value=0)
     prices = [values if isinstance(values, list) else [] for values in by_time["price"].apply(list).reindex(voters.index)]
     medians = [_median(each) for each in prices]
-    byte_price = _byte_price(medians, traffic_price)
+    list_price = amounts([traffic_price.amount if traffic_price else None] * len(medians))
+    byte_price = decimals.divide(list_price, amounts(medians), name="byte_price")
     values = {
         "observed_at": voters.index,
         "voters": voters.to_numpy(),
         "votes": vote_count.to_numpy(),
         "stale_votes": is_stale.groupby(with_price["observed_at"]).sum().reindex(voters.index, fill_value=0).to_numpy(),
-        "median": decimal_column(medians),
-        "lowest": decimal_column([min(each, default=None) for each in prices]),
-        "highest": decimal_column([max(each, default=None) for each in prices]),
-        "spread": decimal_column([_less(max(each), min(each)) if each else None for each in prices]),
-        "mad": decimal_column([_mad(each) for each in prices]),
+        "median": amounts(medians),
+        "lowest": amounts([min(each, default=None) for each in prices]),
+        "highest": amounts([max(each, default=None) for each in prices]),
+        "spread": amounts([EXACT.subtract(max(each), min(each)) if each else None for each in prices]),
+        "mad": amounts([_mad(each) for each in prices]),
         "byte_price": byte_price,
-        "byte_price_change": _changes(byte_price),
-        "round_price": decimal_column(
+        "byte_price_change": differences(byte_price, byte_price.shift()),
+        "round_price": amounts(
             [None] * len(voters) if frames is None or trees is None else round_prices(voters.index.to_series(), frames, trees)
         ),
         "coverage": (vote_count / voters).to_numpy(),
@@ -173,24 +155,14 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
     outlier : float, optional
         Score above which a vote counts as an outlier (default: 3).
 
-    Returns
-    -------
-    DataFrame
-        One row per observation and super validator; sorted by time of the observation, then by age, oldest first.
-
     Raises
     ------
     UsageError
         If `votes` is not a table of price votes, or has those of two networks.
 
-    Notes
-    -----
     Source: docs/facts.md#name-rules-and-price-votes. A super validator without a price abstains
     (docs/facts.md#price-vote-without-price).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
     >>> votes = lf.load_price_votes(lf.connect("sandbox", events=400, days=1))
     >>> ages = lf.votes.stale(votes)
     >>> bool((ages["age"].diff().dropna() <= pd.Timedelta(0)).all())
@@ -205,7 +177,7 @@ def stale(votes: pd.DataFrame, *, days: float = 30.0, outlier: float = 3.0) -> p
         **votes[["observed_at", "sv", "price", "last_updated_at"]],
         "age": age,
         "is_stale": (age > days * DAY).astype("boolean").where(has_price),
-        **{name: decimal_column(rows[name]) for name in ("deviation", "median_without")},
+        **{name: amounts(rows[name]) for name in ("deviation", "median_without")},
         "score": np.array(rows["score"], dtype="float64"),
         "is_outlier": pd.array(rows["is_outlier"], dtype="boolean"),
         "coverage": has_price.groupby(votes["observed_at"]).transform("mean").to_numpy("float64"),
@@ -229,7 +201,7 @@ def _deviations(votes: pd.DataFrame, outlier: float) -> dict[str, list[Any]]:
     values = [None if pd.isna(value) else value for value in votes["price"]]
     prices = [value for value in values if value is not None]
     median, mad = _median(prices), _mad(prices)
-    deviations = [None if value is None or median is None else _less(value, median) for value in values]
+    deviations = [None if value is None or median is None else EXACT.subtract(value, median) for value in values]
     scores = [float(each) / (DEVIATIONS_PER_MAD * float(mad)) if each is not None and mad else np.nan for each in deviations]
     is_judged = len(prices) >= MIN_VOTES_FOR_OUTLIERS
     return {
@@ -252,27 +224,11 @@ def _median(prices: Sequence[Decimal]) -> Decimal | None:
     if not prices:
         return None
     ordered, middle = sorted(prices), len(prices) // 2
-    with localcontext(prec=decimals.PRECISION + 1):
-        mean = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-        return mean.quantize(QUANTUM, ROUND_HALF_EVEN)
+    if len(ordered) % 2:
+        return half_even(ordered[middle])
+    return half_even(EXACT.divide(EXACT.add(ordered[middle - 1], ordered[middle]), Decimal(2)))
 
 
 def _mad(prices: Sequence[Decimal]) -> Decimal | None:
     median = _median(prices)
-    return None if median is None else _median([abs(_less(each, median)) for each in prices])
-
-
-def _less(first: Decimal, second: Decimal) -> Decimal:
-    with localcontext(prec=decimals.PRECISION + 1):
-        return first - second
-
-
-def _byte_price(medians: Sequence[Decimal | None], price: TrafficPrice | None) -> pd.Series:
-    """Return the price of a megabyte in coin."""
-    amount = decimal_column([None if price is None else price.amount] * len(medians))
-    return decimals.divide(amount, decimal_column(medians), name="byte_price")
-
-
-def _changes(values: pd.Series) -> pd.Series:
-    pairs = zip(values, values.shift(), strict=True)
-    return decimal_column([None if pd.isna(each) or pd.isna(before) else _less(each, before) for each, before in pairs])
+    return None if median is None else _median([abs(EXACT.subtract(each, median)) for each in prices])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ledgerframes.errors import HostUnreachableError, ResponseLimitError
 
@@ -22,39 +22,35 @@ GZIP_OR_ZLIB = 47  # what zlib calls both formats, by their headers
 
 
 class BodyLimits:
-    """Limits of one response, of its bytes as sent and expanded, their ratio, and its seconds.
+    """Limits of one response or download, of its bytes, their expansion, and its time.
 
     Parameters
     ----------
     limits : Limits
     endpoint, host : str
         For errors.
+    kind : {"response", "download"}
+        Which of the limits count, such as ``max_download_bytes``.
     """
 
-    def __init__(self, limits: Limits, endpoint: str, host: str) -> None:
+    def __init__(self, limits: Limits, endpoint: str, host: str, kind: Literal["response", "download"] = "response") -> None:
         self._limits = limits
         self._endpoint = endpoint
         self._host = host
-        self._deadline = time.monotonic() + limits.max_response_minutes * 60
+        self._bytes_setting, self._minutes_setting = f"max_{kind}_bytes", f"max_{kind}_minutes"
+        self._deadline = time.monotonic() + getattr(limits, self._minutes_setting) * 60
 
-    def check_bytes(self, count: int, maximum: int, setting: str) -> None:
-        """Refuse more bytes than a setting allows."""
-        if count > maximum:
-            raise self._error(f"sent more than {maximum:,} bytes", setting, maximum)
+    def check(self, sent: int, expanded: int = 0) -> None:
+        """Refuse what is too large, expands too much, or takes too long.
 
-    def check_time(self) -> None:
-        """Refuse a response that takes too long, although each of its bytes arrives in time."""
-        minutes = self._limits.max_response_minutes
+        Each byte of a response can arrive in time, and the response take too long.
+        """
         if time.monotonic() > self._deadline:
-            raise self._error(f"did not complete its response within {minutes:g} minutes", "max_response_minutes", minutes)
-
-    def check(self, sent: int, expanded: int) -> None:
-        """Refuse a response beyond a limit."""
-        self.check_time()
-        self.check_bytes(max(sent, expanded), self._limits.max_response_bytes, "max_response_bytes")
-        ratio = self._limits.max_decompression_ratio
-        if expanded > MIN_CHECKED_BYTES and expanded > ratio * sent:
-            raise self._error(f"sent bytes that expand to more than {ratio:g} times their size", "max_decompression_ratio", ratio)
+            raise self._error("did not complete its response within {:g} minutes", self._minutes_setting)
+        if max(sent, expanded) > getattr(self._limits, self._bytes_setting):
+            raise self._error("sent more than {:,} bytes", self._bytes_setting)
+        if expanded > MIN_CHECKED_BYTES and expanded > self._limits.max_decompression_ratio * sent:
+            raise self._error("sent bytes that expand to more than {:g} times their size", "max_decompression_ratio")
 
     def incomplete(self, reason: str) -> HostUnreachableError:
         """Return the error for a body that did not arrive as it was sent."""
@@ -64,9 +60,11 @@ class BodyLimits:
             host=self._host,
         )
 
-    def _error(self, reason: str, setting: str, maximum: float) -> ResponseLimitError:
+    def _error(self, reason: str, setting: str) -> ResponseLimitError:
+        maximum = getattr(self._limits, setting)
+        step = f"Check the service, or raise {setting}= if that is right."
         return ResponseLimitError(
-            f"{self._host} {reason} for {self._endpoint}. Check the service, or raise {setting}= if that is right.",
+            f"{self._host} {reason.format(maximum)} for {self._endpoint}. {step}",
             endpoint=self._endpoint,
             host=self._host,
             setting=setting,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from ledgerframes.api.bodies import BodyLimits
 from ledgerframes.api.operation import Client, Request, operation
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.datasets.bulk.wire import ActiveContractsListing, Checksums, UpdatesListing
-from ledgerframes.errors import HostUnreachableError, ResponseLimitError, ServiceError, StoreError, TransportError, UsageError
+from ledgerframes.errors import ServiceError, StoreError, TransportError, UsageError
 from ledgerframes.windows import instant, iso
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class BulkClient(Client):
         return Request(body={"object_keys": list(object_keys)})
 
     @operation("GET /v0/history/bulk/download/{object_key}", returns=bytes, since="0.5.16", changed="0.5.17")
-    def bulk_object(self, object_key: str) -> Request:
+    def bulk_object(self, object_key: str) -> Any:
         """Download a bulk object into memory, as zstd bytes.
 
         Objects often have more than 128 MiB; :meth:`bulk_download` writes them to a file.
@@ -107,7 +107,6 @@ class BulkClient(Client):
         NotFoundError
             If the object does not exist.
         """
-        return Request(path={"object_key": object_key})
 
     def bulk_download(self, object_key: str, target: Path) -> Download:
         """Download a bulk object to a file, resuming after failures if the service supports Range.
@@ -144,7 +143,7 @@ class _ObjectDownload:
         self._url = url
         self._path = path
         self._target = target
-        self._deadline = time.monotonic() + transport.limits.max_download_minutes * 60
+        self._limits = BodyLimits(transport.limits, f"GET {path}", host_of(url), "download")
         self._restart()
 
     def _restart(self) -> None:
@@ -179,45 +178,21 @@ class _ObjectDownload:
             self._restart()
         self._etag = response.headers.get("ETag", "")
         length = response.headers.get("Content-Length", "")
-        self._check_limits(int(length) if length.isdecimal() else 0)
+        self._limits.check(self._bytes + (int(length) if length.isdecimal() else 0))
         received = self._append(response)
         if length.isdecimal() and received < int(length):
-            host, endpoint = host_of(self._url), f"GET {self._path}"
-            raise HostUnreachableError(
-                f"{host} closed the connection after {received:,} of {int(length):,} bytes of {endpoint}. Try again.",
-                endpoint=endpoint,
-                host=host,
-            )
+            raise self._limits.incomplete(f"received {received:,} of {int(length):,} bytes")
 
     def _append(self, response: httpx.Response) -> int:
         start = self._bytes
         with self._target.open("r+b" if self._bytes else "wb") as file:
             file.seek(self._bytes)
             for chunk in response.iter_raw(CHUNK_BYTES):
-                self._check_limits(len(chunk))
+                self._limits.check(self._bytes + len(chunk))
                 self._write(file, chunk)
                 self._digest.update(chunk)
                 self._bytes += len(chunk)
         return self._bytes - start
-
-    def _check_limits(self, more: int) -> None:
-        """Refuse an object that is too large, before more of it is written, or too slow."""
-        limits, host = self._transport.limits, host_of(self._url)
-        if self._bytes + more > limits.max_download_bytes:
-            reason, setting = f"more than {limits.max_download_bytes:,} bytes", "max_download_bytes"
-            maximum: float = limits.max_download_bytes
-        elif time.monotonic() > self._deadline:
-            reason, setting = f"no complete object in {limits.max_download_minutes:g} minutes", "max_download_minutes"
-            maximum = limits.max_download_minutes
-        else:
-            return
-        raise ResponseLimitError(
-            f"{host} sent {reason} for GET {self._path}. Raise {setting}= if that is right.",
-            endpoint=f"GET {self._path}",
-            host=host,
-            setting=setting,
-            maximum=maximum,
-        )
 
     def _write(self, file: BinaryIO, chunk: bytes) -> None:
         try:

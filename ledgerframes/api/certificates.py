@@ -44,11 +44,7 @@ class CertificateFiles(NamedTuple):
 def ssl_context(default: Callable[[], ssl.SSLContext], files: CertificateFiles) -> ssl.SSLContext:
     """Return the certificates of a profile, or of the environment.
 
-    Parameters
-    ----------
-    default : callable
-        Returns those of the environment.
-    files : CertificateFiles
+    The function `default` returns those of the environment.
 
     Raises
     ------

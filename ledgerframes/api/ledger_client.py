@@ -28,6 +28,7 @@ class Page(Protocol):
         """Token of the next page, or empty on the last page (docs/facts.md#page-token-end)."""
 
 
+T = TypeVar("T")
 PageT = TypeVar("PageT", bound=Page)
 
 
@@ -47,9 +48,8 @@ class LedgerClient(HealthClient):
         self._version: LedgerVersion | None = None
 
     @operation("GET /v2/version", returns=LedgerVersion)
-    def version(self) -> Request:
+    def version(self) -> Any:
         """Return the version of the ledger API, such as 3.5.14, and its features."""
-        return Request()
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation.
@@ -68,15 +68,16 @@ class LedgerClient(HealthClient):
                 raise
             raise self._unsupported(operation, error) from error
 
-    def _iter_pages(
-        self, name: str, fetch: Callable[[str | None], PageT], items: Callable[[PageT], Sequence[Any]]
-    ) -> Iterator[PageT]:
-        """Iterate over the pages of an operation, which must make progress."""
-        chain, token = PageChain(self.operations[name].route), None
+    def _iter_items(
+        self, operation: str, fetch: Callable[..., PageT], items_of: Callable[[PageT], Sequence[T]], **arguments: Any
+    ) -> Iterator[T]:
+        """Iterate over the items of all pages of an operation, which must make progress."""
+        chain, token = PageChain(self.operations[operation].route), None
         while True:
-            page = fetch(token)
-            token = chain.next_token(page.next_page_token, msgspec.json.encode(items(page)))
-            yield page
+            page = fetch(page_token=token, **arguments)
+            items = items_of(page)
+            token = chain.next_token(page.next_page_token, msgspec.json.encode(items))
+            yield from items
             if token is None:
                 return
 

@@ -25,7 +25,7 @@ class LedgerCommands(LedgerClient):
     # -- commands -----------------------------------------------------------------------------------------------------
 
     @operation("POST /v2/commands/submit-and-wait", since="3.4", changed="3.5")
-    def submit_and_wait(self, commands: Json) -> Request:
+    def submit_and_wait(self, commands: Json) -> Any:
         """Submit a command and wait for its result.
 
         Parameters
@@ -38,84 +38,69 @@ class LedgerCommands(LedgerClient):
         LedgerError
             If the command failed. ``definite_answer`` is True if it certainly had no effect.
         """
-        return Request(body=commands)
 
     @operation("POST /v2/commands/submit-and-wait-for-transaction", since="3.4", changed="3.5")
-    def submit_and_wait_for_transaction(self, request: Json) -> Request:
+    def submit_and_wait_for_transaction(self, request: Json) -> Any:
         """Submit a command, with an optional transaction format, and wait for the transaction."""
-        return Request(body=request)
 
     @operation("POST /v2/commands/submit-and-wait-for-reassignment", since="3.4", changed="3.5")
-    def submit_and_wait_for_reassignment(self, request: Json) -> Request:
+    def submit_and_wait_for_reassignment(self, request: Json) -> Any:
         """Submit a reassignment, with an optional event format, and wait for the reassignment."""
-        return Request(body=request)
 
     @operation(
         "POST /v2/commands/submit-and-wait-for-transaction-tree",
         deprecated="submit_and_wait_for_transaction, with a transaction format",
     )
-    def submit_and_wait_for_transaction_tree(self, commands: Json) -> Request:
+    def submit_and_wait_for_transaction_tree(self, commands: Json) -> Any:
         """Submit a command and wait for the transaction tree."""
-        return Request(body=commands)
 
     @operation("POST /v2/commands/async/submit", since="3.4", changed="3.5")
-    def async_submit(self, commands: Json) -> Request:
+    def async_submit(self, commands: Json) -> Any:
         """Submit a command without waiting for its completion."""
-        return Request(body=commands)
 
     @operation("POST /v2/commands/async/submit-reassignment", since="3.4", changed="3.5")
-    def async_submit_reassignment(self, request: Json) -> Request:
+    def async_submit_reassignment(self, request: Json) -> Any:
         """Submit a reassignment without waiting for its completion."""
-        return Request(body=request)
 
     # -- interactive submission ---------------------------------------------------------------------------------------
 
     @operation("POST /v2/interactive-submission/prepare", read_only=True)
-    def prepare_submission(self, request: Json) -> Request:
+    def prepare_submission(self, request: Json) -> Any:
         """Prepare a transaction for external signing."""
-        return Request(body=request)
 
     @operation("POST /v2/interactive-submission/execute")
-    def execute_submission(self, request: Json) -> Request:
+    def execute_submission(self, request: Json) -> Any:
         """Submit a signed transaction."""
-        return Request(body=request)
 
     @operation("POST /v2/interactive-submission/executeAndWait")
-    def execute_and_wait(self, request: Json) -> Request:
+    def execute_and_wait(self, request: Json) -> Any:
         """Submit a signed transaction and wait for its result."""
-        return Request(body=request)
 
     @operation("POST /v2/interactive-submission/executeAndWaitForTransaction")
-    def execute_and_wait_for_transaction(self, request: Json) -> Request:
+    def execute_and_wait_for_transaction(self, request: Json) -> Any:
         """Submit a signed transaction and wait for the transaction."""
-        return Request(body=request)
 
     @operation("POST /v2/interactive-submission/preferred-packages", read_only=True)
-    def preferred_packages(self, request: Json) -> Request:
+    def preferred_packages(self, request: Json) -> Any:
         """Return the preferred packages for a submission."""
-        return Request(body=request)
 
     @operation("GET /v2/interactive-submission/preferred-package-version", deprecated="preferred_packages")
-    def preferred_package_version(self, query: Json) -> Request:
+    def preferred_package_version(self, query: Json) -> Any:
         """Return the preferred version of one package."""
-        return Request(query=query)
 
     # -- packages -----------------------------------------------------------------------------------------------------
 
     @operation("GET /v2/packages", returns=PackageIds, unwrap=lambda packages: packages.package_ids)
-    def packages(self) -> Request:
+    def packages(self) -> Any:
         """List the ids of all packages that the participant supports."""
-        return Request()
 
     @operation("GET /v2/packages/{package-id}", returns=bytes)
-    def package(self, package_id: str) -> Request:
+    def package(self, package_id: str) -> Any:
         """Download one package."""
-        return Request(path={"package_id": package_id})
 
     @operation("GET /v2/packages/{package-id}/status", returns=PackageStatus, unwrap=lambda status: status.package_status)
-    def package_status(self, package_id: str) -> Request:
+    def package_status(self, package_id: str) -> Any:
         """Return the status of a package, such as PACKAGE_STATUS_REGISTERED."""
-        return Request(path={"package_id": package_id})
 
     @operation("POST /v2/dars")
     def upload_dar(self, dar: bytes, *, vet_all_packages: bool | None = None, synchronizer_id: str | None = None) -> Request:
@@ -175,14 +160,8 @@ class LedgerCommands(LedgerClient):
         self, *, page_size: int | None = None, package_filter: Json | None = None, topology_filter: Json | None = None
     ) -> Iterator[VettedPackages]:
         """Iterate over all vetted packages, page by page as in :meth:`vetted_packages_page`."""
-
-        def fetch(token: str | None) -> VettedPackagesPage:
-            return self.vetted_packages_page(
-                page_token=token, page_size=page_size, package_filter=package_filter, topology_filter=topology_filter
-            )
-
-        pages = self._iter_pages("vetted_packages_page", fetch, lambda page: page.vetted_packages)
-        return (vetted for page in pages for vetted in page.vetted_packages)
+        fetch, filters = self.vetted_packages_page, {"package_filter": package_filter, "topology_filter": topology_filter}
+        return self._iter_items("vetted_packages_page", fetch, lambda page: page.vetted_packages, page_size=page_size, **filters)
 
     @operation("GET /v2/package-vetting", deprecated="vetted_packages_page")
     def vetted_packages_page_by_get(self, request: Json | None = None) -> Request:
@@ -190,14 +169,12 @@ class LedgerCommands(LedgerClient):
         return Request(body=request or {})
 
     @operation("POST /v2/package-vetting/update")
-    def update_vetting(self, request: Json) -> Request:
+    def update_vetting(self, request: Json) -> Any:
         """Change the vetted packages, and return the past and the new ones."""
-        return Request(body=request)
 
     @operation("POST /v2/package-vetting")
-    def post_package_vetting(self, request: Json) -> Request:
+    def post_package_vetting(self, request: Json) -> Any:
         """Send a request to an operation that the API lists without a description."""
-        return Request(body=request)
 
 
 def _dar_request(dar: bytes, **query: object) -> Request:

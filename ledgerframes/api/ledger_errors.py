@@ -140,9 +140,10 @@ def ledger_error_factory(token: TokenSource) -> ErrorFactory:
     def make(status: int, body: bytes, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
         text = hide_tokens(body.decode("utf-8", "replace"))
         token_problem = _token_problem(token) if status == 401 else ""
-        if (content := _error_content(text)) is not None:
+        content = _decode(text)
+        if isinstance(content, dict) and isinstance(content.get("code"), str):
             return _ledger_error(content, status, headers, endpoint, host, token_problem)
-        if status == 400 and not _is_json_or_html(text):
+        if status == 400 and isinstance(content, str) and not content.lstrip().startswith("<"):  # no web page of a proxy
             return _text_error(text, endpoint, host)
         error = service_error(status, text.encode(), headers, endpoint, host)
         if token_problem:
@@ -152,21 +153,12 @@ def ledger_error_factory(token: TokenSource) -> ErrorFactory:
     return make
 
 
-def _error_content(text: str) -> dict[str, Any] | None:
-    """Return the body as a JsCantonError, if it is one."""
+def _decode(text: str) -> Any:
+    """Return a body as JSON, or as text if it is none."""
     try:
-        content = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) and isinstance(content.get("code"), str) else None
-
-
-def _is_json_or_html(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return text.lstrip()[:1] == "<"
-    return True
+        return text
 
 
 def _error_class(code: str, category: int, grpc: object, status: int) -> type[LedgerError]:

@@ -26,22 +26,19 @@ class LedgerState(LedgerClient):
     """Operations on the state of a participant."""
 
     @operation("GET /v2/state/ledger-end", returns=LedgerEnd, unwrap=lambda end: end.offset)
-    def ledger_end(self) -> Request:
+    def ledger_end(self) -> Any:
         """Return the offset of the ledger's end, or 0 on an empty ledger."""
-        return Request()
 
     @operation("GET /v2/state/latest-pruned-offsets", returns=PrunedOffsets)
-    def latest_pruned_offsets(self) -> Request:
+    def latest_pruned_offsets(self) -> Any:
         """Return the offsets through which the ledger is pruned, or 0 if it never was."""
-        return Request()
 
     @operation("GET /v2/parties/participant-id", returns=ParticipantId, unwrap=lambda body: body.participant_id)
-    def participant_id(self) -> Request:
+    def participant_id(self) -> Any:
         """Return the id of the participant.
 
         Offsets belong to one participant (docs/facts.md#offsets-per-participant).
         """
-        return Request()
 
     @operation(
         "GET /v2/state/connected-synchronizers",
@@ -98,39 +95,27 @@ class LedgerState(LedgerClient):
         self, *, page_size: int | None = None, filter_party: str | None = None, identity_provider_id: str | None = None
     ) -> Iterator[PartyDetails]:
         """Iterate over all parties that the participant knows, as in :meth:`parties_page`."""
-
-        def fetch(token: str | None) -> PartiesPage:
-            return self.parties_page(
-                page_token=token,
-                page_size=page_size,
-                filter_party=filter_party,
-                identity_provider_id=identity_provider_id,
-            )
-
-        pages = self._iter_pages("parties_page", fetch, lambda page: page.party_details)
-        return (details for page in pages for details in page.party_details)
+        filters = {"filter_party": filter_party, "identity_provider_id": identity_provider_id}
+        return self._iter_items(
+            "parties_page", self.parties_page, lambda page: page.party_details, page_size=page_size, **filters
+        )
 
     @operation("GET /v2/parties/{party}", returns=PartiesPage, unwrap=lambda page: page.party_details)
-    def party(self, party: str) -> Request:
+    def party(self, party: str) -> Any:
         """Return the details of a party, or an empty list if the party is unknown."""
-        return Request(path={"party": party})
 
     @operation("POST /v2/parties")
-    def allocate_party(self, request: Json) -> Request:
+    def allocate_party(self, request: Json) -> Any:
         """Allocate a party on this participant."""
-        return Request(body=request)
 
     @operation("PATCH /v2/parties/{party}")
-    def update_party(self, party: str, request: Json) -> Request:
+    def update_party(self, party: str, request: Json) -> Any:
         """Change the participant-local attributes of a party."""
-        return Request(path={"party": party}, body=request)
 
     @operation("POST /v2/parties/external/generate-topology", read_only=True)
-    def external_party_topology(self, request: Json) -> Request:
+    def external_party_topology(self, request: Json) -> Any:
         """Generate the topology transactions that an external party signs, without any effect."""
-        return Request(body=request)
 
     @operation("POST /v2/parties/external/allocate")
-    def allocate_external_party(self, request: Json) -> Request:
+    def allocate_external_party(self, request: Json) -> Any:
         """Allocate an external party, with its signed topology transactions."""
-        return Request(body=request)

@@ -131,14 +131,12 @@ class LedgerUpdates(LedgerClient):
     # -- deprecated forms of updates ----------------------------------------------------------------------------------
 
     @operation("POST /v2/updates/flats", read_only=True, deprecated="updates")
-    def flat_updates(self, request: Mapping[str, Any]) -> Request:
+    def flat_updates(self, request: Mapping[str, Any]) -> Any:
         """List flat transactions (beginExclusive, endInclusive, filter, verbose)."""
-        return Request(body=request)
 
     @operation("POST /v2/updates/trees", read_only=True, deprecated="updates")
-    def tree_updates(self, request: Mapping[str, Any]) -> Request:
+    def tree_updates(self, request: Mapping[str, Any]) -> Any:
         """List transaction trees (beginExclusive, endInclusive, filter, verbose)."""
-        return Request(body=request)
 
     @operation("POST /v2/updates/transaction-by-offset", read_only=True, deprecated="update_by_offset")
     def transaction_by_offset(self, offset: int, transaction_format: UpdateFilter) -> Request:
@@ -276,9 +274,8 @@ class LedgerUpdates(LedgerClient):
         return response.decode(ActiveContractsPage)
 
     @operation("GET /v2/state/active-contracts-page", since="3.5", deprecated="active_contracts_page")
-    def active_contracts_page_by_get(self, request: Mapping[str, Any]) -> Request:
+    def active_contracts_page_by_get(self, request: Mapping[str, Any]) -> Any:
         """Fetch a page of active contracts by GET with a body."""
-        return Request(body=request)
 
     @operation("POST /v2/state/active-contracts", returns=Response, read_only=True)
     def active_contracts(

@@ -6,9 +6,8 @@ An operation is declared once::
         api = "ledger"
 
         @operation("GET /v2/state/ledger-end", returns=LedgerEnd, unwrap=lambda end: end.offset)
-        def ledger_end(self) -> Request:
+        def ledger_end(self) -> Any:
             \"\"\"Return the offset of the ledger's end, or 0 on an empty ledger.\"\"\"
-            return Request()
 
 ``net.ledger.ledger_end()`` then sends the request and returns the offset. The same declaration is a row of
 ``lf.operations()`` and of docs/operations.md.
@@ -236,7 +235,10 @@ def operation(route: str, *, returns: None, **facts: Unpack[Facts]) -> Sends[Non
 @overload
 def operation(route: str, **facts: Unpack[Facts]) -> Sends[Any]: ...
 def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] | None = None, **facts: Unpack[Facts]) -> Any:
-    """Declare an operation, and send the request that the decorated method builds.
+    """Declare an operation, and send the request that the decorated method returns.
+
+    A method that only has a docstring sends its arguments as they are: those named in the path fill it, `query` is the query, and
+    any other is the body.
 
     Parameters
     ----------
@@ -250,10 +252,13 @@ def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] |
         As for :func:`declare`.
     """
 
-    def decorate(build: Callable[..., Request]) -> Callable[..., Any]:
+    def decorate(build: Callable[..., Request | None]) -> Callable[..., Any]:
+        signature = inspect.signature(build)
+
         @functools.wraps(build)
         def call(self: Client, *args: Any, **kwargs: Any) -> Any:
-            response = self.send(declared, build(self, *args, **kwargs))
+            request = build(self, *args, **kwargs) or _request_of(declared, signature.bind(self, *args, **kwargs))
+            response = self.send(declared, request)
             with decode_boundary(declared.route):
                 content = declared.decode(response)
                 return unwrap(content) if unwrap else content
@@ -261,18 +266,24 @@ def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] |
         declare(route, returns=returns, **facts)(call)
         declared: Operation = call.operation  # type: ignore[attr-defined]
         result = inspect.signature(unwrap).return_annotation if unwrap else Any if returns is JSON else returns
-        call.__signature__ = inspect.signature(build).replace(return_annotation=result)  # type: ignore[attr-defined]
+        call.__signature__ = signature.replace(return_annotation=result)  # type: ignore[attr-defined]
         return call
 
     return decorate
 
 
+def _request_of(declared: Operation, arguments: inspect.BoundArguments) -> Request:
+    """Return the request that sends the arguments of a call as they are."""
+    arguments.apply_defaults()
+    _, *items = arguments.arguments.items()
+    values = dict(items)
+    path = {name: values.pop(name) for name in (each.replace("-", "_") for each in declared.path_names)}
+    query = values.pop("query", None) or {}
+    return Request(path, query, *values.values())
+
+
 class Client:
     """Base of the three API clients.
-
-    Parameters
-    ----------
-    transport : Transport
 
     Attributes
     ----------

@@ -59,21 +59,14 @@ def token_source(settings: Settings) -> TokenSource:
         name = settings.token_env
         return lambda: _bare_token(os.environ.get(name), f"token_env: environment variable {name}")
     if token is None:
-        return _no_token
+        return lambda: None
     if callable(token):
         return lambda: _bare_token(_call(token), "token: the result of the callable")
     return lambda: _bare_token(token.get_secret_value(), "token")
 
 
 def warn_of_exposure(settings: Settings, urls: tuple[str, ...]) -> None:
-    """Warn of a token or a key that others can read, on the way or on this machine.
-
-    Parameters
-    ----------
-    settings : Settings
-    urls : tuple of str
-        URLs that the token is sent to.
-    """
+    """Warn of a token or a key that others can read, on the way to the URLs or here."""
     for url in urls if settings.token or settings.token_file or settings.token_env else ():
         if url.startswith("http://") and not LOOPBACK.fullmatch(urlsplit(url).hostname or ""):
             _warn(f"The token is sent to {urlsplit(url).hostname} without encryption. Use an https:// URL.")
@@ -119,10 +112,6 @@ def _claims(token: str | None) -> dict[str, Any]:
     except (binascii.Error, ValueError):
         return {}
     return claims if isinstance(claims, dict) else {}
-
-
-def _no_token() -> None:
-    return None
 
 
 def _read_file(path: Path) -> str:

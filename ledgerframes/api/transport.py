@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from ledgerframes.api import host_rates
@@ -51,12 +51,6 @@ def in_process(app: Any) -> BaseTransport:
     return httpx.WSGITransport(app=app)
 
 
-class _RawResponse(NamedTuple):
-    status: int
-    body: bytes
-    headers: Mapping[str, str]
-
-
 class Transport:
     """Sends HTTP requests to the hosts of one API.
 
@@ -81,6 +75,8 @@ class Transport:
 
     Attributes
     ----------
+    urls, limits
+        As passed.
     request_count : int
         Number of HTTP requests sent.
     hosts : set of str
@@ -100,7 +96,7 @@ class Transport:
         certificates: CertificateFiles | None = None,
     ) -> None:
         self.urls = urls
-        self._limits = limits
+        self.limits = limits
         self._token = token
         self._error_factory = error_factory
         self._rates = rates or HostRates()
@@ -110,11 +106,6 @@ class Transport:
         self._latest = threading.local()
         self.request_count = 0
         self.hosts: set[str] = set()
-
-    @property
-    def limits(self) -> Limits:
-        """Timeout, retries, and limits of responses."""
-        return self._limits
 
     @property
     def last_host(self) -> str:
@@ -161,17 +152,17 @@ class Transport:
         ServiceError
             If the status is not success.
         """
-        content: dict[str, Any] = {"params": query} if query else {}
-        if body is not None:
-            content["content" if isinstance(body, bytes) else "json"] = body
+        options: dict[str, Any] = {"params": query} if query else {}
         if isinstance(body, bytes):
-            content["headers"] = {"Content-Type": "application/octet-stream"}
+            options |= {"content": body, "headers": {"Content-Type": "application/octet-stream"}}
+        elif body is not None:
+            options["json"] = body
 
         def send(url: str) -> Response:
-            raw = self._send_once(url, method, path, content)
-            if raw.status // 100 != 2:
-                raise self._status_error(raw.status, raw.body, raw.headers, f"{method} {path}", url)
-            response = Response(raw.body, host_of(url), endpoint or f"{method} {path}")
+            status, content, headers = self._send_once(url, method, path, options)
+            if status // 100 != 2:
+                raise self._status_error(status, content, headers, f"{method} {path}", url)
+            response = Response(content, host_of(url), endpoint or f"{method} {path}")
             if is_json:
                 response.require_api()
             self._latest.host = response.host
@@ -200,8 +191,8 @@ class Transport:
 
     def status(self, url: str, path: str) -> HostStatus:
         """Send one GET to one host, and return the response with a good or a bad status."""
-        raw = self._send_once(url, "GET", path, {})
-        return HostStatus(raw.status, raw.body, raw.headers.get("Date", ""))
+        status, body, headers = self._send_once(url, "GET", path, {})
+        return HostStatus(status, body, headers.get("Date", ""))
 
     def with_failover(self, call: Callable[[str, bool], T]) -> T:
         """Call a function with each URL in turn, and whether it is the last, until one returns."""
@@ -250,7 +241,7 @@ class Transport:
                     pause(max(0.0, self._rate(url).open_at - host_rates.clock.now()), error, self.waits)
                     continue
                 failures += 1
-                if is_pushback(error) or failures > self._limits.retries or not (retry_delay(error) or also(error)):
+                if is_pushback(error) or failures > self.limits.retries or not (retry_delay(error) or also(error)):
                     raise
                 delay = retry_delay(error)
                 pause(delay if not isinstance(delay, bool) else backoff(failures), error, self.waits)
@@ -258,17 +249,17 @@ class Transport:
     def _is_waited_for(self, url: str, refusals: int, refused_since: float, is_last: bool) -> bool:
         """Return whether to wait for a host that pushes back."""
         rate, now = self._rate(url), host_rates.clock.now()
-        if not self._limits.retries or self.waits.is_stopped:
+        if not self.limits.retries or self.waits.is_stopped:
             return False
         if not is_last:
-            return refusals < self._limits.retries and rate.open_at - now <= MAX_DETOUR
+            return refusals < self.limits.retries and rate.open_at - now <= MAX_DETOUR
         # What the host refused before, to other calls or processes, does not shorten the time that the user sets.
         return rate.open_at - max(refused_since, rate.refused_since) <= self._max_wait
 
     @property
     def _max_wait(self) -> float:
         """Seconds for which a host that refuses every request is waited for."""
-        return self._limits.max_wait_minutes * 60 if self._limits.retries else 0.0
+        return self.limits.max_wait_minutes * 60 if self.limits.retries else 0.0
 
     def _noting_refusals(self, url: str, call: Callable[[], T]) -> T:
         """Call a function that sends a request, and tell its outcome to the pace of the host."""
@@ -283,17 +274,18 @@ class Transport:
         return result
 
     def _rate(self, url: str) -> HostRate:
-        return self._rates.of(host_of(url), self._limits.requests_per_second)
+        return self._rates.of(host_of(url), self.limits.requests_per_second)
 
     def _urls_by_wait(self) -> tuple[str, ...]:
         """Return the URLs in their order, those of hosts that are waited for last."""
         soon = host_rates.clock.now() + MAX_DETOUR
         return tuple(sorted(self.urls, key=lambda url: self._rate(url).open_at > soon))
 
-    def _send_once(self, url: str, method: str, path: str, content: dict[str, Any]) -> _RawResponse:
-        with self._open(url, method, path, **content) as response:
-            body = read_body(response, BodyLimits(self._limits, f"{method} {path}", host_of(url)))
-            return _RawResponse(response.status_code, body, response.headers)
+    def _send_once(self, url: str, method: str, path: str, options: dict[str, Any]) -> tuple[int, bytes, Mapping[str, str]]:
+        """Return the status, the body and the headers of the response to one request."""
+        with self._open(url, method, path, **options) as response:
+            body = read_body(response, BodyLimits(self.limits, f"{method} {path}", host_of(url)))
+            return response.status_code, body, response.headers
 
     @contextmanager
     def _open(
@@ -317,7 +309,7 @@ class Transport:
             yield
         except httpx.TimeoutException as error:
             raise RequestTimeoutError(
-                f"{host} did not respond to {endpoint} within {self._limits.timeout:g} s. Raise timeout= or lower page_size=.",
+                f"{host} did not respond to {endpoint} within {self.limits.timeout:g} s. Raise timeout= or lower page_size=.",
                 endpoint=endpoint,
                 host=host,
             ) from error
@@ -335,13 +327,7 @@ class Transport:
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:
-    """Return the HTTP client, with certificates and proxies.
-
-    Raises
-    ------
-    UsageError
-        If profile or environment name certificates or a proxy that cannot be used.
-    """
+    """Return the HTTP client, with certificates and proxies."""
     import httpx
 
     verify = True if transport else ssl_context(httpx.create_ssl_context, certificates)

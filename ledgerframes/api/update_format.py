@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -23,17 +23,11 @@ DOTTED_NAME = re.compile(r"[A-Za-z_$][\w$']*(\.[A-Za-z_$][\w$']*)*", re.ASCII)
 PARTY = re.compile(r"[A-Za-z0-9:_\- ]{1,255}")  # the characters that a party id may have
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EventFormat:
     """A filter of contracts and their events, returned by :func:`event_format`.
 
-    Attributes
-    ----------
-    parties : tuple of str or None
-        None for every party on the participant.
-    templates, interfaces : tuple of str
-        As on the wire; both empty for all templates.
-    blobs, views, verbose : bool
+    Without parties it is for every party on the participant, and without names for all templates. Names are as on the wire.
     """
 
     parties: tuple[str, ...] | None = None
@@ -64,20 +58,14 @@ class EventFormat:
         return json.dumps(self.as_json(), indent=2)
 
     def __repr__(self) -> str:
-        return _short_repr(self)
+        return f"EventFormat({', '.join(_changes(self, EventFormat(parties=())))})"
 
 
 @dataclass(frozen=True, repr=False)
 class UpdateFormat:
     """A filter of updates, returned by :func:`update_format` and printed as its JSON.
 
-    Attributes
-    ----------
-    events : EventFormat
-    shape : {"acs_delta", "ledger_effects"}
-    reassignments : bool
-    topology : tuple of str or None
-        Parties whose authorizations are included; empty for all parties, None for no topology.
+    The parties of `topology` are those whose authorizations are included, empty for all parties, None for no topology.
     """
 
     events: EventFormat = EventFormat()
@@ -99,7 +87,9 @@ class UpdateFormat:
         return json.dumps(self.as_json(), indent=2)
 
     def __repr__(self) -> str:
-        return _short_repr(self)
+        events = _changes(self.events, EventFormat(parties=()))
+        own = _changes(self, UpdateFormat(self.events, topology=self.events.parties or ()))
+        return f"UpdateFormat({', '.join([*events, *own])})"
 
 
 def event_format(
@@ -238,23 +228,10 @@ def _one_filter(kind: str, content: dict[str, Any]) -> dict[str, Any]:
     return {"identifierFilter": {kind: {"value": content}}}
 
 
-def _short_repr(filter_: EventFormat | UpdateFormat) -> str:
-    """Return the parties, and the fields that differ from their defaults."""
-    parts: list[str] = []
-    for part, default in _parts(filter_):
-        for field in fields(part):
-            value = getattr(part, field.name)
-            if field.name == "parties":
-                parts.append(f"parties={ANY!r}" if value is None else f"parties={list(value)!r}")
-            elif value != getattr(default, field.name) and field.name != "events":
-                parts.append(f"{field.name}={list(value) if isinstance(value, tuple) else value!r}")
-    return f"{type(filter_).__name__}({', '.join(parts)})"
-
-
-def _parts(filter_: EventFormat | UpdateFormat) -> list[tuple[EventFormat | UpdateFormat, EventFormat | UpdateFormat]]:
-    if isinstance(filter_, EventFormat):
-        return [(filter_, EventFormat())]
-    return [
-        (filter_.events, EventFormat()),
-        (filter_, UpdateFormat(topology=filter_.events.parties or ())),
-    ]
+def _changes(filter_: EventFormat | UpdateFormat, other: EventFormat | UpdateFormat) -> Iterator[str]:
+    """Yield the fields that differ from those of another filter, as they are passed."""
+    for field in fields(filter_):
+        value = getattr(filter_, field.name)
+        if value != getattr(other, field.name):
+            argument = ANY if field.name == "parties" and value is None else value
+            yield f"{field.name}={list(argument) if isinstance(argument, tuple) else argument!r}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ledgerframes.api.host_rates import retried, retry_delay
 from ledgerframes.api.operation import Client, Request, operation
@@ -44,10 +45,6 @@ class Wallet(Client):
     def offer_status(self, tracking_id: str) -> OfferStatus:
         """Return the status of a transfer offer.
 
-        Parameters
-        ----------
-        tracking_id : str
-
         Raises
         ------
         NotFoundError
@@ -64,23 +61,20 @@ class Wallet(Client):
         return Request(path={"tracking_id": tracking_id}, retry=False)
 
     @operation("GET /v0/wallet/transfer-offers", returns=OffersList, unwrap=lambda listing: listing.offers)
-    def offers(self) -> Request:
+    def offers(self) -> Any:
         """List the open transfer offers, both sent and received."""
-        return Request()
 
     @operation(
         "GET /v0/wallet/accepted-transfer-offers",
         returns=AcceptedOffersList,
         unwrap=lambda listing: listing.accepted_offers,
     )
-    def accepted_offers(self) -> Request:
+    def accepted_offers(self) -> Any:
         """List the accepted offers whose transfer is not complete."""
-        return Request()
 
     @operation("GET /v0/wallet/balance", returns=Balance)
-    def balance(self) -> Request:
+    def balance(self) -> Any:
         """Return the balance of the wallet in coin, as of a round."""
-        return Request()
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
@@ -89,19 +83,16 @@ class Wallet(Client):
         returns=AcceptedOffer,
         unwrap=lambda accepted: accepted.accepted_offer_contract_id,
     )
-    def accept(self, contract_id: str) -> Request:
+    def accept(self, contract_id: str) -> Any:
         """Accept a received offer, and return the contract id of the accepted offer."""
-        return Request(path={"contract_id": contract_id})
 
     @operation("POST /v0/wallet/transfer-offers/{contract_id}/reject", returns=None)
-    def reject(self, contract_id: str) -> Request:
+    def reject(self, contract_id: str) -> Any:
         """Reject a received offer."""
-        return Request(path={"contract_id": contract_id})
 
     @operation("POST /v0/wallet/transfer-offers/{contract_id}/withdraw", returns=None)
-    def withdraw(self, contract_id: str) -> Request:
+    def withdraw(self, contract_id: str) -> Any:
         """Withdraw a sent offer."""
-        return Request(path={"contract_id": contract_id})
 
     @operation(
         "POST /v0/wallet/transfer-offers",

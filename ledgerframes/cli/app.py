@@ -20,7 +20,7 @@ from ledgerframes.cli.exit_codes import (
     USAGE,
     error_document,
 )
-from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.cli.options import CommandContext, command, option
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import LedgerframesError
 from ledgerframes.extras import missing_extra_error
@@ -62,9 +62,7 @@ def _print_version(is_requested: bool) -> None:
 @command
 def root(
     context: CommandContext,
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
-    ] = False,
+    version: Annotated[bool, option("--version", "Show the version and exit.", callback=_print_version, is_eager=True)] = False,
 ) -> None:
     """Fetch ledger network data, query it and publish reports.
 

@@ -7,27 +7,18 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Annotated
 
-import typer
-
+from ledgerframes.cli.options import option
 from ledgerframes.errors import UsageError
 
 CONNECT_TIMEOUT = "10s"  # for the scheduler of a cluster
 
-Workers = Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Number of local worker processes.")]
-Dask = Annotated[
-    str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster, such as tcp://host:8786.")
-]
+Workers = Annotated[int | None, option("--workers N", "Number of local worker processes.", min=1)]
+Dask = Annotated[str | None, option("--dask ADDRESS", "Scheduler of a Dask cluster, such as tcp://host:8786.")]
 
 
 @contextmanager
 def open_executor(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
-    """Open the executor that the options choose, or None for the loader's default.
-
-    Raises
-    ------
-    UsageError
-        If both options are set, or the scheduler cannot be reached.
-    """
+    """Open the executor that the options choose, or None for the loader's default."""
     if workers and dask:
         raise UsageError("--workers cannot be combined with --dask.")
     if dask:

@@ -8,26 +8,24 @@ from typing import Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, command
+from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, command, option
 
 
 @command
 def export(
     context: CommandContext,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A stored table, such as traffic or bulk.updates.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Target file ending in .parquet, .csv or .jsonl.")],
+    to: Annotated[Path, option("--to FILE", "Target file ending in .parquet, .csv or .jsonl.")],
     since: StoredSince = None,
     until: Until = None,
     during: During = None,
-    columns: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Columns to write, in this order (default: all columns).")
-    ] = None,
+    columns: Annotated[str | None, option("--columns A,B", "Columns to write, in this order (default: all columns).")] = None,
     allow_partial: Annotated[
-        bool, typer.Option("--allow-partial", help="Export even if the store does not cover the whole window.")
+        bool, option("--allow-partial", "Export even if the store does not cover the whole window.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    overwrite: Annotated[bool, option("--overwrite", "Replace an existing file.")] = False,
     keep_formulas: Annotated[
-        bool, typer.Option("--keep-formulas", help="Write CSV cells that begin like a formula without an apostrophe.")
+        bool, option("--keep-formulas", "Write CSV cells that begin like a formula without an apostrophe.")
     ] = False,
 ) -> None:
     """Write a stored table to a Parquet, CSV or JSON Lines file.

@@ -5,13 +5,10 @@ from __future__ import annotations
 import io
 import sys
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext
+from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import iso
@@ -19,20 +16,12 @@ from ledgerframes.windows import iso
 if TYPE_CHECKING:
     import pandas as pd
 
-AsCsv = Annotated[bool, typer.Option("--csv", help="Write CSV to stdout, with the cells of `ledgerframes export`.")]
-KeepFormulas = Annotated[
-    bool, typer.Option("--keep-formulas", help="Write CSV cells that begin like a formula without an apostrophe.")
-]
+AsCsv = Annotated[bool, option("--csv", "Write CSV to stdout, with the cells of `ledgerframes export`.")]
+KeepFormulas = Annotated[bool, option("--keep-formulas", "Write CSV cells that begin like a formula without an apostrophe.")]
 
 
 def print_frame(context: CommandContext, frame: pd.DataFrame, *, as_csv: bool, escape_formulas: bool) -> None:
-    """Write all rows of a frame to stdout.
-
-    Raises
-    ------
-    UsageError
-        If both CSV and JSON are options of the command.
-    """
+    """Write all rows of a frame to stdout."""
     from pandas.api.types import is_numeric_dtype
 
     if as_csv and context.as_json:
@@ -41,8 +30,7 @@ def print_frame(context: CommandContext, frame: pd.DataFrame, *, as_csv: bool, e
         _write_csv(frame, escape_formulas=escape_formulas)
         return
     columns = [str(name) for name in frame.columns]
-    cells = zip(*(_plain_values(frame[name]) for name in columns), strict=True)
-    document = {"columns": columns, "rows": [dict(zip(columns, row, strict=True)) for row in cells]}
+    document = {"columns": columns, "rows": output.plain_rows(frame)}
     numeric = [name for name in columns if is_numeric_dtype(frame[name])]
     context.print_result(document, lambda document: _format(document, numeric))
 
@@ -57,17 +45,10 @@ def _write_csv(frame: pd.DataFrame, *, escape_formulas: bool) -> None:
     output.write("\n".join(map(escape_control, text.split("\n"))) if sys.stdout.isatty() else text)
 
 
-def _plain_values(column: pd.Series) -> list[Any]:
-    """Return a column as plain Python values, with None for missing ones."""
-    return [None if missing else _plain(value) for value, missing in zip(column.tolist(), column.isna(), strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    return iso(value) if isinstance(value, datetime) else value
-
-
 def _format(document: dict[str, Any], numeric: list[str]) -> str:
-    rows = [["" if value is None else value for value in row.values()] for row in document["rows"]]
+    rows = [[_cell(value) for value in row.values()] for row in document["rows"]]
     return output.format_table(document["columns"], rows, right=numeric)
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else iso(value) if isinstance(value, datetime) else value

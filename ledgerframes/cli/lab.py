@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.cli.options import CommandContext, command, option
 from ledgerframes.errors import StoreError, UsageError
 
 
@@ -22,14 +22,11 @@ def lab(
     jupyter: Annotated[
         list[str] | None, typer.Argument(metavar="-- OPTION", help="Options for JupyterLab, such as -- --port=8890.")
     ] = None,
-    directory: Annotated[
-        Path,
-        typer.Option("--dir", metavar="DIR", help="Directory of the copy (default: ledgerframes-notebooks).", show_default=False),
-    ] = Path("ledgerframes-notebooks"),
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
-    print_dir: Annotated[
-        bool, typer.Option("--print-dir", help="Copy the notebooks and print the directory, without JupyterLab.")
-    ] = False,
+    directory: Annotated[Path, option("--dir DIR", "Directory of the copy (default: ledgerframes-notebooks).")] = Path(
+        "ledgerframes-notebooks"
+    ),
+    no_browser: Annotated[bool, option("--no-browser", "Do not open a browser.")] = False,
+    print_dir: Annotated[bool, option("--print-dir", "Copy the notebooks and print the directory, without JupyterLab.")] = False,
 ) -> None:
     """Open JupyterLab on a copy of the notebooks.
 
@@ -47,13 +44,7 @@ def lab(
 
 
 def shipped_notebooks() -> Path:
-    """Return the directory of the notebooks that are part of the installation.
-
-    Raises
-    ------
-    UsageError
-        If this installation has none.
-    """
+    """Return the directory of the notebooks that are part of the installation."""
     from ledgerframes.report import notebooks_dir
 
     directory = notebooks_dir()

@@ -21,54 +21,44 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Options of every command, accepted before or after its name.
-COMMON = {
-    "profile": Annotated[
-        str | None,
-        typer.Option(
-            "--profile", metavar="NAME", help="Profile in ledgerframes.toml (default: $LEDGERFRAMES_PROFILE, or sandbox)."
-        ),
-    ],
-    "store": Annotated[
-        str | None,
-        typer.Option("--store", metavar="ROOT", help="Directory or s3://bucket/prefix of the store (default: the profile's)."),
-    ],
-    "offline": Annotated[bool, typer.Option("--offline", help="Make no HTTP requests and use only the store.")],
-    "as_json": Annotated[bool, typer.Option("--json", help="Write one JSON document to stdout, for errors too.")],
-    "quiet": Annotated[bool, typer.Option("--quiet", help="Hide progress and summaries.")],
-    "verbose": Annotated[bool, typer.Option("--verbose", help="Write log lines to stderr.")],
-    "log_json": Annotated[
-        bool,
-        typer.Option("--log-json", envvar="LEDGERFRAMES_LOG_JSON", help="Write each log event to stderr as one line of JSON."),
-    ],
-}
 
-Since = Annotated[
-    str | None,
-    typer.Option("--since", metavar="TIME", help="Start of the window, such as 2026-11-03 or 2026-11-03T12:00:00Z."),
-]
-StoredSince = Annotated[
-    str | None, typer.Option("--since", metavar="TIME", help="Start of the window (default: everything in the store).")
-]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="End of the window, exclusive (default: now).")]
-During = Annotated[
-    str | None,
-    typer.Option("--during", metavar="PERIOD", help="Window by name, such as yesterday, last-week, 2026-11-03 or 2026-10."),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what the command would do, and change nothing.")]
+def option(declaration: str, help: str, **settings: Any) -> Any:  # noqa: A002  (typer's word)
+    """Declare an option as its help shows it, such as ``--store ROOT``.
+
+    A flag has no metavar. The help says the default.
+    """
+    names = declaration.split()
+    metavar = None if names[-1].startswith("-") else names.pop()
+    return typer.Option(*names, metavar=metavar, help=help, show_default=False, **settings)
+
+
+Since = Annotated[str | None, option("--since TIME", "Start of the window, such as 2026-11-03 or 2026-11-03T12:00:00Z.")]
+StoredSince = Annotated[str | None, option("--since TIME", "Start of the window (default: everything in the store).")]
+Until = Annotated[str | None, option("--until TIME", "End of the window, exclusive (default: now).")]
+During = Annotated[str | None, option("--during PERIOD", "Window by name, such as yesterday, last-week, 2026-11-03 or 2026-10.")]
+DryRun = Annotated[bool, option("--dry-run", "Show what the command would do, and change nothing.")]
 
 
 @dataclass(frozen=True)
 class CommandContext:
-    """The common options of one command call, and what they mean for its output."""
+    """The options of every command, and what they mean for its output.
 
-    profile: str | None = None
-    store: str | None = None
-    offline: bool = False
-    as_json: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    log_json: bool = False
+    They are accepted before and after the name of a command.
+    """
+
+    profile: Annotated[
+        str | None, option("--profile NAME", "Profile in ledgerframes.toml (default: $LEDGERFRAMES_PROFILE, or sandbox).")
+    ] = None
+    store: Annotated[
+        str | None, option("--store ROOT", "Directory or s3://bucket/prefix of the store (default: the profile's).")
+    ] = None
+    offline: Annotated[bool, option("--offline", "Make no HTTP requests and use only the store.")] = False
+    as_json: Annotated[bool, option("--json", "Write one JSON document to stdout, for errors too.")] = False
+    quiet: Annotated[bool, option("--quiet", "Hide progress and summaries.")] = False
+    verbose: Annotated[bool, option("--verbose", "Write log lines to stderr.")] = False
+    log_json: Annotated[
+        bool, option("--log-json", "Write each log event to stderr as one line of JSON.", envvar="LEDGERFRAMES_LOG_JSON")
+    ] = False
     typer_context: typer.Context | None = None
 
     @property
@@ -97,10 +87,18 @@ class CommandContext:
         else:
             output.write(format_text(document))
 
-    def print_summary(self, document: T, format_text: Callable[[T], str]) -> None:
-        """Write a summary of the completed work, unless the command is quiet."""
-        if self.as_json or not self.quiet:
+    def print_summary(self, document: T, format_text: Callable[[T], str], *, dry_run: bool = False) -> None:
+        """Write a summary of the completed work, unless the command is quiet.
+
+        A dry run has no other result, so that it is always written.
+        """
+        if self.as_json or dry_run or not self.quiet:
             self.print_result(document, format_text)
+
+
+# The options of every command by name.
+COMMON = dict(inspect.signature(CommandContext, eval_str=True).parameters)
+del COMMON["typer_context"]
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -119,16 +117,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         function(context, **arguments)
 
     _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    ctx = inspect.Parameter("ctx", keyword, annotation=typer.Context)
-    common = [inspect.Parameter(name, keyword, default=_default(name), annotation=option) for name, option in COMMON.items()]
-    run.__signature__ = inspect.Signature([ctx, *(each.replace(kind=keyword) for each in parameters), *common])  # type: ignore[attr-defined]
+    ctx = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*parameters, *COMMON.values())]
+    run.__signature__ = inspect.Signature([ctx, *keywords])  # type: ignore[attr-defined]
     run.__annotations__ = {}
     return run
-
-
-def _default(name: str) -> bool | None:
-    return None if name in ("profile", "store") else False
 
 
 RETRIES = "ledgerframes.retries"

@@ -10,12 +10,16 @@ import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
 from ledgerframes.control_characters import UNSAFE, escape_control
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MIN_LAST_COLUMN_WIDTH = 24
 GAP = "  "
@@ -60,6 +64,20 @@ def _to_json(value: object) -> object:
     if isinstance(value, Iterable):
         return list(value)
     return str(value)
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as plain values.
+
+    A missing value is None, and an amount is text, so that no digit is lost.
+    """
+    columns = {str(name): _plain_values(frame[name]) for name in frame.columns}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _plain_values(column: pd.Series) -> list[Any]:
+    values = zip(column.tolist(), column.isna(), strict=True)
+    return [None if missing else format(value, "f") if isinstance(value, Decimal) else value for value, missing in values]
 
 
 def format_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import RULE
-from ledgerframes.cli.options import CommandContext, During, Since, Until, command
+from ledgerframes.cli.options import CommandContext, During, Since, Until, command, option
 from ledgerframes.cli.report_hooks import parse_command, run_hook
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import parse_duration
@@ -18,7 +18,7 @@ from ledgerframes.windows import parse_duration
 if TYPE_CHECKING:
     from ledgerframes.report import Report
 
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Directory of all reports (default: reports).", show_default=False)]
+Out = Annotated[Path, option("--out DIR", "Directory of all reports (default: reports).")]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -49,28 +49,16 @@ def run(
     during: During = None,
     out: Out = Path("reports"),
     min_coverage: Annotated[
-        float | None,
-        typer.Option("--min-coverage", min=0, max=1, metavar="SHARE", help="Minimum coverage of the window, such as 0.95."),
+        float | None, option("--min-coverage SHARE", "Minimum coverage of the window, such as 0.95.", min=0, max=1)
     ] = None,
-    max_age: Annotated[
-        str | None, typer.Option("--max-age", metavar="DURATION", help="Maximum age of the newest data, such as 36h or 2d.")
-    ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a parameter of the report. Repeatable.")
-    ] = None,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option("--fail-if", metavar="RULE", help="Exit with 6 if a figure breaks a rule. Repeatable."),
-    ] = None,
-    keep: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of published runs to keep (default: all).")] = None,
-    timeout: Annotated[str | None, typer.Option(metavar="DURATION", help="Maximum time for the run, such as 2h.")] = None,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Print the page as report.pdf too (needs Chromium).")] = False,
-    on_success: Annotated[
-        str | None, typer.Option("--on-success", metavar="COMMAND", help="Command to run after a success.")
-    ] = None,
-    on_failure: Annotated[
-        str | None, typer.Option("--on-failure", metavar="COMMAND", help="Command to run after a failure.")
-    ] = None,
+    max_age: Annotated[str | None, option("--max-age DURATION", "Maximum age of the newest data, such as 36h or 2d.")] = None,
+    param: Annotated[list[str] | None, option("--param NAME=VALUE", "Set a parameter of the report. Repeatable.")] = None,
+    fail_if: Annotated[list[str] | None, option("--fail-if RULE", "Exit with 6 if a figure breaks a rule. Repeatable.")] = None,
+    keep: Annotated[int | None, option("--keep N", "Number of published runs to keep (default: all).", min=1)] = None,
+    timeout: Annotated[str | None, option("--timeout DURATION", "Maximum time for the run, such as 2h.")] = None,
+    pdf: Annotated[bool, option("--pdf", "Print the page as report.pdf too (needs Chromium).")] = False,
+    on_success: Annotated[str | None, option("--on-success COMMAND", "Command to run after a success.")] = None,
+    on_failure: Annotated[str | None, option("--on-failure COMMAND", "Command to run after a failure.")] = None,
 ) -> None:
     """Run a report over a window and publish it.
 
@@ -111,18 +99,7 @@ def run(
         raise
     reasons = ". ".join(result.broken_rules)
     run_hook(after_failure if reasons else after_success, name, page=result.page_path, error=reasons)
-    document = {
-        "report": result.report,
-        "key": result.key,
-        "directory": result.directory,
-        "page_path": result.page_path,
-        "latest": result.latest,
-        "is_latest": result.is_latest,
-        "reused": result.reused,
-        "broken_rules": list(result.broken_rules),
-        "run": result.run,
-    }
-    context.print_result(document, _format_page_path if context.quiet else _format_run)
+    context.print_result(vars(result), _format_page_path if context.quiet else _format_run)
     if result.broken_rules:
         raise typer.Exit(RULE)
 

@@ -12,13 +12,7 @@ from ledgerframes.errors import UsageError
 
 
 def parse_command(option: str, text: str | None) -> list[str]:
-    """Return the program and the arguments of a command, none if there is no command.
-
-    Raises
-    ------
-    UsageError
-        If a quotation mark is not closed.
-    """
+    """Return the program and the arguments of a command, none if there is no command."""
     try:
         return shlex.split(text or "")
     except ValueError as error:

@@ -7,10 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
-import typer
-
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.cli.options import CommandContext, command, option
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,22 +18,20 @@ if TYPE_CHECKING:
 @command
 def sandbox(
     context: CommandContext,
-    port: Annotated[int, typer.Option(min=1, max=65535, metavar="PORT", help="Port to listen on.")],
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on (default: 127.0.0.1).", show_default=False)
-    ] = "127.0.0.1",
-    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed of the simulated data (default: 1).")] = None,
-    events: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of history events (default: 52000).")] = None,
-    days: Annotated[int | None, typer.Option(min=1, metavar="N", help="Days of history (default: 52).")] = None,
+    port: Annotated[int, option("--port PORT", "Port to listen on.", min=1, max=65535)],
+    host: Annotated[str, option("--host ADDRESS", "Address to listen on (default: 127.0.0.1).")] = "127.0.0.1",
+    seed: Annotated[int | None, option("--seed N", "Seed of the simulated data (default: 1).", min=0)] = None,
+    events: Annotated[int | None, option("--events N", "Number of history events (default: 52000).", min=1)] = None,
+    days: Annotated[int | None, option("--days N", "Days of history (default: 52).", min=1)] = None,
     vocabulary: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Vocabulary of the network, neutral or canton (default: neutral).")
+        str | None, option("--vocabulary NAME", "Vocabulary of the network, neutral or canton (default: neutral).")
     ] = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Inject a fault with this probability, such as retry_after=0.1. Repeatable."),
+        option("--fault NAME=VALUE", "Inject a fault with this probability, such as retry_after=0.1. Repeatable."),
     ] = None,
     speed: Annotated[
-        float | None, typer.Option(metavar="FACTOR", help="Extend the history at this multiple of real time (default: do not).")
+        float | None, option("--speed FACTOR", "Extend the history at this multiple of real time (default: do not).")
     ] = None,
 ) -> None:
     """Serve a simulated network on a local port.

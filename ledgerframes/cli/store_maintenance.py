@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, DryRun, command
+from ledgerframes.cli.options import CommandContext, DryRun, command, option
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.windows import parse_duration
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 MAX_LINES = 20  # of a list that may have thousands
 REPAIRED = ("fetched again", "dropped")  # outcomes after which nothing is damaged
 
-Datasets = Annotated[
-    list[str] | None, typer.Option("--dataset", metavar="NAME", help="Limit to this dataset, such as ledger. Repeatable.")
-]
+Datasets = Annotated[list[str] | None, option("--dataset NAME", "Limit to this dataset, such as ledger. Repeatable.")]
 
 
 # -- compact --------------------------------------------------------------------------------------------------------
@@ -36,8 +34,7 @@ Datasets = Annotated[
 def compact(
     context: CommandContext,
     target_bytes: Annotated[
-        int,
-        typer.Option(min=1, metavar="BYTES", help="Maximum size of a merged file (default: 128000000).", show_default=False),
+        int, option("--target-bytes BYTES", "Maximum size of a merged file (default: 128000000).", min=1)
     ] = 128_000_000,
     datasets: Datasets = None,
     dry_run: DryRun = False,
@@ -52,12 +49,7 @@ def compact(
     net = context.connect()
     results = compact_store(net.store, target_bytes=target_bytes, datasets=datasets, dry_run=dry_run)
     document = {"network": net.name, "dry_run": dry_run, "datasets": [vars(result) for result in results]}
-    _print(context, document, _format_compaction)
-
-
-def _print(context: CommandContext, document: dict[str, Any], format_text: Any) -> None:
-    """Print what was done, or what a dry run would do."""
-    (context.print_result if document["dry_run"] else context.print_summary)(document, format_text)
+    context.print_summary(document, _format_compaction, dry_run=dry_run)
 
 
 def _format_compaction(document: dict[str, Any]) -> str:
@@ -84,12 +76,10 @@ def _format_compaction(document: dict[str, Any]) -> str:
 @command
 def verify(
     context: CommandContext,
-    quick: Annotated[bool, typer.Option("--quick", help="Check existence, size and row count, but no digests.")] = False,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Move damaged segments to quarantine and fetch their rows again.")
-    ] = False,
+    quick: Annotated[bool, option("--quick", "Check existence, size and row count, but no digests.")] = False,
+    repair: Annotated[bool, option("--repair", "Move damaged segments to quarantine and fetch their rows again.")] = False,
     drop_unrecoverable: Annotated[
-        bool, typer.Option("--drop-unrecoverable", help="With --repair, also drop segments that cannot be fetched again.")
+        bool, option("--drop-unrecoverable", "With --repair, also drop segments that cannot be fetched again.")
     ] = False,
 ) -> None:
     """Compare every stored file with the catalog, and check catalog and journal.
@@ -194,6 +184,12 @@ def describe_repair(repair: Repair) -> dict[str, Any]:
     return {"dataset": segment.dataset, "extent": str(segment.extent), "outcome": repair.outcome, "note": repair.note}
 
 
+def format_repairs(repairs: list[dict[str, Any]]) -> str:
+    """Return the outcomes as a table below other text, empty without any."""
+    rows = [tuple(each.values()) for each in repairs]
+    return "\n\n" + output.format_table(("dataset", "extent", "outcome", "note"), rows) if rows else ""
+
+
 def _reason(repair: dict[str, Any]) -> str:
     note = f" ({repair['note'].rstrip('.')})" if repair["note"] else ""
     return f"{repair['dataset']} {repair['extent']}: {repair['outcome']}{note}"
@@ -208,11 +204,7 @@ def _format_verification(document: dict[str, Any]) -> str:
     ]
     if orphans["files"]:
         pairs.append(("unused", f"{_format_totals(orphans)} (run `ledgerframes store prune` to delete them)"))
-    text = output.format_pairs(pairs)
-    if document["repairs"]:
-        rows = [(each["dataset"], each["extent"], each["outcome"], each["note"]) for each in document["repairs"]]
-        text += "\n\n" + output.format_table(("dataset", "extent", "outcome", "note"), rows)
-    return text
+    return output.format_pairs(pairs) + format_repairs(document["repairs"])
 
 
 # -- prune ----------------------------------------------------------------------------------------------------------
@@ -221,24 +213,14 @@ def _format_verification(document: dict[str, Any]) -> str:
 @command
 def prune(
     context: CommandContext,
-    before: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Also drop segments that end at or before this time.")
-    ] = None,
+    before: Annotated[str | None, option("--before TIME", "Also drop segments that end at or before this time.")] = None,
     datasets: Datasets = None,
     older_than: Annotated[
-        str,
-        typer.Option(
-            "--older-than",
-            metavar="DURATION",
-            help="Minimum age of a deleted file, such as 24h (default: 1h).",
-            show_default=False,
-        ),
+        str, option("--older-than DURATION", "Minimum age of a deleted file, such as 24h (default: 1h).")
     ] = "1h",
-    include_quarantine: Annotated[
-        bool, typer.Option("--include-quarantine", help="Also delete the files in quarantine.")
-    ] = False,
+    include_quarantine: Annotated[bool, option("--include-quarantine", "Also delete the files in quarantine.")] = False,
     dry_run: DryRun = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Drop segments without a confirmation prompt.")] = False,
+    yes: Annotated[bool, option("--yes -y", "Drop segments without a confirmation prompt.")] = False,
 ) -> None:
     """Delete unused files, and old data with --before.
 
@@ -260,7 +242,8 @@ def prune(
         )
         _confirm(preview, before)
     result = prune_store(net.store, **options, dry_run=dry_run)
-    _print(context, _describe_pruning(net.name, result, dry_run=dry_run, older_than=older_than), _format_pruning)
+    document = _describe_pruning(net.name, result, dry_run=dry_run, older_than=older_than)
+    context.print_summary(document, _format_pruning, dry_run=dry_run)
 
 
 def _describe_pruning(network: str, result: PruneResult, *, dry_run: bool, older_than: str) -> dict[str, Any]:

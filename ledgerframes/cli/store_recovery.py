@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, DryRun, command
-from ledgerframes.cli.store_maintenance import MAX_LINES, Datasets, describe_repair
+from ledgerframes.cli.options import CommandContext, DryRun, command, option
+from ledgerframes.cli.store_maintenance import MAX_LINES, Datasets, describe_repair, format_repairs
 from ledgerframes.errors import IntegrityError
 
 if TYPE_CHECKING:
@@ -26,14 +24,10 @@ LOST_FACTS = (
 @command
 def recheck(
     context: CommandContext,
-    sample: Annotated[
-        int, typer.Option(min=1, metavar="COUNT", help="Number of final segments (default: 20).", show_default=False)
-    ] = 20,
-    seed: Annotated[int | None, typer.Option(metavar="NUMBER", help="Seed of the random choice, to repeat it.")] = None,
+    sample: Annotated[int, option("--sample COUNT", "Number of final segments (default: 20).", min=1)] = 20,
+    seed: Annotated[int | None, option("--seed NUMBER", "Seed of the random choice, to repeat it.")] = None,
     datasets: Datasets = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Move segments that differ to quarantine and fetch them again.")
-    ] = False,
+    replace: Annotated[bool, option("--replace", "Move segments that differ to quarantine and fetch them again.")] = False,
 ) -> None:
     """Fetch a sample of final rows again and compare them.
 
@@ -45,7 +39,7 @@ def recheck(
 
     net = context.connect()
     result = recheck_store(net, sample=sample, seed=seed, datasets=datasets, replace=replace)
-    changes = result.changes.astype(object).where(result.changes.notna(), None).to_dict("records")
+    changes = output.plain_rows(result.changes)
     document = {
         "network": net.name,
         "segments": result.segments,
@@ -53,9 +47,8 @@ def recheck(
         "skipped": result.skipped,
         "repairs": [describe_repair(each) for each in result.repairs],
     }
-    if changes and context.as_json:  # the error is the one document
-        raise _changed_error(result)
-    context.print_summary(document, _format_recheck)
+    if not (changes and context.as_json):  # otherwise the error is the one document
+        context.print_summary(document, _format_recheck)
     if changes:
         raise _changed_error(result)
 
@@ -85,10 +78,7 @@ def _format_recheck(document: dict[str, Any]) -> str:
     text = output.format_pairs(pairs)
     if document["skipped"]:
         text += "\n\n" + output.format_table(("not fetched again", "reason"), list(document["skipped"].items())[:MAX_LINES])
-    if document["repairs"]:
-        rows = [(each["dataset"], each["extent"], each["outcome"], each["note"]) for each in document["repairs"]]
-        text += "\n\n" + output.format_table(("dataset", "extent", "outcome", "note"), rows)
-    return text
+    return text + format_repairs(document["repairs"])
 
 
 # -- rebuild --------------------------------------------------------------------------------------------------------
@@ -106,7 +96,7 @@ def rebuild(context: CommandContext, dry_run: DryRun = False) -> None:
     net = context.connect()
     result = rebuild_store(net.store, dry_run=dry_run)
     document = {"network": net.name, "dry_run": dry_run, **vars(result)}
-    (context.print_result if dry_run else context.print_summary)(document, _format_rebuild)
+    context.print_summary(document, _format_rebuild, dry_run=dry_run)
 
 
 def _format_rebuild(document: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.executor_options import Dask, Workers, open_executor
-from ledgerframes.cli.options import CommandContext, DryRun, During, Since, Until, command
+from ledgerframes.cli.options import CommandContext, DryRun, During, Since, Until, command, option
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
     describe_observations,
@@ -26,11 +26,10 @@ from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, UsageError
 
 if TYPE_CHECKING:
+    from ledgerframes.frames import Frames
     from ledgerframes.network import Network
 
-Quarantine = Annotated[
-    bool, typer.Option("--quarantine", help="Save items that cannot be decoded below the store, and continue.")
-]
+Quarantine = Annotated[bool, option("--quarantine", "Save items that cannot be decoded below the store, and continue.")]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -51,7 +50,7 @@ def events(
     until: Until = None,
     during: During = None,
     update_ids: Annotated[
-        Path | None, typer.Option("--update-ids", metavar="FILE", help="Look up the ids in this file, one per line (-: stdin).")
+        Path | None, option("--update-ids FILE", "Look up the ids in this file, one per line (-: stdin).")
     ] = None,
     quarantine: Quarantine = False,
     dry_run: DryRun = False,
@@ -70,17 +69,11 @@ def events(
     net = context.connect()
     on_bad_item = "quarantine" if quarantine else "raise"
     load: Any = partial(load_events, net, since=since, until=until, during=during, update_ids=ids, on_bad_item=on_bad_item)
-    if dry_run:
-        context.print_result(describe_plan(net, load(plan=True)), format_plan)
-        return
-    start = time.monotonic()
-    with open_executor(workers, dask) as executor:
-        frames = load(executor=executor, progress=context.progress)
-    document = describe_sync(net, frames, time.monotonic() - start)
+    frames, document = _fetch(context, net, load, workers, dask, dry_run=dry_run)
     _require_known_ids(net, frames.unknown_ids, 0 if ids is None else len(ids))
     if frames.window and not net.offline and not any(document["rows"].values()):
         history_bounds(net).require_overlap(frames.window)
-    context.print_summary(document, partial(format_sync, with_workers=executor is not None))
+    context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 
 
 @app.command("updates")
@@ -88,29 +81,25 @@ def events(
 def updates(
     context: CommandContext,
     after: Annotated[
-        int | None, typer.Option(metavar="OFFSET", help="Start of the offset range, exclusive (default: ledger start).")
+        int | None, option("--after OFFSET", "Start of the offset range, exclusive (default: ledger start).")
     ] = None,
     through: Annotated[
-        int | None, typer.Option(metavar="OFFSET", help="End of the offset range, inclusive (default: ledger end).")
+        int | None, option("--through OFFSET", "End of the offset range, inclusive (default: ledger end).")
     ] = None,
-    party: Annotated[
-        list[str] | None, typer.Option(metavar="PARTY", help="Limit to updates that this party sees. Repeatable.")
-    ] = None,
+    party: Annotated[list[str] | None, option("--party PARTY", "Limit to updates that this party sees. Repeatable.")] = None,
     template: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Limit to this template, as package:Module:Entity. Repeatable.")
+        list[str] | None, option("--template NAME", "Limit to this template, as package:Module:Entity. Repeatable.")
     ] = None,
     interface: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Limit to this interface, as package:Module:Entity. Repeatable.")
+        list[str] | None, option("--interface NAME", "Limit to this interface, as package:Module:Entity. Repeatable.")
     ] = None,
     shape: Annotated[
-        Literal["acs_delta", "ledger_effects"],
-        typer.Option(metavar="SHAPE", help="acs_delta or ledger_effects (default: acs_delta).", show_default=False),
+        Literal["acs_delta", "ledger_effects"], option("--shape SHAPE", "acs_delta or ledger_effects (default: acs_delta).")
     ] = "acs_delta",
-    descending: Annotated[bool, typer.Option("--descending", help="Fetch the newest updates first.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", help="Keep fetching new updates until Ctrl-C.")] = False,
+    descending: Annotated[bool, option("--descending", "Fetch the newest updates first.")] = False,
+    follow: Annotated[bool, option("--follow", "Keep fetching new updates until Ctrl-C.")] = False,
     poll_seconds: Annotated[
-        float,
-        typer.Option(min=0.1, metavar="SECONDS", help="Wait between polls with --follow (default: 5).", show_default=False),
+        float, option("--poll-seconds SECONDS", "Wait between polls with --follow (default: 5).", min=0.1)
     ] = 5.0,
     quarantine: Quarantine = False,
     dry_run: DryRun = False,
@@ -139,14 +128,8 @@ def updates(
         follow=follow,
         poll_seconds=poll_seconds,
     )
-    if dry_run:
-        context.print_result(describe_plan(net, load(plan=True)), format_plan)
-        return
-    start = time.monotonic()
-    with open_executor(workers, dask) as executor:
-        frames = load(executor=executor, progress=context.progress)
-    document = describe_sync(net, frames, time.monotonic() - start)
-    context.print_summary(document, partial(format_sync, with_workers=executor is not None))
+    _, document = _fetch(context, net, load, workers, dask, dry_run=dry_run)
+    context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 
 
 @app.command("bulk")
@@ -156,25 +139,18 @@ def bulk(
     since: Since = None,
     until: Until = None,
     during: During = None,
-    object_key: Annotated[
-        list[str] | None, typer.Option("--object-key", metavar="KEY", help="Load the object with this key. Repeatable.")
-    ] = None,
-    path: Annotated[
-        list[Path] | None, typer.Option("--path", metavar="PATH", help="Load a local object or directory. Repeatable.")
-    ] = None,
+    object_key: Annotated[list[str] | None, option("--object-key KEY", "Load the object with this key. Repeatable.")] = None,
+    path: Annotated[list[Path] | None, option("--path PATH", "Load a local object or directory. Repeatable.")] = None,
     kind: Annotated[
-        Literal["updates", "acs"],
-        typer.Option(metavar="KIND", help="updates, or acs for active contracts (default: updates).", show_default=False),
+        Literal["updates", "acs"], option("--kind KIND", "updates, or acs for active contracts (default: updates).")
     ] = "updates",
     at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="With --kind acs, load the newest snapshot up to this time (default: now).")
+        str | None, option("--at TIME", "With --kind acs, load the newest snapshot up to this time (default: now).")
     ] = None,
     download_dir: Annotated[
-        Path | None, typer.Option("--download-dir", metavar="DIR", help="Save downloaded objects here (default: delete them).")
+        Path | None, option("--download-dir DIR", "Save downloaded objects here (default: delete them).")
     ] = None,
-    allow_partial: Annotated[
-        bool, typer.Option("--allow-partial", help="Report failed objects as warnings, not as an error.")
-    ] = False,
+    allow_partial: Annotated[bool, option("--allow-partial", "Report failed objects as warnings, not as an error.")] = False,
     quarantine: Quarantine = False,
     dry_run: DryRun = False,
     workers: Workers = None,
@@ -200,17 +176,29 @@ def bulk(
         at=at,
         on_bad_item="quarantine" if quarantine else "raise",
     )
-    if dry_run:
-        context.print_result(describe_plan(net, load(plan=True)), format_plan)
-        return
-    start = time.monotonic()
-    with open_executor(workers, dask) as executor:
-        frames = load(download_dir=download_dir, allow_partial=allow_partial, executor=executor, progress=context.progress)
+    fetch_options = {"download_dir": download_dir, "allow_partial": allow_partial}
+    frames, document = _fetch(context, net, load, workers, dask, dry_run=dry_run, **fetch_options)
     for key, reason in frames.failed_objects.items():
         output.write_error(f"{escape_control(key)}: {reason}")
-    document = {**describe_sync(net, frames, time.monotonic() - start), **describe_bulk(frames, kind)}
-    with_workers = executor is not None or not net.in_process
+    document |= describe_bulk(frames, kind)
+    with_workers = bool(workers or dask) or not net.in_process
     context.print_summary(document, partial(format_sync, from_files=bool(path), with_workers=with_workers))
+
+
+def _fetch(
+    context: CommandContext, net: Network, load: Any, workers: int | None, dask: str | None, *, dry_run: bool, **options: Any
+) -> tuple[Frames, dict[str, Any]]:
+    """Run a load and describe what it has fetched.
+
+    A dry run shows the plan and ends the command.
+    """
+    if dry_run:
+        context.print_result(describe_plan(net, load(plan=True)), format_plan)
+        raise typer.Exit
+    start = time.monotonic()
+    with open_executor(workers, dask) as executor:
+        frames = load(executor=executor, progress=context.progress, **options)
+    return frames, describe_sync(net, frames, time.monotonic() - start)
 
 
 @app.command("price-votes")

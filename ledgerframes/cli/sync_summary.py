@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 def describe_plan(net: Network, plan: pd.DataFrame) -> dict[str, Any]:
     """Return a loader's plan as plain values."""
-    rows = [{name: _plain(value) for name, value in row.items()} for row in plan.to_dict("records")]
-    return {"network": net.name, "plan": rows}
-
-
-def _plain(value: Any) -> Any:
-    """Return a cell as a plain Python value, with None for a missing one."""
-    if hasattr(value, "to_pydatetime") and value == value:
-        return value.to_pydatetime()
-    return value if isinstance(value, str | int) else None
+    return {"network": net.name, "plan": output.plain_rows(plan)}
 
 
 def format_plan(document: dict[str, Any]) -> str:

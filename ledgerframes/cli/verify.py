@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.cli.options import CommandContext, command, option
 
 
 @command
 def verify(
     context: CommandContext,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of lf.grant.evidence or lf.save_frames.")],
-    inputs: Annotated[bool, typer.Option("--inputs", help="Compare the input files with those of the store, too.")] = False,
+    inputs: Annotated[bool, option("--inputs", "Compare the input files with those of the store, too.")] = False,
 ) -> None:
     """Check all files of a folder against its manifest.
 

@@ -142,4 +142,5 @@ def _problems(frames: Frames) -> list[dict[str, object]]:
 def _history_digest(net: Network, window: Window, history: Path | None) -> str:
     if history is not None:
         return hashlib.sha256(history.read_bytes()).hexdigest()
-    return net.store.snapshot(EVENTS, history_window(window)).digest
+    weeks = history_window(window)
+    return net.store.snapshot(EVENTS, weeks).digest if weeks else ""

@@ -65,6 +65,8 @@ def load_history(
     if frames.window is None:
         raise UsageError("load_history needs frames of a window. Load them with since= and until=.")
     window = history_window(frames.window, weeks)
+    if window is None:
+        return None
     try:
         return load_events(net, since=iso(window.since), until=iso(window.until), progress=progress)
     except CoverageError:
@@ -102,9 +104,9 @@ def describe_waste(frames: Frames, history: Frames | pd.DataFrame | None) -> str
     return describe_usual_range("wasted_share", waste_range(report, past, "1d"), report, "1d")
 
 
-def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window:
-    """Return the weeks before a window."""
-    return Window(window.since - timedelta(weeks=weeks), window.since)
+def history_window(window: Window, weeks: int = HISTORY_WEEKS) -> Window | None:
+    """Return the weeks before a window, None before the first year."""
+    return window.before(timedelta(weeks=weeks))
 
 
 # -- days that runs keep --------------------------------------------------------------------------------------------------

@@ -236,6 +236,8 @@ class _Run:
         if load_history(Network(self.net.settings, clock=self.net.now, offline=True), frames) is not None:
             return None
         window = history_window(self.window)
+        if window is None:
+            return None
         days = days_of_runs(published_contents(self.report_dir.path.parent), self.net.name, window)
         if self.net.offline or len(days) == HISTORY_WEEKS * 7:
             return days

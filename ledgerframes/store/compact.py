@@ -32,14 +32,7 @@ SORTED_BYTES = 16_000_000  # segments of ids are sorted in memory
 class CompactionResult:
     """Counts of one dataset before and after compaction.
 
-    Attributes
-    ----------
-    dataset : str
-    segments_before, segments_after : int
-    files_before, files_after : int
-    bytes_before : int
-    bytes_after : int or None
-        None for a dry run, which writes no files.
+    A dry run writes no files, so that their bytes after it are None.
     """
 
     dataset: str
@@ -109,13 +102,7 @@ def compact(
 
 
 def choose_datasets(store: Store, names: Sequence[str] | None) -> list[Dataset]:
-    """Return the datasets of these names, or all datasets of the store.
-
-    Raises
-    ------
-    UsageError
-        If there is no such dataset.
-    """
+    """Return the datasets of these names, or all datasets of the store."""
     unknown = [name for name in names or () if name not in store.datasets]
     if unknown:
         raise UsageError(f"Unknown dataset {unknown[0]!r}. Choose from {', '.join(store.datasets)}.")
@@ -123,13 +110,7 @@ def choose_datasets(store: Store, names: Sequence[str] | None) -> list[Dataset]:
 
 
 def require_live(store: Store) -> None:
-    """Refuse a frozen snapshot, because only the live catalog lists all committed files.
-
-    Raises
-    ------
-    UsageError
-        If the store is a frozen snapshot.
-    """
+    """Refuse a frozen snapshot, because only the live catalog lists all committed files."""
     if store.is_frozen:
         raise UsageError("A frozen snapshot cannot be changed. Run again without snapshot= and LEDGERFRAMES_SNAPSHOT.")
 
@@ -163,12 +144,7 @@ def _bytes(segments: Iterable[Segment]) -> int:
 
 
 class Merge:
-    """Segments that become one.
-
-    Parameters
-    ----------
-    first : Segment
-    """
+    """Segments that become one."""
 
     def __init__(self, first: Segment) -> None:
         self.segments = [first]
@@ -199,29 +175,18 @@ def plan_merges(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
 
     Provisional segments and gaps are never merged, and neither are extents that never become one, such as observations.
     """
+    if any(isinstance(segment.extent, IdSet) for segment in segments):  # ids have no order but the time of their fetch
+        segments = sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
+        target_bytes = min(target_bytes, SORTED_BYTES)
     merges: list[Merge] = []
     can_append = False
-    for segment in _in_merge_order(segments):
+    for segment in segments:
         if segment.status != "final":
             can_append = False
-        elif not (can_append and merges[-1].try_append(segment, _max_bytes(segment, target_bytes))):
+        elif not (can_append and merges[-1].try_append(segment, target_bytes)):
             merges.append(Merge(segment))
             can_append = True
     return [merge for merge in merges if len(merge.segments) > 1]
-
-
-def _in_merge_order(segments: Sequence[Segment]) -> list[Segment]:
-    """Sort segments of ids by the time of their fetch.
-
-    Ids have no other order.
-    """
-    if any(isinstance(segment.extent, IdSet) for segment in segments):
-        return sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
-    return list(segments)
-
-
-def _max_bytes(segment: Segment, target_bytes: int) -> int:
-    return min(target_bytes, SORTED_BYTES) if isinstance(segment.extent, IdSet) else target_bytes
 
 
 def _day(extent: Extent) -> str | None:

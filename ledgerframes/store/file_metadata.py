@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -28,46 +27,17 @@ OTHER_FOOTER = "footer differs from its rows"
 INCOMPLETE = "of a segment that misses a file"
 
 
-@dataclass(frozen=True)
-class SegmentFiles:
-    """Segments that files describe, and the files that cannot be used.
-
-    Attributes
-    ----------
-    segments : list of tuple of int and Segment
-        Time of writing in microseconds since 1970, and the segment.
-    problems : dict of str to str
-        By path: ``unreadable``, ``does not say what it covers``, ``of another schema``, ``footer differs from its rows`` or
-        ``of a segment that misses a file``.
-    """
-
-    segments: list[tuple[int, Segment]]
-    problems: dict[str, str]
-
-
 class _UnusableFileError(Exception):
     """A file that no segment can be read from, for the reason in the text."""
 
 
-def read_segments(location: Location, datasets: Mapping[str, Dataset], paths: Sequence[str]) -> SegmentFiles:
+def read_segments(
+    location: Location, datasets: Mapping[str, Dataset], paths: Sequence[str]
+) -> tuple[list[tuple[int, Segment]], dict[str, str]]:
     """Read segments from the metadata of their files, after reading all their pages.
 
-    Parameters
-    ----------
-    location : Location
-        The network's directory.
-    datasets : mapping of str to Dataset
-    paths : sequence of str
-        Files of tables.
-
-    Returns
-    -------
-    SegmentFiles
-
-    Raises
-    ------
-    StoreError
-        If an object store does not respond.
+    The segments come with the time of their writing in microseconds since 1970. The reasons why other files cannot be used are
+    returned by path.
     """
     with ThreadPoolExecutor(THREADS) as pool:
         files = dict(zip(paths, pool.map(lambda path: _read_file(location, datasets, path), paths), strict=True))
@@ -83,7 +53,7 @@ def read_segments(location: Location, datasets: Mapping[str, Dataset], paths: Se
             segments.append((identity["written_at"], _segment(datasets, identity, tables)))
         else:
             problems |= {file.path: INCOMPLETE for file in tables.values()}
-    return SegmentFiles(segments, dict(sorted(problems.items())))
+    return segments, dict(sorted(problems.items()))
 
 
 def _segment(datasets: Mapping[str, Dataset], identity: Mapping[str, Any], files: dict[str, SegmentFile]) -> Segment:

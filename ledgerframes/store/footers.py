@@ -22,13 +22,7 @@ DAMAGED_SUFFIX = " (damaged)"
 
 
 def require_intact(location: Location, files: Sequence[SegmentFile]) -> None:
-    """Refuse files of a directory that are missing, or are not those in the catalog.
-
-    Raises
-    ------
-    StoreError
-        If a file is missing, or differs in its size or footer.
-    """
+    """Refuse files of a directory that are missing, or are not those in the catalog."""
     for error in _iter_errors(location, files):
         if error:
             raise error
@@ -37,12 +31,7 @@ def require_intact(location: Location, files: Sequence[SegmentFile]) -> None:
 def paths_to_open(location: Location, files: Sequence[SegmentFile]) -> list[str]:
     """Return the path of each file, which does not exist for a damaged one.
 
-    Whoever skips a damaged file is not concerned, and whoever opens it fails.
-
-    Raises
-    ------
-    StoreError
-        If a file is missing.
+    Whoever skips a damaged file is not concerned, and whoever opens it fails. A missing file is an error.
     """
     errors = list(_iter_errors(location, files))
     for error in errors:

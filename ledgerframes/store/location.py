@@ -106,11 +106,6 @@ class Location:
         """Raise errors of an object store as StoreError.
 
         A missing file and errors of a disk pass unchanged.
-
-        Raises
-        ------
-        StoreError
-            If the object store does not respond, or rejects the request.
         """
         try:
             yield
@@ -122,13 +117,7 @@ class Location:
             raise object_store_error(self, error) from error
 
     def require_bucket(self) -> None:
-        """Refuse an object store without the bucket, unless the credentials may not look it up.
-
-        Raises
-        ------
-        StoreError
-            If there is no such bucket.
-        """
+        """Refuse an object store without the bucket, unless the credentials may not look it up."""
         with suppress(OSError):
             if _object_store(self.bucket, self.options).get_file_info(self.bucket).type == fs.FileType.NotFound:
                 raise object_store_error(self, OSError("AWS Error NO_SUCH_BUCKET"))
@@ -139,13 +128,7 @@ class Location:
             return bool(self.filesystem.get_file_info(path).type == fs.FileType.File)
 
     def read(self, path: str) -> pa.NativeFile:
-        """Open a file for random access.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        """
+        """Open a file for random access."""
         with self.translate_errors():
             return self.filesystem.open_input_file(path)
 
@@ -155,11 +138,6 @@ class Location:
 
         In an object store a block that fails may leave a partial file if that cannot be deleted. For this reason no committed
         file is ever replaced by writing to its path, see :meth:`copy`.
-
-        Raises
-        ------
-        StoreError
-            If the file cannot be written.
         """
         try:
             sink = self._open_sink(path)

@@ -74,10 +74,6 @@ def prune(
     dry_run : bool, default False
         Delete nothing and return what would be deleted.
 
-    Returns
-    -------
-    PruneResult
-
     Raises
     ------
     UsageError

@@ -29,10 +29,6 @@ class RateFile:
     """The file of the request rates.
 
     Whoever cannot use it has the rates in the memory of the process: a file must not cost a load.
-
-    Parameters
-    ----------
-    path : Path
     """
 
     def __init__(self, path: Path) -> None:

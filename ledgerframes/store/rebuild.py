@@ -64,10 +64,6 @@ def rebuild(store: Store, *, dry_run: bool = False) -> RebuildResult:
     dry_run : bool, default False
         Write nothing and return what would be rebuilt.
 
-    Returns
-    -------
-    RebuildResult
-
     Raises
     ------
     UsageError
@@ -96,12 +92,13 @@ def rebuild(store: Store, *, dry_run: bool = False) -> RebuildResult:
         old, new = Path(directory) / "old.sqlite", Path(directory) / "new.sqlite"
         salvaged = _intact_records(store, old) if store.exists() else []
         known = {file.path for segment in salvaged for file in segment.files.values()}
-        files = read_segments(store.location, store.datasets, [path for path in paths if path not in known])
+        unknown_paths = [path for path in paths if path not in known]
+        segments, problems = read_segments(store.location, store.datasets, unknown_paths)
         if not dry_run:
-            _write_catalog(store, new, salvaged, files.segments)
+            _write_catalog(store, new, salvaged, segments)
             _replace_catalog(store, new)
-    logger.info("catalog_rebuilt network=%s records=%d files=%d", store.network, len(salvaged), len(files.segments))
-    return RebuildResult(True, len(salvaged), len(files.segments), files.problems)
+    logger.info("catalog_rebuilt network=%s records=%d files=%d", store.network, len(salvaged), len(segments))
+    return RebuildResult(True, len(salvaged), len(segments), problems)
 
 
 def _is_intact(store: Store, paths: list[str]) -> bool:

@@ -70,13 +70,7 @@ class SegmentWriter:
         self._stack = ExitStack()
 
     def write(self, tables: Mapping[str, pa.Table]) -> None:
-        """Append rows in new row groups.
-
-        Raises
-        ------
-        StoreError
-            If the location cannot be written.
-        """
+        """Append rows in new row groups."""
         for table, rows in tables.items():
             if rows.num_rows:
                 if table not in self._writers:

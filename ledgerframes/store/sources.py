@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -63,19 +63,21 @@ class FrameSource(Protocol):
 
 @dataclass(frozen=True)
 class MemoryFrameSource:
-    """Arrow tables in memory."""
+    """Arrow tables in memory, or datasets of files that nobody else writes."""
 
-    tables: dict[str, pa.Table]
+    tables: Mapping[str, pa.Table | ds.Dataset]
     network: str = "memory"
     covered: pd.DataFrame | None = None
     is_sorted: bool = False
     bytes: int = 0
     location: Location | None = None
     identity: Hashable = None
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     def scan(self, table: str) -> ds.Dataset:
         """Return the rows of one table."""
-        return ds.dataset(self.tables.get(table, table_spec(table).empty_arrow()))
+        rows = self.tables.get(table, table_spec(table).empty_arrow())
+        return rows if isinstance(rows, ds.Dataset) else ds.dataset(rows)
 
     def iter_scans(self, table: str, window: Window | None) -> Sequence[tuple[ds.Dataset, bool]]:
         """Return the rows in one part, whose record times are unknown."""
@@ -86,8 +88,8 @@ class MemoryFrameSource:
         return COVERAGE.empty() if self.covered is None else self.covered
 
     def file_digests(self) -> dict[str, str]:
-        """Return no digests, because there are no files."""
-        return {}
+        """Return the digests passed at construction."""
+        return dict(self.digests)
 
 
 def first_event_time(source: FrameSource) -> datetime | None:

@@ -155,7 +155,8 @@ class Store:
         """
         if extent.position and extent.position[1] >= extent.position[2]:
             raise ValueError(f"an empty extent cannot be committed: {extent.position[1:]}")
-        return self._write(dataset, extent, tables, "gap" if gap else "final" if final else "provisional", source)
+        status = "gap" if gap else "final" if final else "provisional"
+        return write_segment_files(self.location, dataset, new_segment(dataset, extent, status=status, source=source), [tables])
 
     def add_segment(self, dataset: Dataset, segment: Segment) -> None:
         """Make a segment visible whose files are written, as :meth:`commit` does."""
@@ -176,10 +177,6 @@ class Store:
         """Return every update id or object key that a dataset has as final."""
         with self.catalog.read_transaction() as connection:
             return records.stored_keys(connection, dataset)
-
-    def _write(self, dataset: Dataset, extent: Extent, tables: Mapping[str, pa.Table], status: str, source: str) -> Segment:
-        segment = new_segment(dataset, extent, status=status, source=source)
-        return write_segment_files(self.location, dataset, segment, [tables])
 
     def _cut(self, dataset: Dataset, segment: Segment, part: Extent) -> Segment:
         """Write a part of a segment as a new segment, because segments never change."""
@@ -249,13 +246,7 @@ def new_segment(dataset: Dataset, extent: Extent, *, status: str, source: str, s
 def write_segment_files(
     location: Location, dataset: Dataset, segment: Segment, parts: Iterable[Mapping[str, pa.Table]]
 ) -> Segment:
-    """Write the files of a segment, part by part, and return the segment with them.
-
-    Raises
-    ------
-    StoreError
-        If the location cannot be written.
-    """
+    """Write the files of a segment, part by part, and return the segment with them."""
     with SegmentWriter(location, file_name(segment.extent, segment.segment_id)) as writer:
         for tables in parts:
             writer.write(tables)

@@ -65,13 +65,7 @@ class ResolvedTable:
         return f"{table} was read from {self.dataset.name}; {' and '.join(others)} also {verb} rows (query {queries})"
 
     def require_one_filter(self) -> None:
-        """Refuse a ledger that is stored through several filters, which counts rows repeatedly.
-
-        Raises
-        ------
-        UsageError
-            If the store has it through more than one filter.
-        """
+        """Refuse a ledger that is stored through several filters, which counts rows repeatedly."""
         extents = [segment.extent for segment in self.snapshot.segments if segment.files]
         filters = {extent.partition for extent in extents if isinstance(extent, OffsetRange)}
         if len(filters) > 1:
@@ -82,13 +76,7 @@ class ResolvedTable:
 
 
 def parse_table_name(datasets: Datasets, name: str) -> tuple[Dataset | None, Table]:
-    """Parse ``updates`` or ``bulk.updates`` into the dataset, if one is named, and the table.
-
-    Raises
-    ------
-    UsageError
-        If no dataset has such a table.
-    """
+    """Parse ``updates`` or ``bulk.updates`` into the dataset, if one is named, and the table."""
     prefix, _, table_name = name.rpartition(".")
     tables = {table.name: table for dataset in datasets.values() for table in dataset.tables}
     if table_name not in tables:
@@ -117,13 +105,7 @@ def choose_dataset(datasets: Datasets, table: Table, snapshots: Snapshots) -> Da
 
 
 def resolve_table(datasets: Datasets, name: str, snapshots: Snapshots) -> ResolvedTable:
-    """Resolve a name such as ``updates`` or ``bulk.updates`` in these snapshots.
-
-    Raises
-    ------
-    UsageError
-        If no dataset has such a table.
-    """
+    """Resolve a name such as ``updates`` or ``bulk.updates`` in these snapshots."""
     prefix, table = parse_table_name(datasets, name)
     dataset = prefix or choose_dataset(datasets, table, snapshots)
     with_rows = [other for other, each in snapshots.items() if any(table.name in segment.files for segment in each.segments)]
@@ -132,12 +114,6 @@ def resolve_table(datasets: Datasets, name: str, snapshots: Snapshots) -> Resolv
 
 
 def resolve_in_store(store: Store, name: str) -> ResolvedTable:
-    """Resolve a name in what is committed now.
-
-    Raises
-    ------
-    UsageError
-        If no dataset has such a table.
-    """
+    """Resolve a name in what is committed now."""
     _, table = parse_table_name(store.datasets, name)
     return resolve_table(store.datasets, name, snapshots_by_dataset(store, [table]))

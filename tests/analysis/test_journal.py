@@ -92,7 +92,9 @@ def test_a_posting_of_less_than_half_a_cent_is_no_entry(bill):
     [
         ({"kind": "traffic"}, "postings= must be of kind rewards, purchases, fees, got 'traffic'"),
         ({"unit": "MB"}, "must have unit 'bytes' or 'coin', got 'MB'"),
-        ({"quantity": 1.5}, "must have a quantity of at least 0 as Decimal or int, got 1.5"),
+        ({"quantity": 1.5}, "must have a quantity of at least 0 as Decimal or int with at most 10 places, got 1.5"),
+        ({"rate": "dear"}, "must have a rate of at least 0 as Decimal or int with at most 10 places, got 'dear'"),
+        ({"rate": Decimal("0.00000000001")}, "must have a rate of at least 0 as Decimal or int with at most 10 places"),
         ({"rate": -1}, "must have a rate of at least 0"),
         ({"date": datetime(2026, 11, 8)}, "dates with a time zone"),
         ({"kind": "fees"}, "accounts= must have a pair of different accounts for 'fees', got None"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ import ledgerframes as lf
 from ledgerframes import testing
 from ledgerframes.analysis import CALLS, FIGURES
 from ledgerframes.errors import UsageError
+from ledgerframes.windows import Window
 
 # One input for every figure; a figure of another kind of input is tested where its input is.
 # Figures of the network's state and of the economy refuse frames without its start or all updates, and are tested by themselves,
@@ -111,6 +113,26 @@ def test_periods_without_final_data_are_partial(loaded, name):
         assert result["is_partial"].all()
 
 
+FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+DAY = datetime(2026, 11, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in PERIODS}))
+@pytest.mark.parametrize(
+    ("since", "until"), [(FIRST, FIRST + timedelta(days=2)), (LAST - timedelta(days=2), LAST), (FIRST, LAST)]
+)
+def test_windows_at_the_edge_of_time(build, event, name, since, until):
+    at = since if until - since < timedelta(days=3) else DAY
+    frames = build([event("a", (at - DAY) / timedelta(hours=1), 500)], window=Window(since, until))
+    for every in ("1d", "1w", "999999w", "999999mo"):
+        try:
+            result = compute(name, frames, every=every)
+        except UsageError as error:
+            assert "makes periods outside the years 1 to 9999" in str(error) or "splits the window" in str(error)
+        else:
+            assert result["period_start"].min() >= FIRST and result["period_end"].max() <= LAST
+
+
 def test_every_figure_declares_the_same_tail():
     assert all([column.name for column in figure.tail] == list(TAIL) for figure in FIGURES.values())
     assert all([column.dtype for column in figure.tail] == list(TAIL.values()) for figure in FIGURES.values())
@@ -153,6 +175,20 @@ def test_docstrings_list_every_column(name):
     groupings = [column for by in figure.by for column in (*figure.grouping(by).keys, *figure.grouping(by).extra)]
     for column in (*groupings, *figure.columns, *figure.tail):
         assert f"- ``{column.name}`` ({column.dtype}" in doc
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_docstrings_are_complete(name):
+    doc = inspect.getdoc(analysis(name))
+    sections = re.findall(r"^(\w+)\n-+$", doc, re.MULTILINE)
+    order = ["Parameters", "Returns", "Raises", "Notes", "Examples"]
+    assert sections == [each for each in order if each in sections]
+    assert {"Parameters", "Returns", "Raises", "Notes", "Examples"} - {*sections} <= {"Raises"}
+    described = re.search(r"Parameters\n-+\n(.*?)\n\nReturns", doc, re.DOTALL)[1]
+    names = [each for line in re.findall(r"^\w.*$", described, re.MULTILINE) for each in line.partition(" : ")[0].split(", ")]
+    assert sorted(names) == sorted(inspect.signature(analysis(name)).parameters)
+    assert re.search(r"Returns\n-+\nDataFrame\n    (One|Two|Three) rows? ?[a-z.]", doc)
+    assert ">>> import ledgerframes as lf" in doc
 
 
 @pytest.mark.parametrize("name", list(FIGURES))

@@ -145,3 +145,5 @@ def test_wrong_arguments_are_refused(constant):
             lf.BaseRate(size, "20min")
     with pytest.raises(UsageError, match="window= must"):
         lf.BaseRate(1, "soon")
+    with pytest.raises(UsageError, match="at= must be before the year 9998"):
+        lf.TrafficBalance(1, "9998-01-01")

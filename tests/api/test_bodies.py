@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.api import bodies, bulk
+from ledgerframes.api import bodies
 from ledgerframes.api.transport import Transport
 from ledgerframes.errors import DecodeError, HostUnreachableError, ResponseLimitError
 from ledgerframes.settings import Limits
@@ -102,7 +102,7 @@ def test_a_download_stops_before_it_writes_beyond_its_limit(declared: bool, tmp_
 
 def test_a_download_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(0, 10_000_000, 60))
-    monkeypatch.setattr(bulk.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(bodies.time, "monotonic", lambda: next(now))
     with pytest.raises(ResponseLimitError, match="max_download_minutes="):
         net(lambda _: streamed(b"z" * 50_000_000, 100_000), max_download_minutes=5).history.bulk_download(KEY, tmp_path / "x")
 

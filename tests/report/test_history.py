@@ -17,7 +17,7 @@ from ledgerframes.windows import Window, iso
 from .conftest import SINCE, UNTIL, NoParameters, Small, connect
 
 START = datetime(2026, 11, 8, tzinfo=UTC)
-WINDOW = history_window(Window(START, START + timedelta(days=1)))
+WINDOW = Window(START - timedelta(weeks=6), START)
 
 
 def day(number: int, **values: object) -> dict[str, object]:
@@ -46,6 +46,11 @@ def test_days_of_this_network_in_the_weeks_before_count_once() -> None:
         name: "datetime64[us, UTC]" if "time" in dtype else dtype for name, dtype in DAY_DTYPES.items()
     }
     assert days_of_runs([], "n", WINDOW).empty
+
+
+def test_the_first_year_has_no_weeks_before() -> None:
+    assert history_window(Window(START, START + timedelta(days=1))) == WINDOW
+    assert history_window(Window(datetime(1, 1, 1, tzinfo=UTC), START)) is None
 
 
 NOTEBOOK = """

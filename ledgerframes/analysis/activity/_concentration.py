@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled
+from ledgerframes.analysis._amounts import SCALE, from_scaled, scaled, sum_if_known
 from ledgerframes.analysis._figures import require_frames
 from ledgerframes.analysis.activity._rounds import rounds as reward_rounds
 from ledgerframes.analysis.activity._weights import weights
@@ -39,14 +39,13 @@ def _top_columns(top: Sequence[int]) -> tuple[declare.ResultColumn, ...]:
 HEAD = (
     declare.count("parties", "Parties with more than 0.", "parties"),
     declare.count("parties_zero", "Parties with 0.", "parties"),
-    declare.ResultColumn("total", declare.AMOUNT, "Sum, in bytes or coin. Missing without any."),
-    declare.ResultColumn(
-        "gini", declare.RATE, "Gini coefficient, 0 if all are equal. Missing without any.", "", "Gini coefficient"
-    ),
-    declare.ResultColumn("hhi", declare.RATE, "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
+    declare.amount("total", "Sum, in bytes or coin. Missing without any."),
+    declare.rate("gini", "Gini coefficient, 0 if all are equal. Missing without any.", "", "Gini coefficient"),
+    declare.rate("hhi", "Sum of squared shares, 1 for one party. Missing without any.", declare.SHARE),
 )
 CONCENTRATION = declare.Figure(
     "activity.concentration",
+    rows="One row per round or period; sorted by time.",
     has_periods=True,
     has_rounds=True,
     columns=(*HEAD, *_top_columns(TOP)),
@@ -55,10 +54,12 @@ CONCENTRATION = declare.Figure(
 )
 LORENZ = declare.Figure(
     "activity.lorenz",
+    rows="One row per party with more than 0; sorted by value and party.",
+    like="activity.concentration",
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.text("party", "App provider."),
         declare.count("rank", "Position from the smallest, 1 first.", ""),
-        declare.ResultColumn("value", declare.AMOUNT, "Its value, in bytes or coin.", "", "Value"),
+        declare.amount("value", "Its value, in bytes or coin.", "", "Value"),
         declare.share("Rank over the number of parties.", "cumulative_parties", "Share of parties"),
         declare.share("Share of the party and all smaller ones.", "cumulative_share", "Share of activity"),
     ),
@@ -83,7 +84,6 @@ def concentration(
 
     Parameters
     ----------
-    frames : Frames
     of : {"weight", "burn_bytes", "amount"}, optional
         Weight (default), bytes before the factor, or coin as in :func:`rounds`.
     every : str, optional
@@ -92,28 +92,15 @@ def concentration(
         Sizes of the leading groups (default: 1, 3 and 10).
     labels : DataFrame, optional
         From :func:`ledgerframes.labels.read`. Parties of one group count as one party.
-    featured, sv_participants, rounds : DataFrame, optional
-        State of the network, as for :func:`recompute`.
-
-    Returns
-    -------
-    DataFrame
-        One row per round or period; sorted by time.
 
     Raises
     ------
     CoverageError
         If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. Parties without a record are unknown, so the figures are among those with any. The
     values are exact fractions until the last step. Compare no Gini coefficients of fewer than 10 parties.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool(lf.activity.concentration(frames)["gini"].between(0, 1).all())
     True
     """
@@ -148,29 +135,8 @@ def lorenz(
 ) -> pd.DataFrame:
     """Return the share of activity that the smallest parties have together.
 
-    Parameters
-    ----------
-    frames, of, labels, featured, sv_participants, rounds
-        As for :func:`concentration`.
-
-    Returns
-    -------
-    DataFrame
-        One row per party with more than 0; sorted by value and party.
-
-    Raises
-    ------
-    CoverageError
-        If `of` is ``"amount"``, and :func:`rounds` refuses the frames.
-
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. The curve starts at (0, 0).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> float(lf.activity.lorenz(frames)["cumulative_share"].iloc[-1])
     1.0
     """
@@ -231,14 +197,9 @@ def _by_label(rows: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:
     rows = rows.assign(party=rows["party"].astype("str").map(groups_by_id(labels)).astype("str").fillna(rows["party"]))
     names = ("round_number", "period_start", "period_end", "is_partial", "coverage_time", "party")
     groups = rows.groupby([name for name in names if name in rows], dropna=False, observed=True)
-    sums = pd.Series({key: _sum(values.tolist()) for key, values in groups["value"]}, dtype="object")
+    sums = pd.Series({key: sum_if_known(values.tolist()) for key, values in groups["value"]}, dtype="object")
     keys = groups["has_record"].any().reset_index()
     return keys.assign(value=sums.to_numpy())
-
-
-def _sum(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
 
 
 def _summary(numbers: list[int], sizes: Sequence[int]) -> dict[str, Any]:

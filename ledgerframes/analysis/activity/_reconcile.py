@@ -40,21 +40,24 @@ REASONS = (
     "weight factor",
     "unexplained",
 )
-OUTCOME = declare.ResultColumn("outcome", declare.LABEL, "different, only published, only computed, or equal.")
-REASON = declare.ResultColumn("reason", declare.LABEL, "First reason that explains the mismatch. Missing if equal.", "", "Reason")
-PUBLISHED = declare.ResultColumn("weight_published", declare.INTEGER, "Published weight. Missing if only computed.", "bytes")
-COMPUTED = declare.ResultColumn("weight_computed", declare.INTEGER, "Computed weight. Missing if only published.", "bytes")
+OUTCOME = declare.label("outcome", "different, only published, only computed, or equal.")
+REASON = declare.label("reason", "First reason that explains the mismatch. Missing if equal.", "", "Reason")
+PUBLISHED = declare.integer("weight_published", "Published weight. Missing if only computed.", "bytes")
+COMPUTED = declare.integer("weight_computed", "Computed weight. Missing if only published.", "bytes")
 FACT, UNIT = "envelopes, round and state", "accepted requests of the frames"
 RECONCILE = declare.Figure(
     "activity.reconcile",
+    rows="One row per request and party with a weight in either; sorted by outcome, mismatches first, then by record "
+    "time, update and party.",
+    like="activity.recompute",
     columns=(
-        declare.ResultColumn("update_id", declare.TEXT, "Update of the record."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
-        declare.ResultColumn("round_number", declare.INTEGER, "Published round, or else the computed one."),
-        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.text("update_id", "Update of the record."),
+        declare.time("record_time", "Sequencing time."),
+        declare.integer("round_number", "Published round, or else the computed one."),
+        declare.text("party", "App provider."),
         PUBLISHED,
         COMPUTED,
-        declare.ResultColumn("difference", declare.INTEGER, "Published minus computed. Missing if one of them is.", "bytes"),
+        declare.integer("difference", "Published minus computed. Missing if one of them is.", "bytes"),
         OUTCOME,
         REASON,
     ),
@@ -63,11 +66,13 @@ RECONCILE = declare.Figure(
 )
 SUMMARY = declare.Figure(
     "activity.reconcile_summary",
+    rows="One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.",
+    like="activity.reconcile",
     columns=(
         OUTCOME,
         REASON,
         declare.count("records", "Pairs of a request and a party.", "records"),
-        declare.ResultColumn("weight", declare.INTEGER, "Sum of published weights, of computed ones if only computed.", "bytes"),
+        declare.integer("weight", "Sum of published weights, of computed ones if only computed.", "bytes"),
     ),
     fact=FACT,
     unit=UNIT,
@@ -87,36 +92,19 @@ def reconcile(
 
     Parameters
     ----------
-    frames : Frames
     computed : DataFrame, optional
         Weights to compare with: ``update_id``, ``party`` and ``weight`` (default: those of :func:`recompute`).
-    featured, sv_participants, rounds : DataFrame, optional
-        State of the network, as for :func:`recompute`.
-
-    Returns
-    -------
-    DataFrame
-        One row per request and party with a weight in either; sorted by outcome, mismatches first, then by record time, update
-        and party.
 
     Raises
     ------
-    CoverageError
-        If the state is needed and its start is not in the history.
     IntegrityError
         If the sums of both sides are not those of the result.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. Reasons are tested in this order: not accepted, over the bound, no round, no state,
     submitted by a super validator, no envelopes (or no verdict); boundary (the ledger times of the state explain it); party
     not featured, no featured confirmers; provisional (not final, or the round is alive); record withheld (before the first
     or after the last round that the host published); rounding (by at most 1), weight factor (another factor of the party).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> lf.activity.reconcile(frames)["outcome"].iloc[-1]
     'equal'
     """
@@ -151,29 +139,8 @@ def reconcile_summary(
 ) -> pd.DataFrame:
     """Return how many weights are equal, and how many differ for each reason.
 
-    Parameters
-    ----------
-    frames, computed, featured, sv_participants, rounds
-        As for :func:`reconcile`.
-
-    Returns
-    -------
-    DataFrame
-        One row per outcome and reason that occurs; sorted by outcome, then by number of records from the largest.
-
-    Raises
-    ------
-    CoverageError
-        If the state is needed and its start is not in the history.
-
-    Notes
-    -----
     Source: docs/facts.md#activity-weights.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> int(lf.activity.reconcile_summary(frames)["records"].sum()) >= len(frames.activity_records)
     True
     """

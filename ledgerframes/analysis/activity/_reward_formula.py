@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from ledgerframes.analysis._amounts import EXACT, divide, half_even, half_up, multiply
+from ledgerframes.analysis._amounts import divide, half_even, half_up, multiply
+from ledgerframes.decimals import EXACT
 
 MICROSECONDS_PER_YEAR = 365 * 86_400 * 10**6
 MEGABYTE = 10**6
@@ -19,26 +20,14 @@ DEFAULT_DEVELOPMENT_SHARE = Decimal("0.05")
 
 @dataclass(frozen=True)
 class RoundRules:
-    """Prices and rules of a round.
+    """Prices and rules of a round."""
 
-    Attributes
-    ----------
-    coin_per_year : Decimal
-        Coin to issue per year.
-    tick_microseconds : int
-        Time from round to round.
-    app_share, development_share : Decimal
-        Shares of the issuance.
-    featured_cap : Decimal
-        Largest issuance per weight [coin per USD].
-    coin_price, traffic_price, reward_threshold : Decimal
-        USD per coin, USD per MB, and USD.
-    """
-
-    coin_per_year: Decimal
-    tick_microseconds: int
+    coin_per_year: Decimal  # coin to issue per year
+    tick_microseconds: int  # time from round to round
+    # Shares of the issuance
     app_share: Decimal
-    featured_cap: Decimal
+    featured_cap: Decimal  # largest issuance per weight [coin per USD]
+    # USD per coin, USD per MB, and USD
     coin_price: Decimal
     traffic_price: Decimal
     reward_threshold: Decimal

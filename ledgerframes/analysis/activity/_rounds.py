@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -21,38 +20,40 @@ from ledgerframes.analysis.state._payloads import is_for_traffic
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
-EXACT_AMOUNT = "decimal128(38, 16)[pyarrow]"
+ALLOWANCE_DIGITS = 16
 TRAFFIC, MARKERS = "traffic", "markers"
 NEEDED = ("coin_per_year", "app_share", "featured_cap", "coin_price", "traffic_price", "reward_threshold")
 
 
 def _coin(name: str, description: str, title: str = "", unit: str = "coin") -> declare.ResultColumn:
     text = f"{description} Missing for partial rounds and without rules for traffic."
-    return declare.ResultColumn(name, declare.AMOUNT, text, unit, title)
+    return declare.amount(name, text, unit, title)
 
 
 ROUNDS = declare.Figure(
     "activity.rounds",
+    rows="One row per round with records or within the frames' window; sorted by round and party.",
     by={
         "party": declare.Grouping(
-            (declare.ResultColumn("party", declare.TEXT, "App provider."),),
+            (declare.text("party", "App provider."),),
             (
                 declare.ResultColumn(
-                    "allowance", EXACT_AMOUNT, "Exact amount before the threshold. Missing as `amount`.", "coin"
+                    "allowance",
+                    f"decimal128(38, {ALLOWANCE_DIGITS})[pyarrow]",
+                    "Exact amount before the threshold. Missing as `amount`.",
+                    "coin",
                 ),
-                declare.ResultColumn("below_threshold", declare.FLAG, "Whether it is too small to be paid. Missing as `amount`."),
+                declare.flag("below_threshold", "Whether it is too small to be paid. Missing as `amount`."),
             ),
         )
     },
     columns=(
-        declare.ResultColumn("round_number", declare.INTEGER, "Mining round.", "", "Mining round"),
-        declare.ResultColumn("opens_at", declare.TIME, "Time from which the round is open.", "UTC"),
-        declare.ResultColumn("closed_at", declare.TIME, "Record time of the archival. Missing if the round is alive.", "UTC"),
-        declare.ResultColumn("is_partial", declare.FLAG, "Whether records of the round can be missing."),
-        declare.ResultColumn("scheme", declare.LABEL, "traffic, or markers if the round does not reward traffic."),
-        declare.ResultColumn(
-            "weight", declare.INTEGER, "Sum of weights. Missing for a partial round without records.", "bytes", "Activity weight"
-        ),
+        declare.integer("round_number", "Mining round.", "", "Mining round"),
+        declare.time("opens_at", "Time from which the round is open."),
+        declare.time("closed_at", "Record time of the archival. Missing if the round is alive."),
+        declare.flag("is_partial", "Whether records of the round can be missing."),
+        declare.label("scheme", "traffic, or markers if the round does not reward traffic."),
+        declare.integer("weight", "Sum of weights. Missing for a partial round without records.", "bytes", "Activity weight"),
         _coin("burn", "Coin for the weight at the price of traffic."),
         _coin("rate_per_mb", "Reward per MB of weight.", unit="coin per MB"),
         _coin("amount", "Reward.", "Reward"),
@@ -81,17 +82,10 @@ def rounds(
     ----------
     frames : Frames
         With all records of the rounds, so loaded by time and without a filter.
-    by : {"party"}, optional
-        One row per round and app provider (default: per round).
     party : str, optional
         Only this app provider, which implies ``by="party"``.
     rounds : DataFrame, optional
         Rounds with the columns of :func:`ledgerframes.state.rounds` (default: from the frames' own history).
-
-    Returns
-    -------
-    DataFrame
-        One row per round with records or within the frames' window; sorted by round and party.
 
     Raises
     ------
@@ -100,15 +94,9 @@ def rounds(
     UsageError
         If `party` has no records.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. The formula is the one of the server, with its rounding. A round for which
     records can be missing has no amounts, because the rate would be too high.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> rounds = lf.activity.rounds(frames)
     >>> bool(rounds["round_number"].is_monotonic_increasing)
     True
@@ -216,13 +204,10 @@ def _per_party(
     indexes = [number_of[number] for number in by_party["round_number"]]
     values = {name: pd.Series(column).take(indexes).reset_index(drop=True) for name, column in rows.items()}
     pairs = [(results[index], int(weight)) for index, weight in zip(indexes, by_party["weight"], strict=True)]
+    allowances = [None if result is None else result.allowance(weight) for result, weight in pairs]
     values |= {"party": by_party["party"], "weight": by_party["weight"]}
-    values["allowance"] = amounts(_allowances(pairs), EXACT_AMOUNT)
+    values["allowance"] = amounts(allowances, ALLOWANCE_DIGITS)
     values["amount"] = amounts(None if result is None else result.amount(weight) for result, weight in pairs)
     below = [None if result is None else result.allowance(weight) < result.threshold for result, weight in pairs]
     values["below_threshold"] = pd.Series(below, dtype="boolean")
     return ROUNDS.build(frames, values, "party")
-
-
-def _allowances(pairs: Iterable[tuple[RoundTotals | None, int]]) -> list[Decimal | None]:
-    return [None if result is None else result.allowance(weight) for result, weight in pairs]

@@ -41,37 +41,20 @@ NOT_ACCEPTED, OVER_BOUND, NO_ROUND, NO_STATE, BY_VALIDATOR, NO_ENVELOPES, NO_CON
 
 @dataclass(frozen=True)
 class Requests:
-    """Requests with a verdict, their envelopes, and the confirmers of their views.
+    """Requests with a verdict, their envelopes, and the confirmers of their views."""
 
-    Attributes
-    ----------
-    heads : DataFrame
-        Migration, record time and update id of each request.
-    is_accepted : array of bool
-    submitters : Series
-        Submitting participant of each request.
-    totals : array of int64
-        Traffic cost of each request [bytes], -1 if it is unknown.
-    owners, costs : array of int64
-        Request and cost of each envelope [bytes].
-    linked_envelopes, linked_views : array of int64
-        Envelope and view of each pair of both. A view has one number over all requests.
-    confirmed_views : array of int64
-        View of each of the `confirmers`.
-    confirmers : Arrow array
-        Parties.
-    """
-
-    heads: pd.DataFrame
+    heads: pd.DataFrame  # migration, record time and update id of each request
     is_accepted: Flags
-    submitters: pd.Series
-    totals: Integers
+    submitters: pd.Series  # submitting participant of each request
+    totals: Integers  # traffic cost of each request [bytes], -1 if it is unknown
+    # Request and cost of each envelope [bytes]
     owners: Integers
     costs: Integers
+    # Envelope and view of each pair of both. A view has one number over all requests.
     linked_envelopes: Integers
     linked_views: Integers
-    confirmed_views: Integers
-    confirmers: pa.ChunkedArray
+    confirmed_views: Integers  # view of each of the `confirmers`
+    confirmers: pa.ChunkedArray  # parties
 
     def with_envelopes_merged(self, codes: Integers) -> Requests:
         """Return the requests with the envelopes of each code as one."""
@@ -112,30 +95,18 @@ def read_requests(frames: Frames, confirmers: str = "quorums") -> Requests:
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights by request and party, in the order of both.
+    """Weights by request and party, in the order of both."""
 
-    Attributes
-    ----------
-    owners, parties, rights : array of int64
-        For each weight: its request, the number of its party in `names`, and the row of its right.
-    burns, weights : array of int64
-        Bytes before and after the factor.
-    names : Arrow array
-        Parties.
-    statuses : array of int64
-        For each request, the position in `STATUSES` of the reason why it earns nothing, or of ``earns``.
-    round_rows : array of int64
-        For each request, the row of its round, -1 without one.
-    """
-
+    # For each weight: its request, the number of its party in `names`, and the row of its right.
     owners: Integers
     parties: Integers
     rights: Integers
+    # Bytes before and after the factor
     burns: Integers
     weights: Integers
-    names: pa.Array
-    statuses: Integers
-    round_rows: Integers
+    names: pa.Array  # parties
+    statuses: Integers  # for each request, the position in `STATUSES` of the reason why it earns nothing, or of ``earns``
+    round_rows: Integers  # for each request, the row of its round, -1 without one
     rounds: RoundLookup
 
 

@@ -27,19 +27,18 @@ from ledgerframes.analysis.state._network_state import NetworkState, RoundLookup
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
 
-PARTY = declare.Grouping((declare.ResultColumn("party", declare.TEXT, "App provider. Missing in a period without records."),))
-FACTOR = declare.ResultColumn(
-    "activity_weight", declare.AMOUNT, "Factor of the right. Missing if unknown or not the same in all."
-)
-LABEL = declare.Grouping((declare.ResultColumn("label", declare.TEXT, "Group of the party's label. Missing without a label."),))
+PARTY = declare.Grouping((declare.text("party", "App provider. Missing in a period without records."),))
+FACTOR = declare.amount("activity_weight", "Factor of the right. Missing if unknown or not the same in all.")
+LABEL = declare.Grouping((declare.text("label", "Group of the party's label. Missing without a label."),))
 WEIGHTS = declare.Figure(
     "activity.weights",
+    rows="One row per round or period and group; sorted by time, then by weight from the largest, then by party.",
     by={"party": PARTY, "label": LABEL},
     has_periods=True,
     has_rounds=True,
     columns=(
         declare.count("requests", "Requests with a record."),
-        declare.ResultColumn("weight", declare.INTEGER, "Sum of weights. Missing without records.", "bytes", "Activity weight"),
+        declare.integer("weight", "Sum of weights. Missing without records.", "bytes", "Activity weight"),
         FACTOR,
         declare.cost("burn_bytes", "Bytes before the factor. Missing if one of them is unknown.", "Bytes before the factor"),
         declare.share("Share of the weight of the period, the round, or all. Missing without weight."),
@@ -49,14 +48,15 @@ WEIGHTS = declare.Figure(
 )
 RECOMPUTE = declare.Figure(
     "activity.recompute",
+    rows="One row per request and app provider; sorted by migration, record time, update and party.",
     columns=(
-        declare.ResultColumn("update_id", declare.TEXT, "Update that earns the weight."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
-        declare.ResultColumn("round_number", declare.INTEGER, "Lowest open round at that time."),
-        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.text("update_id", "Update that earns the weight."),
+        declare.time("record_time", "Sequencing time."),
+        declare.integer("round_number", "Lowest open round at that time."),
+        declare.text("party", "App provider."),
         declare.cost("burn_bytes", "Bytes before the factor."),
-        declare.ResultColumn("activity_weight", declare.AMOUNT, "Factor of the right when the round opened."),
-        declare.ResultColumn("weight", declare.INTEGER, "Activity weight, rounded down.", "bytes", "Activity weight"),
+        declare.amount("activity_weight", "Factor of the right when the round opened."),
+        declare.integer("weight", "Activity weight, rounded down.", "bytes", "Activity weight"),
     ),
     fact="envelopes, round and state",
     unit="accepted requests of this result",
@@ -76,38 +76,15 @@ def weights(
 ) -> pd.DataFrame:
     """Return the published activity weights, per app provider and round or period.
 
-    Parameters
-    ----------
-    frames : Frames
-    by : {"party", "label"}, optional
-        Group by app provider (default) or by its label, or None for all together.
-    every : str, optional
-        ``"round"`` (default), a period such as ``"1h"`` or ``"1d"``, or None for the whole time.
-    labels : DataFrame, optional
-        From :func:`ledgerframes.labels.read`, for ``by="label"``.
-    featured, sv_participants, rounds : DataFrame, optional
-        State of the network, as for :func:`recompute`. Without it and without the history from the network's start, factors
-        and bytes before them are missing.
-
-    Returns
-    -------
-    DataFrame
-        One row per round or period and group; sorted by time, then by weight from the largest, then by party.
-
     Raises
     ------
     IntegrityError
         If the state of the network contradicts itself.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. A weight is no number of bytes: divide by ``burn_bytes`` for a reward per byte. A
-    request without a record is not a weight of 0.
+    request without a record is not a weight of 0. Without the tables of the network's state, and without the history from the
+    network's start, factors and bytes before them are missing.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> weights = lf.activity.weights(frames, every=None)
     >>> bool((weights["weight"] >= weights["burn_bytes"])[weights["activity_weight"] >= 1].all())
     True
@@ -146,18 +123,6 @@ def recompute(
     ----------
     frames : Frames
         With verdicts, traffic and, unless all three tables below replace it, the history from the start of the network on.
-    featured : DataFrame, optional
-        Featured rights: ``party``, ``weight`` (missing counts as 1), ``from`` and ``until`` [UTC, missing if alive].
-    sv_participants : DataFrame, optional
-        Participants of super validators: ``participant`` without a prefix, ``from`` and ``until``. While there is none, the
-        state counts as unknown.
-    rounds : DataFrame, optional
-        Mining rounds: ``round_number``, ``opens_at``, ``from`` (or ``created_at``) and ``until`` (or ``archived_at``).
-
-    Returns
-    -------
-    DataFrame
-        One row per request and app provider; sorted by migration, record time, update and party.
 
     Raises
     ------
@@ -168,15 +133,9 @@ def recompute(
     UsageError
         If a table has no such column.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights, steps 1 to 10. A request without a known cost, round or state is no row of 0:
     :func:`reconcile` names the reason.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> computed = lf.activity.recompute(frames)
     >>> bool((computed["weight"] == computed["burn_bytes"])[computed["activity_weight"] == 1].all())
     True
@@ -211,13 +170,7 @@ def computable_share(statuses: Integers) -> float | None:
 
 
 def published(frames: Frames) -> pd.DataFrame:
-    """Return the published records with a weight that can be one.
-
-    Raises
-    ------
-    UsageError
-        If their sum does not fit 64 bits.
-    """
+    """Return the published records with a weight that can be one."""
     rows = frames.read("activity_records", [*HEAD, "round_number", "party", "weight"])
     rows = rows[rows["weight"] >= 0].reset_index(drop=True)
     if rows["weight"].sum() != sum(rows["weight"].tolist()):

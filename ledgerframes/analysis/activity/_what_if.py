@@ -26,12 +26,14 @@ CONFIRMERS = ("quorums", "informees")
 SIDES = ("before", "after")
 WHAT_IF = declare.Figure(
     "activity.what_if",
+    rows="One row per party, or per round and party; sorted by round, then by weight after the change from the largest.",
+    like="activity.recompute",
     has_rounds=True,
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "App provider."),
+        declare.text("party", "App provider."),
         declare.cost("weight_before", "Computed weight as it is.", "Activity weight"),
         declare.cost("weight_after", "Computed weight with the change.", "Activity weight"),
-        declare.ResultColumn("difference", declare.INTEGER, "Weight after minus before.", "bytes"),
+        declare.integer("difference", "Weight after minus before.", "bytes"),
         declare.share("Share of the weight before. Missing without weight.", "share_before"),
         declare.share("Share of the weight after. Missing without weight.", "share_after"),
         declare.count("requests_changed", "Requests with another weight of the party."),
@@ -58,7 +60,6 @@ def what_if(
 
     Parameters
     ----------
-    frames : Frames
     featured : DataFrame, optional
         All featured rights after the change, in the columns of :func:`ledgerframes.state.featured`: add or remove rows of its
         result, with the time from which they count in ``from``.
@@ -74,27 +75,14 @@ def what_if(
     rights, sv_participants, rounds : DataFrame, optional
         State of the network before the change, as ``featured``, ``sv_participants`` and ``rounds`` of :func:`recompute`.
 
-    Returns
-    -------
-    DataFrame
-        One row per party, or per round and party; sorted by round, then by weight after the change from the largest.
-
     Raises
     ------
-    CoverageError
-        If the state is needed and its start is not in the history.
     UsageError
         If no change is passed, or a party of `factors` has no right.
 
-    Notes
-    -----
     Source: docs/facts.md#activity-weights. Everything else stays the same: requests, costs and the behavior of all parties. The
     cost that fewer envelopes would save is not estimated.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> party = lf.activity.recompute(frames)["party"].iloc[0]
     >>> doubled = lf.activity.what_if(frames, factors={party: "100.0"}).set_index("party")
     >>> bool(doubled.loc[party, "weight_after"] >= doubled.loc[party, "weight_before"])

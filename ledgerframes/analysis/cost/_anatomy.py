@@ -17,29 +17,20 @@ from ledgerframes.frames import Frames
 
 ANATOMY = declare.Figure(
     "cost.anatomy",
+    rows="One row per node, view, envelope, and activity record, in this order. A request without a visible tree has "
+    "no rows for nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the "
+    "total, a row has the rest.",
     columns=(
-        declare.ResultColumn(
-            "part", declare.LABEL, "node of the tree, view, envelope, unassigned cost, or activity record.", "", "Part"
-        ),
+        declare.label("part", "node of the tree, view, envelope, unassigned cost, or activity record.", "", "Part"),
         declare.ResultColumn("position", "int64", "Number of the row among those of its part, from 0."),
-        declare.ResultColumn(
-            "parent", declare.INTEGER, "Position of the parent node or view. Missing for roots and other parts."
-        ),
-        declare.ResultColumn(
-            "depth", declare.INTEGER, "Steps from the root of the tree or of the views. Missing for other parts."
-        ),
-        declare.ResultColumn(
-            "label", declare.TEXT, "Action of the node, views of the envelope, or round of the activity record."
-        ),
-        declare.ResultColumn(
-            "parties",
-            declare.TEXT,
-            "Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes.",
-        ),
+        declare.integer("parent", "Position of the parent node or view. Missing for roots and other parts."),
+        declare.integer("depth", "Steps from the root of the tree or of the views. Missing for other parts."),
+        declare.text("label", "Action of the node, views of the envelope, or round of the activity record."),
+        declare.text("parties", "Parties that act or sign (node), can confirm (view) or earn (activity). Missing for envelopes."),
         declare.cost(
             "traffic_cost", "Cost of the envelope, or in no envelope. Missing for other parts.", "Cumulative traffic cost"
         ),
-        declare.ResultColumn("weight", declare.INTEGER, "Weight of the activity record. Missing for other parts.", "bytes"),
+        declare.integer("weight", "Weight of the activity record. Missing for other parts.", "bytes"),
     ),
     unit="transaction",
 )
@@ -54,31 +45,16 @@ def anatomy(frames: Frames, update_id: str) -> pd.DataFrame:
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     update_id : str
         Id of the transaction, or of the rejected request.
-
-    Returns
-    -------
-    DataFrame
-        One row per node, view, envelope, and activity record, in this order. A request without a visible tree has no rows for
-        nodes, one without a traffic summary none for envelopes. If the envelopes do not add up to the total, a row has the rest.
 
     Raises
     ------
     UsageError
         If the update is not in these frames.
 
-    Notes
-    -----
     Source: one history event.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> parts = lf.cost.anatomy(day, day.traffic["update_id"].iloc[0])
     >>> bool((parts["part"] == "envelope").any())
     True

@@ -16,23 +16,20 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.percentiles import least_count, nearest_rank
 
-__all__ = ["assert_budget", "budget"]
-
 STATISTICS = {"median": 50, "p90": 90, "p95": 95, "p99": 99, "max": 100}
 BUDGET = declare.Figure(
     "cost.budget",
+    rows="One row per kind in `budgets`, also without requests; sorted by template and choice.",
     columns=(
         grouping.TEMPLATE_NAME,
         grouping.CHOICE,
         declare.count("requests", "Requests whose first root node is of this kind."),
         declare.count("requests_with_cost", "Requests with a known cost."),
-        declare.ResultColumn("statistic", declare.LABEL, "median, p90, p95, p99, or max."),
+        declare.label("statistic", "median, p90, p95, p99, or max."),
         declare.cost("value", "Statistic of the known costs. Missing with too few requests.", "Traffic cost"),
         declare.cost("budget", "Highest value allowed.", "Budget"),
-        declare.ResultColumn("is_within", declare.FLAG, "Whether the value is at most the budget. Missing with the value."),
-        declare.ResultColumn(
-            "worst_update_id", declare.TEXT, "Request with the highest cost, the first of several. Missing without any."
-        ),
+        declare.flag("is_within", "Whether the value is at most the budget. Missing with the value."),
+        declare.text("worst_update_id", "Request with the highest cost, the first of several. Missing without any."),
     ),
 )
 
@@ -43,8 +40,6 @@ def budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statisti
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     budgets : mapping of str to int
         Bytes allowed for each kind, ``"Module:Entity/Choice"``, or ``"Module:Entity"`` for a create.
     network : str
@@ -52,26 +47,14 @@ def budget(frames: Frames, budgets: Mapping[str, int], *, network: str, statisti
     statistic : {"median", "p90", "p95", "p99", "max"}, optional
         Statistic that the budget limits (default: p95). The median needs 6 requests, p90 36, p95 72, p99 368, max 1.
 
-    Returns
-    -------
-    DataFrame
-        One row per kind in `budgets`, also without requests; sorted by template and choice.
-
     Raises
     ------
     UsageError
         If the frames are of another network, a budget is not a count of bytes, or the statistic is unknown.
 
-    Notes
-    -----
     Source: traffic summaries and root nodes of history events. Costs depend on the number of validators
     (docs/facts.md#costs-per-network).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
     >>> limits = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
     >>> bool(lf.cost.budget(day, limits, network=day.network, statistic="max")["is_within"].all())

@@ -24,21 +24,20 @@ from ledgerframes.money import NetworkRate, TrafficPrice, require_one_currency, 
 from ledgerframes.statistics import PercentileDifference, difference_of_percentiles, percentile
 from ledgerframes.statistics.differences import LEAST_COUNT
 
-__all__ = ["compare"]
-
 VERDICTS = ("dearer", "cheaper", "no clear change", "too few", "new", "gone")
 LEVEL = 0.05
 MAX_COVERAGE_DIFFERENCE = 0.01
 VERSION_KEYS = (
-    declare.ResultColumn("package_id_before", declare.TEXT, "Package of the requests before. Missing if the kind is new."),
-    declare.ResultColumn("package_id_after", declare.TEXT, "Package of the requests after. Missing if the kind is gone."),
+    declare.text("package_id_before", "Package of the requests before. Missing if the kind is new."),
+    declare.text("package_id_after", "Package of the requests after. Missing if the kind is gone."),
 )
 COMPARE = declare.Figure(
     "cost.compare",
+    rows="One row per kind of request; sorted by the size of its change in total cost, largest first.",
     by={"template": grouping.TEMPLATE, "version": declare.Grouping((*grouping.TEMPLATE.keys, *VERSION_KEYS))},
     columns=(
-        declare.ResultColumn("package_ids_before", declare.TEXT, "Packages before, separated by commas. Missing without any."),
-        declare.ResultColumn("package_ids_after", declare.TEXT, "Packages after, separated by commas. Missing without any."),
+        declare.text("package_ids_before", "Packages before, separated by commas. Missing without any."),
+        declare.text("package_ids_after", "Packages after, separated by commas. Missing without any."),
         declare.count("requests_before", "Requests with a known cost before."),
         declare.count("requests_after", "Requests with a known cost after."),
         declare.cost("median_before", "Median cost before. Missing below 6 requests.", "Median traffic cost"),
@@ -48,26 +47,20 @@ COMPARE = declare.Figure(
         declare.cost("difference", "Median after minus median before. Missing with too few requests.", "Change of the median"),
         declare.cost("low", "Low end of the 95% interval of the difference. Missing with it.", "Change of the median"),
         declare.cost("high", "High end of the 95% interval of the difference. Missing with it.", "Change of the median"),
-        declare.ResultColumn("relative", declare.RATE, "Difference over the median before. Missing if that is 0.", declare.SHARE),
-        declare.ResultColumn("verdict", declare.LABEL, "dearer, cheaper, no clear change, too few, new, or gone."),
-        declare.ResultColumn(
+        declare.rate("relative", "Difference over the median before. Missing if that is 0.", declare.SHARE),
+        declare.label("verdict", "dearer, cheaper, no clear change, too few, new, or gone."),
+        declare.flag(
             "is_clear_after_correction",
-            declare.FLAG,
             "Whether the interval excludes 0 also for all kinds together. Missing with the difference.",
         ),
-        declare.ResultColumn(
-            "coin_difference", declare.AMOUNT, "Difference in coin, at the list price. Missing without prices.", "coin"
-        ),
+        declare.amount("coin_difference", "Difference in coin, at the list price. Missing without prices.", "coin"),
         declare.cost("change", "Total cost after minus total cost before.", "Change of the total"),
-        declare.ResultColumn(
+        declare.rate(
             "contribution",
-            declare.RATE,
             "Change as a share of the change of all. Missing without one, or if coverage differs by over 0.01.",
             declare.SHARE,
         ),
-        declare.ResultColumn(
-            "era", declare.TEXT, "Eras that begin between the start of the first and the end of the second side. Missing without."
-        ),
+        declare.text("era", "Eras that begin between the start of the first and the end of the second side. Missing without."),
     ),
 )
 
@@ -115,27 +108,15 @@ def compare(
         From :func:`ledgerframes.eras.table` (default: the main network's). A cost before a break and one after it differ for
         another reason than the app.
 
-    Returns
-    -------
-    DataFrame
-        One row per kind of request; sorted by the size of its change in total cost, largest first.
-
     Raises
     ------
     UsageError
         If the frames are of two networks or populations, or a price is of another kind.
 
-    Notes
-    -----
     Source: traffic summaries and root nodes of history events. The interval is that of the percentile bootstrap with infinitely
     many resamples. Costs depend on the number of validators, so a change need not come from the app
     (docs/facts.md#costs-per-network).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> noon = "2026-11-08T12:00:00Z"
     >>> compared = lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09"))
     >>> bool((compared["low"] <= compared["high"]).all())
@@ -232,7 +213,10 @@ def _columns(pairs: Sequence[Pair], min_requests: int) -> dict[str, Any]:
     costs = [pair.costs for pair in pairs]
     judged = [min(len(first), len(second)) >= min_requests for first, second in costs]
     differences, strict = (
-        [_difference(*each, confidence) if ok else None for each, ok in zip(costs, judged, strict=True)]
+        [
+            difference_of_percentiles(*each, 50, confidence=confidence) if ok else None
+            for each, ok in zip(costs, judged, strict=True)
+        ]
         for confidence in (1 - LEVEL, 1 - LEVEL / max(1, sum(judged)))
     )
     medians, p95s = ([[percentile(side, percent).value for side in each] for each in costs] for percent in (50, 95))
@@ -266,10 +250,6 @@ def _key_columns(pairs: Sequence[Pair]) -> dict[str, pd.Series]:
     names = [*grouping.TEMPLATE.key_names, *(column.name for column in VERSION_KEYS)]
     columns = {name: pd.Series([pair.keys.get(name) for pair in pairs], dtype="str") for name in names}
     return {**columns, "kind": pd.Series(pd.Categorical(columns["kind"], categories=list(grouping.KINDS)))}
-
-
-def _difference(before: pd.Series, after: pd.Series, confidence: float) -> PercentileDifference:
-    return difference_of_percentiles(before, after, 50, confidence=confidence)
 
 
 def _excludes_zero(difference: PercentileDifference) -> bool:

@@ -14,22 +14,19 @@ from ledgerframes.frames import Frames
 from ledgerframes.statistics import TopMembers, top
 from ledgerframes.statistics import concentration as concentration_of
 
-__all__ = ["concentration"]
-
 TOP_COUNTS = (1, 3, 10)
 KEYS = {"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "template": grouping.TEMPLATE}
 CONCENTRATION = declare.Figure(
     "cost.concentration",
+    rows="One row per period, or one for the window; sorted by time.",
     by=dict.fromkeys(KEYS, declare.Grouping()),
     columns=(
-        declare.ResultColumn("member", declare.LABEL, "participant, party, or template."),
+        declare.label("member", "participant, party, or template."),
         declare.count("requests", "Confirmation requests."),
         declare.count("members", "Members with a known cost. Other members have no cost or an unknown one.", "members"),
         declare.cost("total_traffic_cost", "Known cost of these members. A lower bound with a coverage below 1."),
-        declare.ResultColumn("gini", declare.RATE, "Gini coefficient. Missing below 2 members.", "", "Gini coefficient"),
-        declare.ResultColumn(
-            "hhi", declare.RATE, "Sum of the squared shares. Missing without a cost.", "", "Sum of squared shares"
-        ),
+        declare.rate("gini", "Gini coefficient. Missing below 2 members.", "", "Gini coefficient"),
+        declare.rate("hhi", "Sum of the squared shares. Missing without a cost.", "", "Sum of squared shares"),
         *(
             declare.share(f"Share of the {number} with the highest cost, ties included. Missing without a cost.", f"top_{number}")
             for number in TOP_COUNTS
@@ -46,30 +43,14 @@ def concentration(frames: Frames, *, by: str | None = "participant", every: str 
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     by : {"participant", "party", "template"}, optional
         Members: participants that submit and pay, parties with the requests that they submitted alone, or kinds of visible
         transactions (default: participant, also for None).
-    every : str, optional
-        Length of a period, such as ``"1d"`` or ``"7d"``.
 
-    Returns
-    -------
-    DataFrame
-        One row per period, or one for the window; sorted by time.
-
-    Notes
-    -----
     Source: traffic summaries and verdicts (docs/facts.md#traffic-fields). Do not compare Gini coefficients of fewer than 10
     members, or of times with other rules (docs/facts.md#structural-breaks). The sum of squared shares, 1/n to 1, is the
     Herfindahl-Hirschman index: its inverse is the number of equal members that would be as concentrated.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> payers = lf.cost.concentration(day)
     >>> bool(1 / payers["members"][0] <= payers["hhi"][0] <= payers["top_1"][0])
     True

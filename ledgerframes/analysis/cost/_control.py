@@ -16,17 +16,16 @@ from ledgerframes.analysis.cost._wasted import wasted
 from ledgerframes.errors import IntegrityError
 from ledgerframes.frames import Frames
 
-__all__ = ["control"]
-
 CONTROL = declare.Figure(
     "cost.control",
+    rows="One row per control total; sorted as in the description of ``control``.",
     columns=(
-        declare.ResultColumn("control", declare.LABEL, "participant, template, period, party, envelopes, or wasted."),
-        declare.ResultColumn("parts", declare.TEXT, "Parts that add up."),
+        declare.label("control", "participant, template, period, party, envelopes, or wasted."),
+        declare.text("parts", "Parts that add up."),
         declare.cost("sum_of_parts", "Sum of the parts."),
         declare.cost("total_traffic_cost", "Cost of all requests."),
         declare.cost("difference", "Total less the sum of the parts."),
-        declare.ResultColumn("reason", declare.TEXT, "Reason for a difference. Missing without one."),
+        declare.text("reason", "Reason for a difference. Missing without one."),
     ),
     unit="requests",
 )
@@ -49,30 +48,13 @@ def control(frames: Frames) -> pd.DataFrame:
     Participants, kinds with templates, days, parties, and wasted and useful cost each add up to the total. Envelopes need not,
     because a total can differ from the sum of its envelopes.
 
-    Parameters
-    ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
-
-    Returns
-    -------
-    DataFrame
-        One row per control total; sorted as in the description of ``control``.
-
     Raises
     ------
     IntegrityError
         If parts that must add up do not. The error's ``failures`` has the sums.
 
-    Notes
-    -----
     Source: the results of ``cost.spend``, ``cost.overhead`` and ``cost.wasted`` for the same frames.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> control = lf.cost.control(day)
     >>> bool((control["difference"].fillna(0) == 0)[control["reason"].isna()].all())
     True

@@ -15,25 +15,20 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.percentiles import nearest_rank
 
-__all__ = ["estimate"]
-
 OUTCOMES = ("matched", "rejected", "no actual", "no estimate")
-REQUEST = declare.Grouping(
-    (declare.ResultColumn("update_id", declare.TEXT, "Id of the request. Missing for an estimate without an id."),)
-)
+REQUEST = declare.Grouping((declare.text("update_id", "Id of the request. Missing for an estimate without an id."),))
 ESTIMATE = declare.Figure(
     "cost.estimate",
+    rows="One row per group and outcome; sorted by group and outcome.",
     by={"template": grouping.TEMPLATE, "request": REQUEST},
     columns=(
-        declare.ResultColumn("outcome", declare.LABEL, "matched, rejected, no actual, or no estimate."),
+        declare.label("outcome", "matched, rejected, no actual, or no estimate."),
         declare.count("requests", "Requests of this outcome."),
         declare.cost("estimated", "Sum of the estimates of the requests. Missing without one.", "Estimated traffic cost"),
         declare.cost("actual", "Sum of the actual costs. Missing without a known one.", "Actual traffic cost"),
         declare.cost("difference", "Actual less estimated cost, of requests with both. Missing without one.", "Difference"),
-        declare.ResultColumn(
-            "ratio_p50", declare.RATE, "Median of actual over estimated cost. Missing without one.", "", "Actual over estimate"
-        ),
-        declare.ResultColumn("ratio_p95", declare.RATE, "95th percentile of actual over estimated cost. Missing without one."),
+        declare.rate("ratio_p50", "Median of actual over estimated cost. Missing without one.", "", "Actual over estimate"),
+        declare.rate("ratio_p95", "95th percentile of actual over estimated cost. Missing without one."),
         declare.count("over_10_percent", "Requests whose actual cost exceeds the estimate by more than 10%."),
     ),
     fact="estimate and cost",
@@ -52,30 +47,16 @@ def estimate(actual: Frames, estimates: pd.DataFrame, *, by: str | None = "templ
     estimates : DataFrame
         One row per request: ``update_id``, or ``command_id`` for frames of an own participant, and ``request_bytes`` [bytes],
         which the preparation of a submission returns. Other columns do not count.
-    by : {None, "template", "request"}, optional
-        Kind, template and choice of the first root node, or one row per request (default: template).
-
-    Returns
-    -------
-    DataFrame
-        One row per group and outcome; sorted by group and outcome.
 
     Raises
     ------
     UsageError
         If the estimates are no such table, or name a request twice.
 
-    Notes
-    -----
     Source: traffic summaries, or the paid cost of an own participant (docs/facts.md#traffic-fields). No API keeps an estimate.
     It is of the confirmation request only, without the responses to it and without reassignments on the way
     (docs/facts.md#cost-estimates).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> own = day.traffic[["update_id"]].assign(request_bytes=5_000)
     >>> bool(lf.cost.estimate(day, own, by=None)["requests"].sum() >= len(own))
     True

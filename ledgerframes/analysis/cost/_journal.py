@@ -15,10 +15,9 @@ import pandas as pd
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis.cost._statement import STATEMENT, decimal_column
+from ledgerframes.analysis._amounts import amounts, to_decimal
+from ledgerframes.analysis.cost._statement import STATEMENT
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
-
-__all__ = ["journal"]
 
 TRAFFIC = "traffic"
 KINDS = (TRAFFIC, "rewards", "purchases", "fees")
@@ -27,21 +26,22 @@ ID_LENGTH = 16
 POSTING_COLUMNS = ("date", "party", "kind", "quantity", "unit", "rate", "rate_source", "source_id")
 JOURNAL = declare.Figure(
     "cost.journal",
+    rows="Two rows per entry; sorted by date, entry, and debit first.",
     columns=(
-        declare.ResultColumn("entry_id", declare.TEXT, "Id of the entry, the same for the same network, period, party and kind."),
-        declare.ResultColumn("date", declare.TIME, "Last day of the period, or day of the posting.", "UTC"),
-        declare.ResultColumn("kind", declare.LABEL, "traffic, rewards, purchases, or fees."),
-        declare.ResultColumn("party", declare.TEXT, "Party, participant or label of the line. Missing if it is unknown."),
-        declare.ResultColumn("account", declare.TEXT, "Account of the mapping."),
-        declare.ResultColumn("debit", declare.AMOUNT, "Amount debited. Missing for a credit.", "currency"),
-        declare.ResultColumn("credit", declare.AMOUNT, "Amount credited. Missing for a debit.", "currency"),
-        declare.ResultColumn("currency_code", declare.LABEL, "Currency of the amounts, such as USD."),
-        declare.ResultColumn("quantity", declare.AMOUNT, "Bytes or coin of the entry."),
-        declare.ResultColumn("unit", declare.LABEL, "Unit of the quantity, bytes or coin."),
-        declare.ResultColumn("rate", declare.AMOUNT, "Price per megabyte or per coin.", "currency per MB or coin"),
-        declare.ResultColumn("rate_source", declare.TEXT, "Source of the rate. Missing if unknown."),
-        declare.ResultColumn("memo", declare.TEXT, "Description of the entry."),
-        declare.ResultColumn("source_ids_sha256", declare.TEXT, "Digest of the ids that the entry rests on."),
+        declare.text("entry_id", "Id of the entry, the same for the same network, period, party and kind."),
+        declare.time("date", "Last day of the period, or day of the posting."),
+        declare.label("kind", "traffic, rewards, purchases, or fees."),
+        declare.text("party", "Party, participant or label of the line. Missing if it is unknown."),
+        declare.text("account", "Account of the mapping."),
+        declare.amount("debit", "Amount debited. Missing for a credit.", "currency"),
+        declare.amount("credit", "Amount credited. Missing for a debit.", "currency"),
+        declare.label("currency_code", "Currency of the amounts, such as USD."),
+        declare.amount("quantity", "Bytes or coin of the entry."),
+        declare.label("unit", "Unit of the quantity, bytes or coin."),
+        declare.amount("rate", "Price per megabyte or per coin.", "currency per MB or coin"),
+        declare.text("rate_source", "Source of the rate. Missing if unknown."),
+        declare.text("memo", "Description of the entry."),
+        declare.text("source_ids_sha256", "Digest of the ids that the entry rests on."),
     ),
     unit="requests of this entry",
 )
@@ -98,11 +98,6 @@ def journal(
     accept_partial : bool, optional
         Include periods that final data do not cover wholly (default: False).
 
-    Returns
-    -------
-    DataFrame
-        Two rows per entry; sorted by date, entry, and debit first.
-
     Raises
     ------
     UsageError
@@ -117,11 +112,6 @@ def journal(
     Lines with an unknown cost or an amount of 0 have no entry. Amounts are rounded half to even to 2 places where a posting
     has more.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> price = lf.TrafficPrice("60", "USD/MB")
     >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, min_coverage=0.5)
     >>> entries = lf.cost.journal(bill, accounts={"traffic": ("5200", "1400")}, accept_partial=True)
@@ -243,9 +233,10 @@ def _require_posting(posting: Mapping[Any, Any]) -> None:
 
 
 def _decimal(value: object, name: str) -> Decimal:
-    if isinstance(value, float) or not isinstance(value, Decimal | int | str) or Decimal(value) < 0:
-        raise UsageError(f"postings= must have a {name} of at least 0 as Decimal or int, got {value!r}.")
-    return Decimal(value)
+    number = to_decimal(value)
+    if number is None or number < 0:
+        raise UsageError(f"postings= must have a {name} of at least 0 as Decimal or int with at most 10 places, got {value!r}.")
+    return number
 
 
 def _require_accounts(entries: Sequence[Entry], accounts: Mapping[str, tuple[str, str]]) -> None:
@@ -275,12 +266,12 @@ def _build(
         "kind": pd.Categorical([each.kind for each, _, _ in rows], categories=list(KINDS)),
         "party": pd.Series([each.party for each, _, _ in rows], dtype="str"),
         "account": pd.Series([accounts[each.kind][side] for each, _, side in rows], dtype="str"),
-        "debit": decimal_column([None if side else each.amount for each, _, side in rows]),
-        "credit": decimal_column([each.amount if side else None for each, _, side in rows]),
+        "debit": amounts([None if side else each.amount for each, _, side in rows]),
+        "credit": amounts([each.amount if side else None for each, _, side in rows]),
         "currency_code": pd.Categorical(currencies),
-        "quantity": decimal_column([each.quantity for each, _, _ in rows]),
+        "quantity": amounts([each.quantity for each, _, _ in rows]),
         "unit": pd.Categorical(units, categories=["bytes", "coin"]),
-        "rate": decimal_column([each.rate for each, _, _ in rows]),
+        "rate": amounts([each.rate for each, _, _ in rows]),
         "rate_source": pd.Series([each.rate_source for each, _, _ in rows], dtype="str"),
         "memo": pd.Series([each.memo for each, _, _ in rows], dtype="str"),
         "source_ids_sha256": pd.Series([each.source_ids_sha256 for each, _, _ in rows], dtype="str"),

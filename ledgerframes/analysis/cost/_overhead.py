@@ -13,33 +13,26 @@ from ledgerframes.analysis._groups import Flags, Groups, known, ratio
 from ledgerframes.analysis._views import confirmer_sets, has_no_views, request_envelopes
 from ledgerframes.frames import Frames
 
-__all__ = ["overhead"]
-
 KINDS = ("with views", "without views", "unassigned")
 REQUEST_KIND = replace(grouping.KIND, name="request_kind")
 OVERHEAD = declare.Figure(
     "cost.overhead",
+    rows="Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.",
     by={
         "participant": grouping.PARTICIPANT,
         "template": declare.Grouping((REQUEST_KIND, *grouping.TEMPLATE.keys[1:])),
         "view_count": grouping.VIEWS,
     },
     columns=(
-        declare.ResultColumn(
-            "kind", declare.LABEL, "with views, without views (to the mediator, root hashes), or unassigned (in no envelope)."
-        ),
+        declare.label("kind", "with views, without views (to the mediator, root hashes), or unassigned (in no envelope)."),
         declare.count("envelopes", "Envelopes of this kind.", "envelopes"),
         declare.cost("traffic_cost", "Cost of these envelopes. Unassigned is the total of the requests less all envelopes."),
         declare.share("Share of the total cost of the requests."),
-        declare.ResultColumn(
-            "confirmers_per_view",
-            declare.INTEGER,
-            "Median number of parties that can confirm an envelope. Missing without views.",
-            "parties",
+        declare.integer(
+            "confirmers_per_view", "Median number of parties that can confirm an envelope. Missing without views.", "parties"
         ),
-        declare.ResultColumn(
+        declare.integer(
             "same_confirmers_envelopes",
-            declare.INTEGER,
             "Envelopes with the confirmers of a larger one of their request. Missing without views.",
             "envelopes",
         ),
@@ -57,31 +50,10 @@ def overhead(frames: Frames, *, by: str | None = None, every: str | None = None)
     Envelopes without views are messages to the mediator and root hashes. A total that is not the sum of its envelopes leaves an
     unassigned rest, which can be negative.
 
-    Parameters
-    ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
-    by : {None, "participant", "template", "view_count"}, optional
-        Submitting participant, kind, template and choice of the first root node, or number of views of the request.
-    every : str, optional
-        Length of a period, such as ``"1h"`` or ``"1d"``.
-
-    Returns
-    -------
-    DataFrame
-        Three rows per period and group; sorted by time and group, envelopes with views first, unassigned last.
-
-    Notes
-    -----
     Source: the envelopes of traffic summaries. An envelope whose views the history service could not match looks as if it
     carried none, so the overhead is an upper bound (docs/facts.md#envelopes-without-views). The ``same_confirmers`` columns are a
     bound on what merging views could save. What it would save is not in the data.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> lf.cost.overhead(day)["kind"].tolist()
     ['with views', 'without views', 'unassigned']
     """

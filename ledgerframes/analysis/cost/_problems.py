@@ -11,16 +11,15 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._groups import Flags, ratio
 from ledgerframes.frames import Frames
 
-__all__ = ["problems"]
-
 PROBLEMS = declare.Figure(
     "cost.problems",
+    rows="One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.",
     columns=(
-        declare.ResultColumn("table", declare.TEXT, "Table with the values."),
-        declare.ResultColumn("column", declare.TEXT, "Column with the values."),
-        declare.ResultColumn("problem", declare.LABEL, "negative, or before the record time."),
+        declare.text("table", "Table with the values."),
+        declare.text("column", "Column with the values."),
+        declare.label("problem", "negative, or before the record time."),
         declare.count("rows", "Rows with such a value.", "rows"),
-        declare.ResultColumn("first_update_id", declare.TEXT, "Update of the first of them. Missing without any."),
+        declare.text("first_update_id", "Update of the first of them. Missing without any."),
     ),
     fact="value that figures can use",
     unit="rows of the table",
@@ -40,25 +39,8 @@ def problems(frames: Frames) -> pd.DataFrame:
 
     A negative cost counts as unknown, so the coverage falls. A verdict from before its request has no latency.
 
-    Parameters
-    ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
-
-    Returns
-    -------
-    DataFrame
-        One row per table and column, also without such values; sorted as in :func:`ledgerframes.load_events`.
-
-    Notes
-    -----
     Source: costs, weights and finalization times of history events (docs/facts.md#traffic-fields).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> bool((lf.cost.problems(day)["rows"] >= 0).all())
     True
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -24,17 +24,16 @@ from ledgerframes.statistics.runways import HOURS_PER_WEEK
 from ledgerframes.statistics.usual_ranges import MAX_WEEKS, MIN_WEEKS
 from ledgerframes.windows import Time, instant
 
-__all__ = ["BaseRate", "TrafficBalance", "runway", "runway_summary"]
-
 HOUR = timedelta(hours=1)
-WEEK = HOURS_PER_WEEK * HOUR
+LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # a forecast is up to a year long, and times end with the year 9999
 MIN_COVERAGE = 0.9
 MAX_HORIZON = 366 * 24
 PATH = (("balance_low", "high"), ("balance_middle", "middle"), ("balance_high", "low"))
 RUNWAY = declare.Figure(
     "cost.runway",
+    rows="One row per hour; sorted by time.",
     columns=(
-        declare.ResultColumn("hour", declare.TIME, "End of the hour.", "UTC", "Time"),
+        declare.time("hour", "End of the hour.", "Time"),
         declare.cost("balance_low", "Balance if burn is high. Missing if a week of the history has no burn.", "Traffic balance"),
         declare.cost("balance_middle", "Balance if burn is the mean of the weeks before.", "Traffic balance"),
         declare.cost("balance_high", "Balance if burn is low. Missing if a week of the history has no burn.", "Traffic balance"),
@@ -43,26 +42,19 @@ RUNWAY = declare.Figure(
 )
 SUMMARY = declare.Figure(
     "cost.runway_summary",
+    rows="One row per call; sorted in no order.",
+    like="cost.runway",
     columns=(
-        declare.ResultColumn("participant", declare.TEXT, "Participant that pays."),
-        declare.ResultColumn("balance_at", declare.TIME, "Time of the balance.", "UTC"),
+        declare.text("participant", "Participant that pays."),
+        declare.time("balance_at", "Time of the balance."),
         declare.cost("balance", "Balance at that time.", "Traffic balance"),
-        declare.ResultColumn(
-            "runs_dry_first", declare.TIME, "Earliest end: of 5 cases, 4 are later or equal. Missing if not within a year.", "UTC"
-        ),
-        declare.ResultColumn("runs_dry_middle", declare.TIME, "End at mean burn. Missing if not within a year.", "UTC"),
-        declare.ResultColumn("runs_dry_last", declare.TIME, "Latest end of the band. Missing if not within a year.", "UTC"),
-        declare.ResultColumn(
-            "safe_interval",
-            declare.INTEGER,
-            "Longest interval during which one purchase suffices. Missing without topup=.",
-            "hours",
-        ),
-        declare.ResultColumn(
-            "silent_minutes", declare.INTEGER, "Minutes of the history below 0 with this balance and rule.", "minutes"
-        ),
+        declare.time("runs_dry_first", "Earliest end: of 5 cases, 4 are later or equal. Missing if not within a year."),
+        declare.time("runs_dry_middle", "End at mean burn. Missing if not within a year."),
+        declare.time("runs_dry_last", "Latest end of the band. Missing if not within a year."),
+        declare.integer("safe_interval", "Longest interval during which one purchase suffices. Missing without topup=.", "hours"),
+        declare.integer("silent_minutes", "Minutes of the history below 0 with this balance and rule.", "minutes"),
         declare.ResultColumn("weeks_of_history", declare.COUNT, "Whole weeks that the paths rest on.", "weeks"),
-        declare.ResultColumn("factor", declare.RATE, "Factor between mean and high burn. Missing without a band."),
+        declare.rate("factor", "Factor between mean and high burn. Missing without a band."),
     ),
     unit="requests of the history",
 )
@@ -99,6 +91,8 @@ class TrafficBalance:
             raise UsageError(f"bytes= must be an integer of at least 0, got {bytes!r}.")
         object.__setattr__(self, "bytes", bytes)
         object.__setattr__(self, "at", instant(at, "at"))
+        if self.at >= LATEST:
+            raise UsageError(f"at= must be before the year 9998, got {at!r}.")
 
 
 @dataclass(frozen=True)
@@ -176,11 +170,6 @@ def runway(
     horizon : str, optional
         Length of the forecast, at most 366 days (default: 30d).
 
-    Returns
-    -------
-    DataFrame
-        One row per hour; sorted by time.
-
     Raises
     ------
     UsageError
@@ -194,8 +183,6 @@ def runway(
     cover about 4 of 5 cases, fewer if the burn has a trend. Rejected requests cost too, so the figure needs all requests
     (docs/facts.md#survivorship). Balances are at the end of an hour, before purchases.
 
-    Examples
-    --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=9_000, days=42)
     >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
@@ -231,30 +218,11 @@ def runway_summary(
 ) -> pd.DataFrame:
     """Return the times when the traffic balance of a participant is used up.
 
-    Parameters
-    ----------
-    frames, participant, balance, topup, base_rate
-        Those of :func:`ledgerframes.cost.runway`.
-
-    Returns
-    -------
-    DataFrame
-        One row per call; sorted in no order.
-
-    Raises
-    ------
-    UsageError
-        If the participant is unknown, or an argument is not valid.
-    CoverageError
-        If the frames do not hold all requests, or fewer than 4 whole weeks before the balance.
-
     Notes
     -----
     A balance runs dry at the end of the first hour that leaves it below 0. If the coming weeks are like the last, 4 of 5 ends
     are between the first and the last (docs/facts.md#free-base-rate).
 
-    Examples
-    --------
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=9_000, days=42)
     >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,16 +10,15 @@ import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._groups import Rates, exact_sum, known, shares
+from ledgerframes.analysis._groups import Flags, Groups, Rates, as_integers, exact_sum, known, shares
 from ledgerframes.analysis._requests import is_rejected, missing_if_committed
 from ledgerframes.analysis._views import overhead_totals, views_by
-from ledgerframes.analysis.cost._estimated_totals import estimated_totals
 from ledgerframes.frames import Frames
-
-__all__ = ["spend"]
+from ledgerframes.statistics import Stratum, estimate
 
 SPEND = declare.Figure(
     "cost.spend",
+    rows="One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.",
     by={
         "participant": grouping.PARTICIPANT,
         "party": replace(
@@ -35,14 +35,12 @@ SPEND = declare.Figure(
         "view": declare.Grouping(
             (
                 *grouping.TEMPLATE.keys,
-                declare.ResultColumn("view_id", declare.INTEGER, "Number of the view in its request, from 0."),
+                declare.integer("view_id", "Number of the view in its request, from 0."),
             ),
             (
                 declare.count("envelopes", "Envelopes whose lowest view is this one.", "envelopes"),
-                declare.ResultColumn(
-                    "confirmers", declare.INTEGER, "Median number of parties that can confirm the view.", "parties"
-                ),
-                declare.ResultColumn("informees", declare.INTEGER, "Median number of parties that see the view.", "parties"),
+                declare.integer("confirmers", "Median number of parties that can confirm the view.", "parties"),
+                declare.integer("informees", "Median number of parties that see the view.", "parties"),
             ),
         ),
         "result": grouping.RESULT,
@@ -52,19 +50,12 @@ SPEND = declare.Figure(
     columns=(
         declare.count("requests", "Confirmation requests."),
         declare.count("requests_with_cost", "Requests with a known cost."),
-        declare.ResultColumn(
-            "rejected",
-            declare.INTEGER,
-            "Rejected requests. Missing if these are committed updates.",
-            "requests",
-            "Rejected",
-        ),
+        declare.integer("rejected", "Rejected requests. Missing if these are committed updates.", "requests", "Rejected"),
         declare.cost(
             "total_traffic_cost", "Known cost of the requests, or by view of envelopes. A lower bound with a coverage below 1."
         ),
         declare.cost(
-            "estimated_traffic_cost",
-            "Cost if unknown costs are like known ones. Missing if all are known, or fewer than 30.",
+            "estimated_traffic_cost", "Cost if unknown costs are like known ones. Missing if all are known, or fewer than 30."
         ),
         declare.cost("rejected_traffic_cost", "Part of the cost that rejected requests caused. Missing like their number."),
         declare.cost("overhead_traffic_cost", "Part of the cost of envelopes without views."),
@@ -76,6 +67,7 @@ SPEND = declare.Figure(
     has_periods=True,
 )
 MAX_COVERAGE_DIFFERENCE = 0.02
+MIN_KNOWN = 30
 
 
 @SPEND.document
@@ -92,38 +84,17 @@ def spend(
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     by : {None, "participant", "party", "template", "view", "result", "label", "era"}, optional
         Submitting participant, who pays. Submitting party, where a request of several parties counts in full for each.
         Kind, and template and choice of the first root node; a rejected request never shows its template. View of each
         template and choice, where an envelope counts once, for the lowest of its views. Verdict. Label of the
         participant or a party, where a request of several labels counts in full for each. Era of the network.
-    every : str, optional
-        Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours,
-        days, Mondays or months.
-    labels : DataFrame, optional
-        From :func:`ledgerframes.labels.read`, for ``by="label"``.
-    eras : DataFrame, optional
-        From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
     strict : bool, optional
         Leave out shares if the coverage of two rows differs by more than 0.02 (default: False).
 
-    Returns
-    -------
-    DataFrame
-        One row per period and group, periods without requests included; sorted by time, then by total cost, highest first.
-
-    Notes
-    -----
     Source: verdicts, traffic summaries and tree nodes of history events. Compare within one network only: costs depend on
     the number of its validators (docs/facts.md#costs-per-network).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> len(lf.cost.spend(day, every="1h"))
     24
     >>> payers = lf.cost.spend(day, by="participant")
@@ -147,7 +118,7 @@ def spend(
         "requests_with_cost": groups.count(is_known),
         "rejected": missing_if_committed(frames, groups.count(rejected)),
         "total_traffic_cost": total,
-        "estimated_traffic_cost": estimated_totals(frames, rows, groups, is_known),
+        "estimated_traffic_cost": _estimated_totals(frames, rows, groups, is_known),
         "rejected_traffic_cost": missing_if_committed(frames, groups.masked_total(costs, rejected)),
         "overhead_traffic_cost": overhead_totals(frames, rows, groups, keys, every),
         "share": _comparable_shares(shares(total, exact_sum(costs[is_first])), coverage, strict=strict),
@@ -187,3 +158,24 @@ def _sort_by_cost(result: pd.DataFrame, keys: list[str], every: str | None) -> p
     names = [*(["period_start"] if every else []), "total_traffic_cost", *keys]
     ascending = [name != "total_traffic_cost" for name in names]
     return result.sort_values(names, ascending=ascending, na_position="last", ignore_index=True)
+
+
+def _estimated_totals(frames: Frames, rows: pd.DataFrame, groups: Groups, is_known: Flags) -> pd.Series:
+    """Return the estimated total cost of each group.
+
+    It supposes that unknown costs are like the known ones of the same kind and verdict. It is missing if every cost is known,
+    or fewer than 30 are.
+    """
+    has_estimate = (groups.count(~is_known) > 0) & (groups.count(is_known) >= MIN_KNOWN)
+    estimates: list[int | None] = [None] * len(groups)
+    if has_estimate.any():
+        rows = (rows if "kind" in rows else grouping.with_keys(frames, rows, ["kind"])).assign(group=groups.codes)
+        for group, part in rows[has_estimate[groups.codes]].groupby("group"):
+            estimates[int(str(group))] = estimate(_strata(part)).estimate
+    return as_integers(estimates, "estimated_traffic_cost")
+
+
+def _strata(rows: pd.DataFrame) -> Iterator[Stratum]:
+    for (_, result), part in rows.groupby(["kind", "verdict_result"], dropna=False, observed=True):
+        costs = part["total_traffic_cost"].dropna().tolist()
+        yield Stratum.from_costs(len(part), costs, str(result))

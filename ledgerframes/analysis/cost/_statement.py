@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
+from ledgerframes.analysis._amounts import amounts, differences
 from ledgerframes.analysis._groups import Groups, known
 from ledgerframes.analysis._requests import per_party, positions, requests, take_or_missing
 from ledgerframes.analysis.labels import groups_by_id
@@ -31,40 +31,27 @@ from ledgerframes.money import (
 )
 from ledgerframes.statistics import printing
 
-__all__ = ["statement"]
-
 SPLITS = ("equal", "first", "whole")
 MIN_COVERAGE = 0.99
 STATEMENT = declare.Figure(
     "cost.statement",
+    rows="One row per period and line, periods without requests included; sorted by time and name.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "label": grouping.LABEL_GROUP},
     columns=(
         declare.count("requests", "Requests with a part in this line. A shared request can be in several lines."),
         declare.cost("bytes", "Known cost of the line. A lower bound with a coverage below 1.", "Traffic cost"),
         declare.cost("bytes_paid", "Cost that own participants paid for these requests. Missing without ledger=."),
-        declare.ResultColumn(
-            "currency_exact", declare.AMOUNT, "Bytes at the list price, exact. Missing like the bytes.", "currency"
-        ),
-        declare.ResultColumn(
-            "currency",
-            declare.AMOUNT,
-            "Rounded amount. The lines of a period add up to their rounded total.",
-            "currency",
-            "Amount",
-        ),
-        declare.ResultColumn("rounding_difference", declare.AMOUNT, "Rounded less exact amount.", "currency"),
-        declare.ResultColumn("coin", declare.AMOUNT, "Rounded amount over the rate. Missing without rate=.", "coin", "Amount"),
-        declare.ResultColumn(
-            "market_value", declare.AMOUNT, "Coin at the market price. Missing without market=.", "currency of the market"
-        ),
-        declare.ResultColumn("currency_code", declare.LABEL, "Currency of the amounts, such as USD."),
-        declare.ResultColumn("price", declare.AMOUNT, "List price of traffic.", "currency per MB"),
-        declare.ResultColumn("rate", declare.AMOUNT, "The network's own rate. Missing without rate=.", "currency per coin"),
-        declare.ResultColumn("rate_as_of", declare.TIME, "Time of the rate. Missing if unknown.", "UTC"),
-        declare.ResultColumn("rate_source", declare.TEXT, "Source of the rate. Missing if unknown."),
-        declare.ResultColumn(
-            "source_ids_sha256", declare.TEXT, "SHA-256 of the sorted update ids of the line, each with a line feed."
-        ),
+        declare.amount("currency_exact", "Bytes at the list price, exact. Missing like the bytes.", "currency"),
+        declare.amount("currency", "Rounded amount. The lines of a period add up to their rounded total.", "currency", "Amount"),
+        declare.amount("rounding_difference", "Rounded less exact amount.", "currency"),
+        declare.amount("coin", "Rounded amount over the rate. Missing without rate=.", "coin", "Amount"),
+        declare.amount("market_value", "Coin at the market price. Missing without market=.", "currency of the market"),
+        declare.label("currency_code", "Currency of the amounts, such as USD."),
+        declare.amount("price", "List price of traffic.", "currency per MB"),
+        declare.amount("rate", "The network's own rate. Missing without rate=.", "currency per coin"),
+        declare.time("rate_as_of", "Time of the rate. Missing if unknown."),
+        declare.text("rate_source", "Source of the rate. Missing if unknown."),
+        declare.text("source_ids_sha256", "SHA-256 of the sorted update ids of the line, each with a line feed."),
     ),
     has_periods=True,
 )
@@ -92,13 +79,9 @@ def statement(
 
     Parameters
     ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
     by : {None, "party", "participant", "label"}, optional
         Submitting party, submitting participant, label of the submitting party, or one line (default: party). Parties of one
         label share no request.
-    every : str, optional
-        Length of a period, such as ``"1mo"`` or ``"1d"`` (default: 1mo), or None for the whole window.
     price : TrafficPrice
         List price of traffic.
     rate : NetworkRate, optional
@@ -114,13 +97,6 @@ def statement(
         Least share of the requests with a known cost, of each period (default: 0.99).
     ledger : Frames, optional
         From :func:`ledgerframes.load_updates` of an own participant, for the cost that it paid.
-    labels : DataFrame, optional
-        From :func:`ledgerframes.labels.read`, for ``by="label"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per period and line, periods without requests included; sorted by time and name.
 
     Raises
     ------
@@ -129,17 +105,10 @@ def statement(
     CoverageError
         If fewer costs of a period are known than `min_coverage`.
 
-    Notes
-    -----
     Source: traffic summaries and verdicts of history events. It is the list price: each participant has a free base rate, so
     what it paid can be less (docs/facts.md#free-base-rate). The network's own rate is not a market price
     (docs/facts.md#two-prices).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> price, rate = lf.TrafficPrice("60", "USD/MB"), lf.NetworkRate("0.16", "USD/coin")
     >>> bill = lf.cost.statement(day, by="participant", every="1d", price=price, rate=rate, min_coverage=0.5)
     >>> bool(bill["bytes"].sum() == lf.cost.spend(day)["total_traffic_cost"].sum())
@@ -160,7 +129,7 @@ def statement(
     total = groups.total(costs).rename("bytes")
     exact = price.of_bytes(total)
     rounded = _rounded_lines(exact, _period_codes(groups, every), unit)
-    coin = rate.coins(rounded) if rate else _missing_amounts(len(groups))
+    coin = rate.coins(rounded) if rate else amounts([None] * len(groups))
     values: dict[str, Any] = {
         **groups.keys,
         "requests": groups.count(),
@@ -168,9 +137,9 @@ def statement(
         "bytes_paid": groups.total(rows["paid"]),
         "currency_exact": exact,
         "currency": rounded,
-        "rounding_difference": _difference(rounded, exact),
+        "rounding_difference": differences(rounded, exact),
         "coin": coin,
-        "market_value": market.value(coin) if market else _missing_amounts(len(groups)),
+        "market_value": market.value(coin) if market else amounts([None] * len(groups)),
         **_price_columns(price, rate, len(groups)),
         "source_ids_sha256": _digests(rows["update_id"], groups),
         "coverage": groups.coverage(known(costs)),
@@ -259,10 +228,10 @@ def _rounded_lines(exact: pd.Series, periods: Sequence[int], unit: Decimal) -> p
     rounded: list[Decimal | None] = [None] * len(exact)
     lines = pd.DataFrame({"amount": exact.to_numpy(object), "period": periods})
     for _, part in lines[exact.notna().to_numpy()].groupby("period"):
-        amounts = [Fraction(each) / Fraction(unit) for each in part["amount"]]
-        for position, units in zip(part.index, _units(amounts), strict=True):
+        exact_units = [Fraction(each) / Fraction(unit) for each in part["amount"]]
+        for position, units in zip(part.index, _units(exact_units), strict=True):
             rounded[position] = units * unit
-    return decimal_column(rounded)
+    return amounts(rounded)
 
 
 def _units(amounts: Sequence[Fraction]) -> list[int]:
@@ -277,28 +246,13 @@ def _units(amounts: Sequence[Fraction]) -> list[int]:
     return units
 
 
-def _difference(rounded: pd.Series, exact: pd.Series) -> pd.Series:
-    pairs = zip(rounded, exact, strict=True)
-    with localcontext(prec=decimals.PRECISION + 1):
-        return decimal_column([None if pd.isna(low) or pd.isna(high) else low - high for low, high in pairs])
-
-
-def decimal_column(values: Sequence[Decimal | None]) -> pd.Series:
-    """Return decimals as a column of amounts."""
-    return pd.Series(pd.array(pa.array(values, decimals.AMOUNT), dtype=decimals.DTYPE))
-
-
-def _missing_amounts(count: int) -> pd.Series:
-    return decimal_column([None] * count)
-
-
 def _price_columns(price: TrafficPrice, rate: NetworkRate | None, count: int) -> dict[str, Any]:
     """Return the prices, the same in every line."""
     as_of = None if rate is None else rate.as_of
     return {
         "currency_code": pd.Categorical([price.currency] * count, categories=[price.currency]),
-        "price": decimal_column([price.amount] * count),
-        "rate": decimal_column([None if rate is None else rate.amount] * count),
+        "price": amounts([price.amount] * count),
+        "rate": amounts([None if rate is None else rate.amount] * count),
         "rate_as_of": pd.Series([as_of] * count, dtype=declare.TIME),
         "rate_source": pd.Series([rate.source if rate and rate.source else None] * count, dtype="str"),
     }

@@ -17,26 +17,24 @@ from ledgerframes.analysis.verdict._rejections import REJECT_KINDS
 from ledgerframes.frames import Frames
 from ledgerframes.statistics.usual_ranges import PERIODS_PER_WEEK, without_limits
 
-__all__ = ["wasted"]
-
 WASTED = declare.Figure(
     "cost.wasted",
+    rows="One row per period and group, periods without requests included; sorted by time and group.",
     by={"participant": grouping.PARTICIPANT, "party": grouping.PARTY, "hour": grouping.HOUR},
     columns=(
         declare.count("requests", "Confirmation requests."),
         declare.count("rejected", "Rejected requests."),
         declare.cost("wasted_traffic_cost", "Cost of the rejected requests. 0 with known costs but no rejected request."),
         declare.cost("useful_traffic_cost", "Cost of the other requests. 0 with known costs but no other request."),
-        declare.ResultColumn(
+        declare.label(
             "top_cause",
-            declare.LABEL,
             "Kind of rejections that wasted more, guessed from latency: contention or timeout. Missing without waste.",
         ),
         declare.share("Wasted part of wasted and useful cost.", title="Share of the cost that was wasted"),
         declare.share("Usual share of this weekday or hour in the weeks before. Missing without a usual range.", "center"),
         declare.share("Upper end of the usual range. Missing without one.", "upper"),
-        declare.ResultColumn("is_above", declare.FLAG, "Whether the share is above its usual range. Missing without one."),
-        declare.ResultColumn("reason", declare.TEXT, "Reason why there is no usual range. Missing if there is one."),
+        declare.flag("is_above", "Whether the share is above its usual range. Missing without one."),
+        declare.text("reason", "Reason why there is no usual range. Missing if there is one."),
     ),
     has_periods=True,
 )
@@ -60,25 +58,13 @@ def wasted(
 
     Parameters
     ----------
-    frames : Frames
-        With ``verdicts``, ``updates`` and ``traffic``.
     by : {None, "participant", "party", "hour"}, optional
         Submitting participant, submitting party, or hour of the day [UTC]. The usual range of a participant or a party is
         that of the same group in the weeks before. Hours of the day have no usual range.
-    every : str, optional
-        Length of a period, such as ``"1h"``, ``"1d"`` or ``"7d"``; None for the whole window in one row. Only
-        days and hours have a usual range.
     history : Frames or DataFrame, optional
         All requests of the weeks before, from :func:`ledgerframes.load_events`, or the days that earlier reports kept, from
         :func:`ledgerframes.report.load_history` (default: none). Without it, a window of seven days or more compares each day
         with the other days. Kept days are of all requests together.
-    accept_survivorship : bool, optional
-        Continue with committed updates, which have no rejected requests (default: False).
-
-    Returns
-    -------
-    DataFrame
-        One row per period and group, periods without requests included; sorted by time and group.
 
     Raises
     ------
@@ -87,15 +73,8 @@ def wasted(
     UsageError
         If the history is of another network.
 
-    Notes
-    -----
     Source: verdicts with result rejected, traffic summaries (docs/facts.md#survivorship). The usual range: docs/uncertainty.md.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> hours = lf.cost.wasted(day, every="1h")
     >>> len(hours), bool((hours["rejected"] <= hours["requests"]).all())
     (24, True)

@@ -13,7 +13,8 @@ from itertools import accumulate
 from typing import Any
 
 from ledgerframes.analysis._amounts import divide, multiply, to_decimal
-from ledgerframes.analysis.economy._nodes import Node, Trees, from_units, member, units, whole
+from ledgerframes.analysis.economy._nodes import Node, Trees, from_units, units
+from ledgerframes.analysis.state._payloads import member, whole
 
 COIN, LOCKED = "Splice.Coin:Coin", "Splice.Coin:LockedCoin"
 TRAFFIC = "Splice.DecentralizedSynchronizer:MemberTraffic"
@@ -49,29 +50,17 @@ ISSUED = {
 
 @dataclass(frozen=True)
 class Flow:
-    """An amount that moves in an update.
-
-    Attributes
-    ----------
-    units : int or None
-        Units of 10^-10 coin, bytes for ``traffic_bought``. None if the amount is unknown.
-    """
+    """An amount that moves in an update."""
 
     kind: str
     time: int
     round_number: int | None
-    units: int | None
+    units: int | None  # units of 10^-10 coin, bytes for ``traffic_bought``. None if the amount is unknown
     party: str = ""
 
 
 class Rounds:
-    """Rounds in the frames, by number and by contract.
-
-    Parameters
-    ----------
-    trees : Trees
-        The trees.
-    """
+    """Rounds in the frames, by number and by contract."""
 
     def __init__(self, trees: Trees) -> None:
         ends = {node.contract_id: node.time for node in trees.nodes if node.consuming and node.template == OPEN and node.is_own}
@@ -132,13 +121,10 @@ def summary_of(node: Node) -> dict[str, Any] | None:
 
 def counted_summaries(trees: Trees) -> list[tuple[Node, dict[str, Any]]]:
     """Return the exercises whose summaries count, in the order of the history."""
-    repeating = [(node, summary) for node in trees.nodes if node.choice and (summary := summary_of(node)) and _has_summary(node)]
+    own = [node for node in trees.nodes if node.choice and node.is_own and node.template in SUMMARY_TEMPLATES]
+    repeating = [(node, summary) for node in own if (summary := summary_of(node))]
     repeated = {id(above) for node, _ in repeating for above in node.ancestors()}
     return [(node, summary) for node, summary in repeating if id(node) not in repeated]
-
-
-def _has_summary(node: Node) -> bool:
-    return node.is_own and node.template in SUMMARY_TEMPLATES
 
 
 def flows_of(trees: Trees, rounds: Rounds) -> Iterator[Flow]:
@@ -149,16 +135,12 @@ def flows_of(trees: Trees, rounds: Rounds) -> Iterator[Flow]:
         rounds_of_updates.setdefault(node.update_id, round_of(node.result))
     for node, summary in summaries:
         yield from summary_flows(node, summary, round_of(node.result) or rounds.lowest_at(node.time))
-    archived = _archived(trees)
+    archived = {(node.update_id, node.contract_id) for node in trees.nodes if node.consuming}
     for node in trees.nodes:
         if node.is_own:
             number = rounds_of_updates.get(node.update_id) or rounds.lowest_at(node.time)
             yield from _burn_flows(node, number, trees, archived)
             yield from _net_flows(node, number, trees)
-
-
-def _archived(trees: Trees) -> set[tuple[str, str]]:
-    return {(node.update_id, node.contract_id) for node in trees.nodes if node.consuming}
 
 
 def summary_flows(node: Node, summary: dict[str, Any], number: int | None) -> Iterator[Flow]:
@@ -175,7 +157,7 @@ def summary_flows(node: Node, summary: dict[str, Any], number: int | None) -> It
 
 
 def _burn_flows(node: Node, number: int | None, trees: Trees, archived: set[tuple[str, str]]) -> Iterator[Flow]:
-    if node.template == TRAFFIC and not node.choice and not _is_merged(node):
+    if node.template == TRAFFIC and not node.choice and not is_merged(node):
         yield Flow("burned_traffic", node.time, number, units(node.payload.get("coinSpent")))
         yield Flow("traffic_bought", node.time, number, whole(node.payload.get("totalPurchased")))
     elif node.choice == MINT:
@@ -193,7 +175,8 @@ def _burn_flows(node: Node, number: int | None, trees: Trees, archived: set[tupl
             yield Flow("to_dso", node.time, number, amount)
 
 
-def _is_merged(node: Node) -> bool:
+def is_merged(node: Node) -> bool:
+    """Return whether a purchase of traffic merges earlier ones."""
     return node.parent is not None and node.parent.choice == MERGE
 
 

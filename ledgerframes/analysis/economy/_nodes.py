@@ -32,18 +32,10 @@ ORDER = ["migration_id", "record_time", "update_id", "node_index"]
 
 @dataclass(eq=False)
 class Node:
-    """A node of a tree, whose template and choice have the neutral word for the coin.
-
-    Attributes
-    ----------
-    time : int
-        Record time [microseconds since 1970].
-    is_own : bool
-        Whether the contract is one of the network.
-    """
+    """A node of a tree, whose template and choice have the neutral word for the coin."""
 
     update_id: str
-    time: int
+    time: int  # record time [microseconds since 1970]
     event_id: str
     contract_id: str
     template: str
@@ -52,7 +44,7 @@ class Node:
     signatories: list[str]
     texts: tuple[object, object, object]  # of payload, argument and result
     coin: str
-    is_own: bool = False
+    is_own: bool = False  # whether the contract is one of the network
     parent: Node | None = None
     children: list[Node] = field(default_factory=list)
 
@@ -85,24 +77,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Trees:
-    """Trees of all updates of some frames.
+    """Trees of all updates of some frames."""
 
-    Attributes
-    ----------
-    nodes : list of Node
-        In the order of the history.
-    creates : dict
-        The create of each contract that is in the frames, or in the snapshot before them.
-    dso : str
-        The party that signs the network's contracts, empty without any.
-    coin : str
-        The network's word for its coin.
-    """
-
-    nodes: list[Node]
-    creates: dict[str, Node]
-    dso: str
-    coin: str
+    nodes: list[Node]  # in the order of the history
+    creates: dict[str, Node]  # the create of each contract that is in the frames, or in the snapshot before them
+    dso: str  # the party that signs the network's contracts, empty without any
+    coin: str  # the network's word for its coin
 
     def created(self, template: str) -> list[Node]:
         """Return the creates of one template of the network."""
@@ -126,12 +106,7 @@ def require_all_updates(frames: Frames, name: str) -> None:
 def read_trees(frames: Frames, base: Frames | pd.DataFrame | None = None) -> Trees:
     """Return the trees of all updates that have a node of the network's packages.
 
-    Parameters
-    ----------
-    frames : Frames
-        With ``tree_events``.
-    base : Frames or DataFrame, optional
-        Contracts that were active before, from which amounts of older coins come.
+    Amounts of older coins come from `base`, the contracts that were active before.
     """
     rows = _own_rows(frames)
     coin = _coin_of(rows)
@@ -163,18 +138,6 @@ def units(value: object) -> int | None:
 def from_units(value: int) -> Decimal:
     """Return the amount of some units of 10^-10."""
     return Decimal(value).scaleb(-10)
-
-
-def member(value: object, *names: str) -> Any:
-    """Return a member of members by name, None if one is missing."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def whole(value: object) -> int | None:
-    """Return a whole number, None if it is none."""
-    return int(str(value)) if isinstance(value, str | int) and re.fullmatch(r"-?\d{1,18}", str(value)) else None
 
 
 # -- reading ------------------------------------------------------------------------------------------------------------

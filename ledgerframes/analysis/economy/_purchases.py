@@ -9,21 +9,20 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, divide, from_scaled, half_even, multiply, to_decimal
+from ledgerframes.analysis._amounts import amounts, divide, from_scaled, half_even, multiply, sum_if_known, to_decimal
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Groups, cross, from_microseconds, group_by, single_group
-from ledgerframes.analysis.economy._flows import MERGE, NAME_PAYMENTS, TRAFFIC, Rounds, name_payments, round_of
+from ledgerframes.analysis.economy._flows import NAME_PAYMENTS, TRAFFIC, Rounds, is_merged, name_payments, round_of
 from ledgerframes.analysis.economy._nodes import (
     RULES,
     Node,
     Trees,
     from_units,
-    member,
     read_trees,
     require_all_updates,
     units,
-    whole,
 )
+from ledgerframes.analysis.state._payloads import member, whole
 from ledgerframes.frames import Frames
 
 PURCHASE = "CoinRules_BuyMemberTraffic"
@@ -33,20 +32,19 @@ MEGABYTE = Decimal(10**6)
 SEVERAL = "Missing if the row has several, or it is unknown."
 PURCHASES = declare.Figure(
     "economy.purchases",
+    rows="One row per purchase or group, and per period; sorted by time, or by period and group.",
     by={"buyer": declare.Grouping(), "member_id": declare.Grouping(), "for_whom": declare.Grouping()},
     columns=(
-        declare.ResultColumn("record_time", declare.TIME, "Record time of the first purchase. Missing without one.", "UTC"),
-        declare.ResultColumn("buyer", declare.TEXT, f"Party that pays. {SEVERAL}"),
-        declare.ResultColumn("member_id", declare.TEXT, f"Participant or mediator that gets the traffic. {SEVERAL}"),
-        declare.ResultColumn("for_whom", declare.LABEL, f"own if buyer and member share one id, or other. {SEVERAL}"),
+        declare.time("record_time", "Record time of the first purchase. Missing without one."),
+        declare.text("buyer", f"Party that pays. {SEVERAL}"),
+        declare.text("member_id", f"Participant or mediator that gets the traffic. {SEVERAL}"),
+        declare.label("for_whom", f"own if buyer and member share one id, or other. {SEVERAL}"),
         declare.count("purchases", "Purchases. Merges of earlier ones do not count.", "purchases"),
         declare.cost("bytes", "Traffic bought. Missing without a purchase.", "Traffic"),
-        declare.ResultColumn("coin_spent", declare.AMOUNT, "Coin burned for it. Missing without a purchase.", "coin"),
-        declare.ResultColumn("usd_spent", declare.AMOUNT, "Price in USD. Missing without a purchase.", "USD"),
-        declare.ResultColumn("usd_per_mb", declare.AMOUNT, "USD per 10^6 bytes. Missing without a purchase.", "USD per MB"),
-        declare.ResultColumn(
-            "coin_price", declare.AMOUNT, "USD spent per coin spent. Missing without a purchase.", "USD per coin"
-        ),
+        declare.amount("coin_spent", "Coin burned for it. Missing without a purchase.", "coin"),
+        declare.amount("usd_spent", "Price in USD. Missing without a purchase.", "USD"),
+        declare.amount("usd_per_mb", "USD per 10^6 bytes. Missing without a purchase.", "USD per MB"),
+        declare.amount("coin_price", "USD spent per coin spent. Missing without a purchase.", "USD per coin"),
         declare.count("price_differs", "Purchases at another price than that of their round.", "purchases"),
     ),
     has_periods=True,
@@ -55,19 +53,19 @@ PURCHASES = declare.Figure(
 )
 NAMES = declare.Figure(
     "economy.names",
+    rows="One row per event or period; sorted by time.",
+    like="economy.purchases",
     columns=(
-        declare.ResultColumn("record_time", declare.TIME, "Record time of the event. Missing by period.", "UTC"),
-        declare.ResultColumn("event", declare.LABEL, "bought, renewed, or expired. Missing by period."),
-        declare.ResultColumn("name", declare.TEXT, "The name. Missing by period, or if its contract is unknown."),
-        declare.ResultColumn("user", declare.TEXT, "Its owner. Missing by period, or if its contract is unknown."),
-        declare.ResultColumn("expires_at", declare.TIME, "Time until which it is paid. Missing by period, or if unknown.", "UTC"),
-        declare.ResultColumn("paid", declare.AMOUNT, "Coin burned for it. Missing for an expiry, or if unknown.", "coin"),
+        declare.time("record_time", "Record time of the event. Missing by period."),
+        declare.label("event", "bought, renewed, or expired. Missing by period."),
+        declare.text("name", "The name. Missing by period, or if its contract is unknown."),
+        declare.text("user", "Its owner. Missing by period, or if its contract is unknown."),
+        declare.time("expires_at", "Time until which it is paid. Missing by period, or if unknown."),
+        declare.amount("paid", "Coin burned for it. Missing for an expiry, or if unknown.", "coin"),
         declare.count("bought", "Names bought.", "names"),
         declare.count("renewed", "Names renewed.", "names"),
         declare.count("expired", "Names expired.", "names"),
-        declare.ResultColumn(
-            "active_at_end", declare.INTEGER, "Names in use afterwards. Missing unless the frames have all history."
-        ),
+        declare.integer("active_at_end", "Names in use afterwards. Missing unless the frames have all history."),
     ),
     has_periods=True,
     fact="contract",
@@ -87,29 +85,16 @@ def purchases(
         With all updates of a time, so loaded by time and without a filter.
     by : {"buyer", "member_id", "for_whom"}, optional
         One row per group (default: per purchase).
-    every : str, optional
-        Period, such as ``"1d"``.
     base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per purchase or group, and per period; sorted by time, or by period and group.
+        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``. Amounts of older coins come from it.
 
     Raises
     ------
     CoverageError
         If the frames have only a part of the updates of their time.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. An operator's party and its participant share one id, which is what own means here.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool((lf.economy.purchases(frames)["price_differs"] == 0).all())
     True
     """
@@ -132,7 +117,7 @@ _PURCHASE = ("time", "buyer", "member_id", "for_whom", "bytes", "coin", "usd", "
 
 def bought(trees: Trees) -> list[Node]:
     """Return the contracts of purchases, without those that merge earlier ones."""
-    return [node for node in trees.created(TRAFFIC) if not (node.parent and node.parent.choice == MERGE)]
+    return [node for node in trees.created(TRAFFIC) if not is_merged(node)]
 
 
 def buyer_of(node: Node) -> str | None:
@@ -207,33 +192,8 @@ def _only(values: pd.Series) -> Any:
 def names(frames: Frames, *, every: str | None = None, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the names that were bought, renewed or expired.
 
-    Parameters
-    ----------
-    frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
-    every : str, optional
-        Period, such as ``"1d"`` (default: one row per event).
-    base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per event or period; sorted by time.
-
-    Raises
-    ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
-
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. A renewal archives a contract and creates the next one, so it is not another name.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> set(lf.economy.names(frames)["event"]) <= {"bought", "renewed", "expired"}
     True
     """
@@ -287,5 +247,4 @@ def _entry(node: Node | None) -> tuple[Any, Any, Any]:
 
 
 def _paid(payment: Node | None, trees: Trees) -> int | None:
-    paid = list(name_payments(payment, trees)) if payment else [None]
-    return None if None in paid else sum(amount for amount in paid if amount is not None)
+    return sum_if_known(name_payments(payment, trees)) if payment else None

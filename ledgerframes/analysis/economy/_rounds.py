@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, from_scaled
+from ledgerframes.analysis._amounts import amounts, from_scaled, sum_if_known
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Rates, from_microseconds, microseconds
@@ -23,7 +23,7 @@ UNKNOWN = "Missing if an amount is unknown."
 
 
 def _coin(name: str, description: str, title: str = "Coin") -> declare.ResultColumn:
-    return declare.ResultColumn(name, declare.AMOUNT, f"{description} {UNKNOWN}", "coin", title)
+    return declare.amount(name, f"{description} {UNKNOWN}", "coin", title)
 
 
 NET = (
@@ -33,9 +33,11 @@ NET = (
 FACT, UNIT = "amount", "flows of coin in this row"
 ROUNDS = declare.Figure(
     "economy.rounds",
+    rows="One row per round or period, or one for all; sorted by round or time.",
+    like="economy.purchases",
     columns=(
-        declare.ResultColumn("opened_at", declare.TIME, "Time from which the round is open. Missing by period.", "UTC"),
-        declare.ResultColumn("closed_at", declare.TIME, "Record time of its archival. Missing by period, and if alive.", "UTC"),
+        declare.time("opened_at", "Time from which the round is open. Missing by period."),
+        declare.time("closed_at", "Record time of its archival. Missing by period, and if alive."),
         _coin("issued_app", "Coupons of the round for apps."),
         _coin("issued_validator", "Coupons of the round for validators."),
         _coin("issued_sv", "Coupons of the round for super validators."),
@@ -52,7 +54,7 @@ ROUNDS = declare.Figure(
         _coin("to_dso", "Coins created for the network's own party that stay."),
         declare.cost("traffic_bought", f"Traffic bought. {UNKNOWN}", "Traffic"),
         *NET,
-        declare.ResultColumn("coin_price", declare.AMOUNT, "Price of the round. Missing by period.", "USD per coin"),
+        declare.amount("coin_price", "Price of the round. Missing by period.", "USD per coin"),
     ),
     fact=FACT,
     unit=UNIT,
@@ -61,15 +63,13 @@ ROUNDS = declare.Figure(
 )
 BURN_MINT = declare.Figure(
     "economy.burn_mint",
+    rows="One row per period, or one for all; sorted by time.",
+    like="economy.purchases",
     columns=(
         _coin("minted", "All coin minted.", "Minted"),
         _coin("burned", "All coin burned, with fees.", "Burned"),
-        declare.ResultColumn(
-            "ratio", declare.AMOUNT, "Burned over minted, half-even with 10 places. Missing without minted coin."
-        ),
-        declare.ResultColumn(
-            "traffic_part", declare.AMOUNT, "Part of the burned coin that traffic has. Missing without burned coin."
-        ),
+        declare.amount("ratio", "Burned over minted, half-even with 10 places. Missing without minted coin."),
+        declare.amount("traffic_part", "Part of the burned coin that traffic has. Missing without burned coin."),
         *NET,
     ),
     fact=FACT,
@@ -80,27 +80,15 @@ BURN_MINT = declare.Figure(
 
 @dataclass(frozen=True)
 class Table:
-    """Sums of flows, one row per round or period.
+    """Sums of flows, one row per round or period."""
 
-    Attributes
-    ----------
-    keys : DataFrame
-        Columns that name the rows.
-    sums : list of dict
-        Units of each kind of flow, None if one of its amounts is unknown.
-    coverage : array of float64
-        Share of the flows of each row with a known amount.
-    """
-
-    keys: pd.DataFrame
-    sums: list[dict[str, int | None]]
-    coverage: Any
+    keys: pd.DataFrame  # columns that name the rows
+    sums: list[dict[str, int | None]]  # units of each kind of flow, None if one of its amounts is unknown
+    coverage: Any  # share of the flows of each row with a known amount
 
     def units(self, *kinds: str) -> list[int | None]:
         """Return the sum of some kinds in each row, None if one is unknown."""
-        return [
-            None if None in (parts := [row.get(kind, 0) for kind in kinds]) else sum(filter(None, parts)) for row in self.sums
-        ]
+        return [sum_if_known(row.get(kind, 0) for kind in kinds) for row in self.sums]
 
     def values(self) -> dict[str, Any]:
         """Return the columns of all kinds and the control total."""
@@ -120,35 +108,9 @@ class Table:
 def rounds(frames: Frames, *, every: str | None = "round", base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return what each round or period issues, mints and burns.
 
-    Parameters
-    ----------
-    frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
-    every : str, optional
-        ``"round"`` (default), or a period such as ``"1d"`` or ``"1mo"``. None sums all.
-    base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``. Amounts of older coins come from
-        it.
-
-    Returns
-    -------
-    DataFrame
-        One row per round or period, or one for all; sorted by round or time.
-
-    Raises
-    ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
-
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. Issued is what coupons of the round are worth, minted is what was collected in the
     round, of whichever round the coupon is. They are never added. A part of a coupon, made for a beneficiary, is no issue.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool((lf.economy.rounds(frames)["unexplained"] == 0).all())
     True
     """
@@ -177,31 +139,8 @@ def rounds(frames: Frames, *, every: str | None = "round", base: Frames | pd.Dat
 def burn_mint(frames: Frames, *, every: str | None = "1mo", base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return how much coin was burned for each coin minted.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-    every : str, optional
-        Period (default: ``"1mo"``). None sums all.
-
-    Returns
-    -------
-    DataFrame
-        One row per period, or one for all; sorted by time.
-
-    Raises
-    ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
-
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. A ratio of 1 is balance.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool((lf.economy.burn_mint(frames, every="1d")["unexplained"] == 0).all())
     True
     """

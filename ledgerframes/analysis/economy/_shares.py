@@ -24,8 +24,9 @@ from ledgerframes.analysis.economy._flows import (
     round_of,
     summary_flows,
 )
-from ledgerframes.analysis.economy._nodes import Node, Trees, member, read_trees, require_all_updates, units
+from ledgerframes.analysis.economy._nodes import Node, Trees, read_trees, require_all_updates, units
 from ledgerframes.analysis.economy._purchases import bought, buyer_of
+from ledgerframes.analysis.state._payloads import member
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -37,20 +38,16 @@ KINDS = {"provider": "issued_app", "validator": "issued_validator"}
 RANKINGS = ("issued", "minted", "bytes_bought", "burned")
 LEADERBOARD = declare.Figure(
     "economy.leaderboard",
+    rows="One row per period and party, periods without a party included; sorted by period, rank and party.",
+    like="economy.purchases",
     by={"provider": declare.Grouping(), "validator": declare.Grouping()},
     columns=(
-        declare.ResultColumn(
-            "rank", declare.INTEGER, "Rank in the period, the same for equal amounts. Missing in a period without a party."
-        ),
-        declare.ResultColumn("party", declare.TEXT, "The party. Missing in a period without one."),
-        declare.ResultColumn(
-            "amount", declare.AMOUNT, "What is ranked, of known amounts. Missing without a party.", "coin or bytes", "Amount"
-        ),
+        declare.integer("rank", "Rank in the period, the same for equal amounts. Missing in a period without a party."),
+        declare.text("party", "The party. Missing in a period without one."),
+        declare.amount("amount", "What is ranked, of known amounts. Missing without a party.", "coin or bytes", "Amount"),
         declare.share("Share of the amounts of all parties in the period. Missing without an amount."),
-        declare.ResultColumn(
-            "rank_before", declare.INTEGER, "Rank in the period before. Missing if that is partial or has no amount."
-        ),
-        declare.ResultColumn("change", declare.INTEGER, "Ranks gained since then. Missing as `rank_before`."),
+        declare.integer("rank_before", "Rank in the period before. Missing if that is partial or has no amount."),
+        declare.integer("change", "Ranks gained since then. Missing as `rank_before`."),
     ),
     has_periods=True,
     fact="amount",
@@ -58,17 +55,17 @@ LEADERBOARD = declare.Figure(
 )
 SPLIT = declare.Figure(
     "economy.reward_split",
+    rows="One row per coupon and beneficiary; sorted by round, provider and beneficiary.",
+    like="economy.purchases",
     columns=(
-        declare.ResultColumn("round_number", declare.INTEGER, "Round of the coupon. Missing if it cannot be read."),
-        declare.ResultColumn("provider", declare.TEXT, "App provider that earned the coupon."),
-        declare.ResultColumn("beneficiary", declare.TEXT, "Party that gets a part of it."),
-        declare.ResultColumn("coupon_amount", declare.AMOUNT, "Amount of the whole coupon. Missing if unknown.", "coin"),
-        declare.ResultColumn(
-            "expected", declare.AMOUNT, "Part by configuration, or as assigned without one. Missing if there is none.", "coin"
-        ),
-        declare.ResultColumn("actual", declare.AMOUNT, "Amount of the part. Missing if there is no such part.", "coin"),
-        declare.ResultColumn("difference", declare.AMOUNT, "Actual less expected, where one that is missing is 0.", "coin"),
-        declare.ResultColumn("outcome", declare.LABEL, "Whether the part is as configured, or why not."),
+        declare.integer("round_number", "Round of the coupon. Missing if it cannot be read."),
+        declare.text("provider", "App provider that earned the coupon."),
+        declare.text("beneficiary", "Party that gets a part of it."),
+        declare.amount("coupon_amount", "Amount of the whole coupon. Missing if unknown.", "coin"),
+        declare.amount("expected", "Part by configuration, or as assigned without one. Missing if there is none.", "coin"),
+        declare.amount("actual", "Amount of the part. Missing if there is no such part.", "coin"),
+        declare.amount("difference", "Actual less expected, where one that is missing is 0.", "coin"),
+        declare.label("outcome", "Whether the part is as configured, or why not."),
     ),
     fact="coupon amount",
     unit="rows of this result",
@@ -89,39 +86,20 @@ def leaderboard(
 
     Parameters
     ----------
-    frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
     of : {"issued", "minted", "bytes_bought", "burned"}, default "issued"
         Coupons by who earned them, coin by who collected it, or traffic by who paid for it, in bytes or coin.
     by : {"provider", "validator"}, default "provider"
         Whose coupons count, with ``of="issued"`` only.
-    every : str, optional
-        Period (default: ``"1mo"``). None ranks all together.
     top : int, default 50
         Only so many ranks per period.
-    base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per period and party, periods without a party included; sorted by period, rank and party.
 
     Raises
     ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
     UsageError
         If `of` or `top` is invalid, or `by` is None.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. A coupon counts for who earned it, before any split.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> lf.economy.leaderboard(frames, top=1)["rank"].tolist()
     [1]
     """
@@ -206,35 +184,18 @@ def reward_split(
 
     Parameters
     ----------
-    frames : Frames
-        With all updates of a time, so loaded by time and without a filter.
     configured : DataFrame, optional
         Columns ``provider``, ``beneficiary``, ``percentage`` (from 0 to 1) and ``valid_from``. The newest one of a provider that
         is valid counts.
-    base : Frames or DataFrame, optional
-        Contracts active at the start, of :func:`ledgerframes.load_bulk` with ``kind="acs"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per coupon and beneficiary; sorted by round, provider and beneficiary.
 
     Raises
     ------
-    CoverageError
-        If the frames have only a part of the updates of their time.
     UsageError
         If `configured` has no such column, or the percentages of a provider do not add up to 1.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. Coupons of traffic-based rewards only. A part is the amount times the percentage,
     half-even with 10 places.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> set(lf.economy.reward_split(frames)["outcome"]) <= {"no configuration"}
     True
     """

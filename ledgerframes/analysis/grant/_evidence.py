@@ -29,8 +29,8 @@ from ledgerframes.frames import Frames
 from ledgerframes.windows import Time, Window, instant, iso
 
 MIN_COVERAGE = 0.99
-REJECTED = declare.ResultColumn(
-    "rejected", declare.INTEGER, "Rejected requests of outside parties. Missing if these are committed updates.", "requests"
+REJECTED = declare.integer(
+    "rejected", "Rejected requests of outside parties. Missing if these are committed updates.", "requests"
 )
 COUNTS = (
     declare.count("requests", "Accepted requests of the app that outside parties submitted."),
@@ -41,8 +41,9 @@ COUNTS = (
 FACT, UNIT = "submitting party and cost", "accepted requests of the app"
 EVIDENCE = declare.Figure(
     "grant.evidence",
+    rows="One row per day of the window; sorted by day.",
     columns=(
-        declare.ResultColumn("day", declare.TIME, "Start of the day, all days of the window.", "UTC", "Record time"),
+        declare.time("day", "Start of the day, all days of the window.", "Record time"),
         *COUNTS,
         declare.count("new_parties", "Outside parties that submit for the first time in the window.", "parties"),
         declare.ResultColumn(
@@ -56,9 +57,11 @@ EVIDENCE = declare.Figure(
 )
 TOTALS = declare.Figure(
     "grant.evidence_totals",
+    rows="One row.",
+    like="grant.evidence",
     columns=(
-        declare.ResultColumn("since", declare.TIME, "Start of the window.", "UTC"),
-        declare.ResultColumn("until", declare.TIME, "End of the window, exclusive.", "UTC"),
+        declare.time("since", "Start of the window."),
+        declare.time("until", "End of the window, exclusive."),
         *COUNTS,
         declare.count("parties", "Outside parties.", "parties"),
         declare.count("namespaces", "Keys of outside parties. Several ids can have one key.", "namespaces"),
@@ -104,11 +107,6 @@ def evidence(
     min_coverage : float, default 0.99
         Least share of the window that is final, and of the requests with a known submitting party and cost.
 
-    Returns
-    -------
-    DataFrame
-        One row per day of the window; sorted by day.
-
     Raises
     ------
     UsageError
@@ -121,9 +119,6 @@ def evidence(
     A request is of the app if a visible node is. It is outside if at least one submitting party is not excluded. Several ids of
     one person can share a key, so both count. Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> app = {"packages": ["meadow-token"]}
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
@@ -162,30 +157,13 @@ def evidence_totals(
 ) -> pd.DataFrame:
     """Return how outside parties used an app in a window, in one row.
 
-    Parameters
-    ----------
-    frames, app, exclude, since, until, by_confirmer, labels, min_coverage
-        As for :func:`evidence`.
-
-    Returns
-    -------
-    DataFrame
-        One row.
-
     Raises
     ------
     UsageError
         If a package, template or excluded party is unknown.
-    CoverageError
-        If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
 
-    Notes
-    -----
     Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> window = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09"}
     >>> app = {"packages": ["meadow-token"]}
@@ -201,23 +179,13 @@ def evidence_totals(
 
 @dataclass(frozen=True)
 class Use:
-    """Requests of an app in a window.
+    """Requests of an app in a window."""
 
-    Attributes
-    ----------
-    frames : Frames
-        Of the window.
-    rows : DataFrame
-        As :func:`read_app_requests` returns them, with ``app_bytes`` and ``is_outside``.
-    coverage : float
-        Share of the accepted requests whose submitting parties and cost are known.
-    """
-
-    frames: Frames
+    frames: Frames  # of the window
     window: Window
     excluded: set[str]
-    rows: pd.DataFrame
-    coverage: float
+    rows: pd.DataFrame  # as :func:`read_app_requests` returns them, with ``app_bytes`` and ``is_outside``
+    coverage: float  # share of the accepted requests whose submitting parties and cost are known
 
     @property
     def accepted(self) -> pd.DataFrame:

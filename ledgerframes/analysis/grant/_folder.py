@@ -26,11 +26,13 @@ from ledgerframes.version import installed_version
 KIND = "grant.evidence"
 VERIFY = declare.Figure(
     "grant.verify",
+    rows="One row per check, all of which passed; sorted as in the manifest. Compare the digest of the manifest, the "
+    "first row, with the one that its author published.",
     columns=(
-        declare.ResultColumn("subject", declare.TEXT, "File of the folder, input file of the store, or column of the days."),
-        declare.ResultColumn("check", declare.LABEL, "digest, input, or sum of the requests."),
-        declare.ResultColumn("expected", declare.TEXT, "Digest in the manifest, or sum of the requests."),
-        declare.ResultColumn("value", declare.TEXT, "Digest of the file, or sum of the days."),
+        declare.text("subject", "File of the folder, input file of the store, or column of the days."),
+        declare.label("check", "digest, input, or sum of the requests."),
+        declare.text("expected", "Digest in the manifest, or sum of the requests."),
+        declare.text("value", "Digest of the file, or sum of the days."),
     ),
     fact="check that passed",
     unit="checks",
@@ -38,16 +40,9 @@ VERIFY = declare.Figure(
 
 
 def write_folder(folder: Path, frames: Frames, parameters: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> None:
-    """Write tables and their manifest, completely or not at all.
+    """Write tables and their manifest to a new folder, completely or not at all.
 
     The same inputs make the same files, byte for byte.
-
-    Raises
-    ------
-    UsageError
-        If the folder exists and is not empty.
-    StoreError
-        If it cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"folder= must be a new or empty directory, got {str(folder)!r}. Choose another one.")
@@ -100,12 +95,6 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     net : Network, optional
         Network whose store must have the input files of the evidence, with the same digests.
 
-    Returns
-    -------
-    DataFrame
-        One row per check, all of which passed; sorted as in the manifest. Compare the digest of the manifest, the first row,
-        with the one that its author published.
-
     Raises
     ------
     StoreError
@@ -117,9 +106,6 @@ def verify(folder: str | Path, *, net: Network | None = None) -> pd.DataFrame:
     -----
     The sums are computed from the rows of ``requests.parquet``. Source: docs/architecture.md#the-store.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> options = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09", "min_coverage": 0.8}
     >>> _ = lf.grant.evidence(frames, app={"packages": ["meadow-token"]}, exclude=[], folder="evidence", **options)

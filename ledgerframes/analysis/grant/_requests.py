@@ -24,27 +24,16 @@ NAMESPACE = "::"
 
 @dataclass(frozen=True)
 class App:
-    """Packages, templates and parties of an app.
+    """Packages, templates and parties of an app."""
 
-    Attributes
-    ----------
-    packages, templates, parties : tuple of str
-        Names of packages, names of templates as in ``template_name``, and ids of parties.
-    """
-
+    # Names of packages, names of templates as in ``template_name``, and ids of parties.
     packages: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
     parties: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, app: object) -> App:
-        """Return the app of an argument.
-
-        Raises
-        ------
-        UsageError
-            If it is no mapping of these lists.
-        """
+        """Return the app of an argument."""
         if not isinstance(app, Mapping) or not app or not set(app) <= set(MEMBERS):
             raise UsageError(f"app= must be a dict with {', '.join(MEMBERS)}, got {app!r}.")
         for name, values in app.items():
@@ -54,14 +43,10 @@ class App:
 
 
 def read_app_requests(frames: Frames, app: App, excluded: Collection[str], *, by_confirmer: bool) -> pd.DataFrame:
-    """Return the requests of an app.
+    """Return the requests of an app, sorted by time and update.
 
-    Returns
-    -------
-    DataFrame
-        One row per request with ``update_id``, ``record_time``, ``verdict_result``, ``total_traffic_cost``,
-        ``outside_parties`` (a list), ``is_known`` (whether the submitting parties and the cost are known) and ``is_accepted``,
-        sorted by time and update.
+    Beside columns of the requests, they have ``outside_parties`` (a list), ``is_known`` (whether the submitting parties and the
+    cost are known) and ``is_accepted``.
     """
     ids = set(_visible_ids(frames, app)) | (set(_confirmed_ids(frames, app)) if by_confirmer else set())
     rows = requests(frames, ["verdict_result", "submitting_parties"])
@@ -123,10 +108,7 @@ def app_bytes(frames: Frames, app: App, update_ids: pd.Series) -> pd.Series:
 def excluded_parties(frames: Frames, exclude: Sequence[str], labels: pd.DataFrame | None) -> set[str]:
     """Return the parties of a list of ids and groups of labels.
 
-    Raises
-    ------
-    UsageError
-        If an entry is neither a group nor an id, because parties that are not excluded would count as outside ones.
+    An entry that is neither is a UsageError, because parties that are not excluded would count as outside ones.
     """
     if isinstance(exclude, str) or not isinstance(exclude, Sequence):
         raise UsageError(f"exclude= must be a list of parties and groups, got {exclude!r}.")

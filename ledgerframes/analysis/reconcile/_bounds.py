@@ -10,14 +10,15 @@ from ledgerframes.frames import Frames
 
 BOUNDS = declare.Figure(
     "reconcile.bounds",
+    rows="One row per stored range; sorted by offset.",
     columns=(
         declare.ResultColumn("after", "int64", "Offset before the range.", "offset"),
         declare.ResultColumn("through", "int64", "Last offset of the range.", "offset"),
-        declare.ResultColumn("is_pruned", declare.FLAG, "Whether the range was pruned before it could be fetched."),
+        declare.flag("is_pruned", "Whether the range was pruned before it could be fetched."),
         declare.count("gap_before", "Offsets between the ranges before and this one that no range covers.", "offsets"),
         declare.count("overlap_before", "Offsets of this range that ranges before cover as well.", "offsets"),
-        declare.ResultColumn("status", declare.LABEL, "final, provisional or gap."),
-        declare.ResultColumn("participant_id", declare.TEXT, "Participant whose ledger it is. Missing without an update."),
+        declare.label("status", "final, provisional or gap."),
+        declare.text("participant_id", "Participant whose ledger it is. Missing without an update."),
     ),
     fact="update page",
     unit="offsets of this row",
@@ -33,11 +34,6 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     ledger : Frames
         From :func:`ledgerframes.load_updates`.
 
-    Returns
-    -------
-    DataFrame
-        One row per stored range; sorted by offset.
-
     Raises
     ------
     UsageError
@@ -47,10 +43,6 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     -----
     Offsets of one participant join as ``after < offset <= through`` (docs/facts.md#offsets-per-participant).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> int(lf.reconcile.bounds(lf.load_updates(net))["gap_before"].sum())
     0
     """

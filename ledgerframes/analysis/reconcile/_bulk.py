@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._final_history import missing_windows, provisional_windows
+from ledgerframes.analysis._coverage import missing_windows, provisional_windows
 from ledgerframes.analysis._groupings import periods_of
 from ledgerframes.analysis._groups import Groups, Integers, cross, ratio
 from ledgerframes.analysis._requests import positions
@@ -29,15 +29,15 @@ FACT, UNIT = "row in both sources", "rows of either source"
 
 BULK = declare.Figure(
     "reconcile.bulk",
+    rows="One row per row of ``updates``, ``reassignments`` and ``tree_events`` in either source; sorted by outcome, "
+    "worst first, then by record time, update, table and node.",
     columns=(
-        declare.ResultColumn("table", declare.LABEL, "Table of the row: updates, reassignments or tree_events."),
-        declare.ResultColumn("update_id", declare.TEXT, "Update of the row."),
-        declare.ResultColumn("event_id", declare.TEXT, "Node of the tree. Missing if the row is no node."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
-        declare.ResultColumn("outcome", declare.LABEL, f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
-        declare.ResultColumn(
-            "first_path", declare.TEXT, "Column, and place in its payload, of the first difference. Missing if there is none."
-        ),
+        declare.label("table", "Table of the row: updates, reassignments or tree_events."),
+        declare.text("update_id", "Update of the row."),
+        declare.text("event_id", "Node of the tree. Missing if the row is no node."),
+        declare.time("record_time", "Sequencing time."),
+        declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
+        declare.text("first_path", "Column, and place in its payload, of the first difference. Missing if there is none."),
     ),
     fact=FACT,
     unit=UNIT,
@@ -51,7 +51,9 @@ COUNTS = (
 )
 TOTALS = declare.Figure(
     "reconcile.bulk_totals",
-    columns=(declare.ResultColumn("kind", declare.LABEL, "transaction, reassignment, or import of a migration."), *COUNTS),
+    rows="One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.",
+    like="reconcile.bulk",
+    columns=(declare.label("kind", "transaction, reassignment, or import of a migration."), *COUNTS),
     has_periods=True,
     fact="update in both sources",
     unit="updates of either source",
@@ -69,12 +71,6 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     bulk : Frames
         From :func:`ledgerframes.load_bulk` for the same window.
 
-    Returns
-    -------
-    DataFrame
-        One row per row of ``updates``, ``reassignments`` and ``tree_events`` in either source; sorted by outcome, worst first,
-        then by record time, update, table and node.
-
     Raises
     ------
     UsageError
@@ -82,16 +78,10 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     CoverageError
         If a folder of the window is not written yet or could not be read, or the listing is not final.
 
-    Notes
-    -----
     Source: docs/facts.md#bulk-storage. The order of members does not count, and a null is the same as an absent member. A
     number with other zeros, such as ``"1.0"`` and ``"1.0000000000"``, has the outcome ``equal value``, because its text
     differs. The offset on the host is not compared.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> rows = lf.reconcile.bulk(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> rows["outcome"].astype("str").unique().tolist()
@@ -115,38 +105,14 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
 def bulk_totals(listing: Frames, bulk: Frames, *, every: str | None = "1d") -> pd.DataFrame:
     """Return the number of updates of each outcome of :func:`bulk`.
 
-    Parameters
-    ----------
-    listing : Frames
-        From :func:`ledgerframes.load_events`.
-    bulk : Frames
-        From :func:`ledgerframes.load_bulk` for the same window.
-    every : str, optional
-        Period (default: ``"1d"``). None counts all.
-
-    Returns
-    -------
-    DataFrame
-        One row per period and kind of update; sorted by time and kind. An update has the worst outcome of its rows.
-
     Raises
     ------
-    UsageError
-        If the arguments are not Frames of one network and one window.
-    CoverageError
-        If a folder of the window is not written yet or could not be read, or the listing is not final.
     IntegrityError
         If the outcomes do not add up to the updates of both sources.
 
-    Notes
-    -----
     Source: docs/facts.md#bulk-storage. Bulk objects have no imports of a migration
     (docs/facts.md#contracts-across-migrations).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> day = {"since": "2026-11-08", "until": "2026-11-09"}
     >>> totals = lf.reconcile.bulk_totals(lf.load_events(net, **day), lf.load_bulk(net, **day))
     >>> totals[["kind", "different", "only_listing", "only_bulk"]].values.tolist()

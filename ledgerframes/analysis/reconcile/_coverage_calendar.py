@@ -34,22 +34,19 @@ MAX_VOLUME_RATIO = 2
 
 COVERAGE = declare.Figure(
     "reconcile.coverage",
+    rows="One row per period; sorted by time. ``gap`` is time of a bulk object that could not be read, ``missing`` is "
+    "time between others that the store does not hold, and ``future`` is time that has not come or is not "
+    "published.",
     columns=(
-        declare.ResultColumn("dataset", declare.LABEL, "events of the listing, or bulk objects."),
-        declare.ResultColumn("status", declare.LABEL, f"{', '.join(STATUSES[:-1])}, or {STATUSES[-1]}."),
-        declare.ResultColumn("reason", declare.LABEL, "What is degraded, or not compared. Missing for other days."),
-        declare.ResultColumn("updates", declare.INTEGER, "Visible updates.", "updates"),
-        declare.ResultColumn("verdicts", declare.INTEGER, "Verdicts. Missing for bulk objects.", "verdicts"),
-        declare.ResultColumn(
-            "with_cost", declare.INTEGER, "Requests with a known traffic cost. Missing for bulk objects.", "requests"
-        ),
-        declare.ResultColumn(
-            "with_activity", declare.INTEGER, "Requests with an activity record. Missing for bulk objects.", "requests"
-        ),
+        declare.label("dataset", "events of the listing, or bulk objects."),
+        declare.label("status", f"{', '.join(STATUSES[:-1])}, or {STATUSES[-1]}."),
+        declare.label("reason", "What is degraded, or not compared. Missing for other days."),
+        declare.integer("updates", "Visible updates.", "updates"),
+        declare.integer("verdicts", "Verdicts. Missing for bulk objects.", "verdicts"),
+        declare.integer("with_cost", "Requests with a known traffic cost. Missing for bulk objects.", "requests"),
+        declare.integer("with_activity", "Requests with an activity record. Missing for bulk objects.", "requests"),
         declare.count("duplicates_dropped", "Second verdicts that were left out.", "verdicts"),
-        declare.ResultColumn(
-            "last_fetched", declare.TIME, "Latest time at which rows of the row were fetched. Missing if nothing is held.", "UTC"
-        ),
+        declare.time("last_fetched", "Latest time at which rows of the row were fetched. Missing if nothing is held."),
     ),
     has_periods=True,
 )
@@ -63,16 +60,8 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     ----------
     frames : Frames
         Loaded by time, from :func:`ledgerframes.load_events` or :func:`ledgerframes.load_bulk`.
-    every : str, optional
-        Period (default: ``"1d"``). None for one row.
     now : str, date or datetime, optional
         Present time, from which on a period is in the future (default: the time of the last fetch).
-
-    Returns
-    -------
-    DataFrame
-        One row per period; sorted by time. ``gap`` is time of a bulk object that could not be read, ``missing`` is time between
-        others that the store does not hold, and ``future`` is time that has not come or is not published.
 
     Raises
     ------
@@ -85,10 +74,6 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
     28 days before it, or its requests are fewer than half of the fewest, or more than twice the most. Other periods than days
     are not compared. Source: docs/architecture.md#the-store.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-10")
     >>> lf.reconcile.coverage(frames)["status"].tolist()
     ['ok', 'provisional']
@@ -121,17 +106,10 @@ def coverage(frames: Frames, *, every: str | None = "1d", now: Time | None = Non
 
 @dataclass(frozen=True)
 class Periods:
-    """Periods of the result.
+    """Periods of the result."""
 
-    Attributes
-    ----------
-    keys : DataFrame
-        Columns that name them.
-    starts, ends : array of int64
-        Their edges [microseconds since 1970].
-    """
-
-    keys: pd.DataFrame
+    keys: pd.DataFrame  # columns that name them
+    # Their edges [microseconds since 1970]
     starts: Integers
     ends: Integers
 

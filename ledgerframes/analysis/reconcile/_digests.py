@@ -20,20 +20,17 @@ REQUIRED = ("object_key", "sha256", "until")
 
 DIGESTS = declare.Figure(
     "reconcile.digests",
+    rows="One row per bulk object; sorted by key.",
     columns=(
-        declare.ResultColumn("object_key", declare.TEXT, "Key of the bulk object."),
-        declare.ResultColumn("until", declare.TIME, "End of the object's time.", "UTC"),
-        declare.ResultColumn("outcome", declare.LABEL, f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
+        declare.text("object_key", "Key of the bulk object."),
+        declare.time("until", "End of the object's time."),
+        declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
         declare.count("nodes", "Nodes that were compared.", "nodes"),
         declare.count("listed", "Nodes that list the object.", "nodes"),
         declare.count("empty_digests", "Nodes whose digest is that of no bytes, a known fault.", "nodes"),
-        declare.ResultColumn(
-            "majority_sha256",
-            declare.TEXT,
-            "Digest of more than half of the nodes with a digest. Missing if there is none.",
-        ),
-        declare.ResultColumn("dissenters", declare.TEXT, "Nodes with another digest. Missing if there are none."),
-        declare.ResultColumn("missing_at", declare.TEXT, "Nodes without the object. Missing if there are none."),
+        declare.text("majority_sha256", "Digest of more than half of the nodes with a digest. Missing if there is none."),
+        declare.text("dissenters", "Nodes with another digest. Missing if there are none."),
+        declare.text("missing_at", "Nodes without the object. Missing if there are none."),
     ),
     fact="digest",
     unit="nodes of this row",
@@ -51,11 +48,6 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     now : str, date or datetime, optional
         Present time. Objects that ended less than 48 hours before it are not settled (default: none is).
 
-    Returns
-    -------
-    DataFrame
-        One row per bulk object; sorted by key.
-
     Raises
     ------
     UsageError
@@ -65,8 +57,6 @@ def digests(objects_by_node: Mapping[str, pd.DataFrame], *, now: Time | None = N
     -----
     A digest of no bytes is a fault of the node, not a difference of the object (docs/facts.md#digest-of-empty-bytes).
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> import ledgerframes as lf
     >>> until = pd.Timestamp("2026-11-02", tz="UTC")
@@ -118,7 +108,7 @@ def _compare(key: str, listings: Mapping[str, dict[str, Entry]], now: datetime |
     dissenters = [node for node, digest in digests_of_bytes.items() if digest != majority]
     absent = [node for node in listings if node not in entries]
     until = max(each.until for each in entries.values())
-    is_settled = now is None or until <= now - SETTLED_AFTER
+    is_settled = now is None or now - until >= SETTLED_AFTER
     empty_count = len(known) - len(digests_of_bytes)
     return {
         "object_key": key,

@@ -41,25 +41,23 @@ COMPARABLE_SHARE = (999, 1_000)  # of the ids of every later hour are at both no
 
 def _latency(name: str, description: str) -> declare.ResultColumn:
     text = description.format(f"Missing below {LEAST_COUNT} requests.")
-    return declare.ResultColumn(name, declare.DURATION, text, "microseconds", "Difference of the median latency")
+    return declare.duration(name, text, "Difference of the median latency")
 
 
 NODES = declare.Figure(
     "reconcile.nodes",
+    rows="One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, "
+    "traffic cost, activity weight.",
     columns=(
-        declare.ResultColumn("aspect", declare.LABEL, "What is compared."),
+        declare.label("aspect", "What is compared."),
         declare.count("equal", "Updates that are equal at both nodes."),
         declare.count("different", "Updates that both nodes have and tell differently."),
         declare.count("only_a", "Updates for which only the first node has the fact."),
         declare.count("only_b", "Updates for which only the second node has the fact."),
-        declare.ResultColumn(
-            "first_difference", declare.TIME, "Record time of the first update that is not equal. Missing without any.", "UTC"
-        ),
-        declare.ResultColumn(
+        declare.time("first_difference", "Record time of the first update that is not equal. Missing without any."),
+        declare.time(
             "comparable_from",
-            declare.TIME,
             "First hour from which on both nodes have at least 99.9% of the ids of each hour. Missing if there is none.",
-            "UTC",
         ),
         _latency(
             "latency_difference", "Median latency of common accepted requests at the second node less that at the first. {}"
@@ -81,14 +79,6 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     ----------
     a, b : Frames
         From :func:`ledgerframes.load_events` for the same window, from two hosts.
-    every : str, optional
-        Length of a period, such as ``"1h"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per period and aspect; sorted by time, then presence, record time, verdict, participant, parties, traffic cost,
-        activity weight.
 
     Raises
     ------
@@ -100,9 +90,6 @@ def nodes(a: Frames, b: Frames, *, every: str | None = None) -> pd.DataFrame:
     Finalization times belong to the node that is read, so only medians of the latency are compared
     (docs/facts.md#finalization-time-differs). docs/facts.md#survivorship says which requests only one of two sources can have.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
     >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> int(lf.reconcile.nodes(day, day)["different"].sum())
     0

@@ -26,22 +26,21 @@ UID_PREFIX = "PAR::"
 COST_COLUMNS = (
     declare.cost("paid_traffic_cost", "Cost that the participant paid. Missing for others' requests and for old ones."),
     declare.cost("total_traffic_cost", "Cost in the history. Missing without a traffic summary."),
-    declare.ResultColumn("difference", declare.INTEGER, "Paid minus total cost. Missing if one of them is missing.", "bytes"),
+    declare.integer("difference", "Paid minus total cost. Missing if one of them is missing.", "bytes"),
 )
 KEYS = (
-    declare.ResultColumn("outcome", declare.LABEL, f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
-    declare.ResultColumn("why", declare.LABEL, "Reason for the outcome. Missing if there is none, or both costs are known."),
+    declare.label("outcome", f"{', '.join(OUTCOMES[:-1])}, or {OUTCOMES[-1]}."),
+    declare.label("why", "Reason for the outcome. Missing if there is none, or both costs are known."),
 )
 PAID_TRAFFIC = declare.Figure(
     "reconcile.paid_traffic",
+    rows="One row per update or request in either source; sorted by record time and update id.",
     columns=(
-        declare.ResultColumn("update_id", declare.TEXT, "Update or confirmation request."),
-        declare.ResultColumn("offset", declare.INTEGER, "Offset on the participant's ledger. Missing if it is not there."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
-        declare.ResultColumn(
-            "is_own", declare.FLAG, "Whether the participant submitted the request. Missing if neither source says so."
-        ),
-        declare.ResultColumn("verdict_result", declare.LABEL, "Verdict in the history. Missing without a verdict."),
+        declare.text("update_id", "Update or confirmation request."),
+        declare.integer("offset", "Offset on the participant's ledger. Missing if it is not there."),
+        declare.time("record_time", "Sequencing time."),
+        declare.flag("is_own", "Whether the participant submitted the request. Missing if neither source says so."),
+        declare.label("verdict_result", "Verdict in the history. Missing without a verdict."),
         *COST_COLUMNS,
         *KEYS,
     ),
@@ -50,6 +49,8 @@ PAID_TRAFFIC = declare.Figure(
 )
 TOTALS = declare.Figure(
     "reconcile.paid_traffic_totals",
+    rows="One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.",
+    like="reconcile.paid_traffic",
     columns=(*KEYS, declare.count("updates", "Updates and requests.", "updates"), *COST_COLUMNS),
     fact="cost in both sources",
     unit="participant's own requests in the common time",
@@ -69,11 +70,6 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     participant : str, optional
         Uid of the participant (default: the owner of the ledger).
 
-    Returns
-    -------
-    DataFrame
-        One row per update or request in either source; sorted by record time and update id.
-
     Raises
     ------
     UsageError
@@ -85,10 +81,6 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     requests have a paid cost (docs/facts.md#paid-cost-missing). A rejected request is on no ledger
     (docs/facts.md#survivorship), although it was paid for. Source of the costs: docs/facts.md#traffic-fields.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> compared = lf.reconcile.paid_traffic(lf.load_updates(net), lf.load_events(net, since="2026-11-08"))
     >>> list(compared["outcome"].cat.categories)
     ['equal', 'different', 'only in ledger', 'only in history', 'not comparable']
@@ -117,36 +109,19 @@ def paid_traffic_totals(
 
     Parameters
     ----------
-    ledger : Frames
-        From :func:`ledgerframes.load_updates`.
-    history : Frames
-        From :func:`ledgerframes.load_events`.
-    participant : str, optional
-        Uid of the participant (default: the owner of the ledger).
     completions : DataFrame, optional
         From :func:`ledgerframes.load_completions` for the time of `history`. A failed command has a cost but no update id, so its
         cost is a total next to that of the rejected requests.
 
-    Returns
-    -------
-    DataFrame
-        One row per outcome and reason that occurs; sorted by outcome and reason, a missing reason last.
-
     Raises
     ------
     UsageError
-        If `ledger` or `history` are not Frames, are of two networks, the ledger has several owners, or `completions` are none.
+        If `completions` are none.
     IntegrityError
         If the totals of the outcomes are not the totals of the sources.
 
-    Notes
-    -----
     Source: docs/facts.md#traffic-fields, docs/facts.md#paid-cost-missing.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
     >>> ledger, history = lf.load_updates(net), lf.load_events(net, since="2026-11-08")
     >>> totals = lf.reconcile.paid_traffic_totals(ledger, history)
     >>> int(totals["paid_traffic_cost"].sum()) == int(ledger.ledger_updates["paid_traffic_cost"].sum())

@@ -7,8 +7,8 @@ import pandas as pd
 import pyarrow as pa
 
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import from_scaled
-from ledgerframes.analysis._final_history import require_final_history
+from ledgerframes.analysis._amounts import from_scaled, sum_if_known
+from ledgerframes.analysis._coverage import require_final_history
 from ledgerframes.analysis._groups import group_by, ratio
 from ledgerframes.analysis._requests import positions
 from ledgerframes.analysis.contracts import HISTORY_START, active_at
@@ -26,21 +26,18 @@ Snapshot = Frames | pd.DataFrame
 
 CONTRACTS = declare.Figure(
     "reconcile.contracts",
+    rows="One row per package and template; sorted by their names.",
     columns=(
-        declare.ResultColumn("package_name", declare.TEXT, "Package of the contracts. Missing if it is not sent."),
-        declare.ResultColumn("template_name", declare.TEXT, "Module and entity of the contracts."),
+        declare.text("package_name", "Package of the contracts. Missing if it is not sent."),
+        declare.text("template_name", "Module and entity of the contracts."),
         declare.count("replayed", "Contracts that the history leads to.", "contracts"),
         declare.count("in_snapshot", "Contracts of the snapshot.", "contracts"),
         declare.count("equal", "Contracts that are equal in both.", "contracts"),
         declare.count("different", "Contracts in both with a payload or another column that differs.", "contracts"),
         declare.count("only_replay", "Contracts that only the history leads to.", "contracts"),
         declare.count("only_snapshot", "Contracts that only the snapshot has.", "contracts"),
-        declare.ResultColumn(
-            "first_contract_id", declare.TEXT, "First contract by id that is not equal. Missing if there is none."
-        ),
-        declare.ResultColumn(
-            "first_path", declare.TEXT, "Column, and place in its payload, where it differs. Missing if it does not."
-        ),
+        declare.text("first_contract_id", "First contract by id that is not equal. Missing if there is none."),
+        declare.text("first_path", "Column, and place in its payload, where it differs. Missing if it does not."),
     ),
     fact="contract in both",
     unit="contracts of this row",
@@ -48,11 +45,12 @@ CONTRACTS = declare.Figure(
 
 
 def _coin(name: str, description: str) -> declare.ResultColumn:
-    return declare.ResultColumn(name, declare.AMOUNT, f"{description} Missing if an amount is unknown.", "coin", "Coin")
+    return declare.amount(name, f"{description} Missing if an amount is unknown.", "coin", "Coin")
 
 
 SUPPLY = declare.Figure(
     "reconcile.supply",
+    rows="One row.",
     columns=(
         _coin("opening", "Coins active at the start, locked ones included, by their initial amounts."),
         _coin("minted", "All coin minted."),
@@ -82,11 +80,6 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     base : Frames or DataFrame, optional
         An earlier snapshot that the history starts on.
 
-    Returns
-    -------
-    DataFrame
-        One row per package and template; sorted by their names.
-
     Raises
     ------
     CoverageError
@@ -96,17 +89,10 @@ def contracts(frames: Frames, snapshot: Snapshot, *, base: Snapshot | None = Non
     IntegrityError
         If the outcomes do not add up to the contracts of both sides.
 
-    Notes
-    -----
     Source: docs/facts.md#consuming-exercise-archives, docs/facts.md#contracts-at-snapshot. Without a base, contracts that were
     imported by a migration are in the snapshot only (docs/facts.md#contracts-across-migrations). The order of members does not
     count, and a null is the same as an absent member.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> rows = lf.reconcile.contracts(frames, lf.load_bulk(net, kind="acs", at="2026-11-09"))
     >>> bool((rows["equal"] == rows["in_snapshot"]).all())
     True
@@ -152,11 +138,6 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     until : str, date, datetime, Frames or DataFrame
         The end, or the contracts active then. Those of a time follow from the history.
 
-    Returns
-    -------
-    DataFrame
-        One row.
-
     Raises
     ------
     CoverageError
@@ -164,16 +145,9 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     UsageError
         If `frames` is not unfiltered Frames, or `base` or `until` is not one snapshot.
 
-    Notes
-    -----
     Source: docs/facts.md#rewards-of-a-round. Coins count by their initial amount. A holding fee that accrues is no burn until
     the coin expires.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> lf.reconcile.supply(frames, base=None, until="2026-11-09")["unexplained"].tolist() == [0]
     True
     """
@@ -189,9 +163,9 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
     trees = read_trees(part, opening)
     flows = list(flows_of(trees, Rounds(trees)))
     sums = totals(flows, lambda flow: 0).get(0, {})
-    minted, burned, fees = (_sum([sums.get(kind, 0) for kind in kinds]) for kinds in (MINTED, BURNED, ("fees",)))
+    minted, burned, fees = (sum_if_known(sums.get(kind, 0) for kind in kinds) for kinds in (MINTED, BURNED, ("fees",)))
     before, after = _coins(opening, trees), _coins(closing, trees)
-    end_sum, start = _sum(_amounts(after)), _sum(_amounts(before))
+    end_sum, start = sum_if_known(_amounts(after)), sum_if_known(_amounts(before))
     expected = None if None in (start, minted, burned, fees) else start + minted - burned - fees  # type: ignore[operator]
     amounts = {
         "opening": start,
@@ -201,16 +175,11 @@ def supply(frames: Frames, *, base: Snapshot | None, until: Time | Snapshot) -> 
         "closing_expected": expected,
         "closing_found": end_sum,
         "unexplained": None if end_sum is None or expected is None else end_sum - expected,
-        "locked": _sum(_amounts([node for node in after if node.template == LOCKED])),
-        "owned_by_dso": _sum(_amounts([node for node in after if coin_of(node)[0] == trees.dso])),
+        "locked": sum_if_known(_amounts([node for node in after if node.template == LOCKED])),
+        "owned_by_dso": sum_if_known(_amounts([node for node in after if coin_of(node)[0] == trees.dso])),
     }
     coverage = ratio([sum(flow.units is not None for flow in flows)], [len(flows)])
     return SUPPLY.build(part, {name: from_scaled([value]) for name, value in amounts.items()} | {"coverage": coverage})
-
-
-def _sum(numbers: list[int | None]) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if len(known) == len(numbers) else None
 
 
 def _coins(snapshot: pd.DataFrame | None, trees: Trees) -> list[Node]:
@@ -222,13 +191,7 @@ def _amounts(coins: list[Node]) -> list[int | None]:
 
 
 def _contracts_of(snapshot: object, argument: str) -> pd.DataFrame:
-    """Return the contracts of one snapshot.
-
-    Raises
-    ------
-    UsageError
-        If it has none, or is not one snapshot.
-    """
+    """Return the contracts of one snapshot."""
     rows = snapshot.read("active_contracts") if isinstance(snapshot, Frames) else snapshot
     if not isinstance(rows, pd.DataFrame) or not set(ACTIVE_CONTRACTS.column_names) <= set(rows.columns):
         raise UsageError(

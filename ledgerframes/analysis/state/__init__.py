@@ -22,38 +22,37 @@ from ledgerframes.windows import Time, instant
 __all__ = ["at", "config", "featured", "problems", "rounds", "super_validators"]
 
 USD_PER_MB = "USD per MB"
-FROM = declare.ResultColumn("from", declare.TIME, "Record time of the create, in a snapshot the ledger effective time.", "UTC")
-UNTIL = declare.ResultColumn("until", declare.TIME, "Record time of the archival, exclusive. Missing if alive.", "UTC")
+FROM = declare.time("from", "Record time of the create, in a snapshot the ledger effective time.")
+UNTIL = declare.time("until", "Record time of the archival, exclusive. Missing if alive.")
 LIFETIME = (
     FROM,
     UNTIL,
-    declare.ResultColumn("effective_from", declare.TIME, "Ledger effective time of the create. Missing if unknown.", "UTC"),
-    declare.ResultColumn("effective_until", declare.TIME, "Ledger effective time of the archival. Missing if alive.", "UTC"),
-    declare.ResultColumn("contract_id", declare.TEXT, "The contract."),
-    declare.ResultColumn("source", declare.LABEL, "history, snapshot, or given."),
+    declare.time("effective_from", "Ledger effective time of the create. Missing if unknown."),
+    declare.time("effective_until", "Ledger effective time of the archival. Missing if alive."),
+    declare.text("contract_id", "The contract."),
+    declare.label("source", "history, snapshot, or given."),
 )
 FACT, UNIT = "payload", "contracts of this result"
 
 
 def _amount(name: str, description: str, unit: str = "") -> declare.ResultColumn:
-    return declare.ResultColumn(name, declare.AMOUNT, f"{description} Missing if it is not in the contract.", unit)
+    return declare.amount(name, f"{description} Missing if it is not in the contract.", unit)
 
 
 ROUNDS = declare.Figure(
     "state.rounds",
+    rows="One row per contract; sorted by start and contract.",
     columns=(
-        declare.ResultColumn("round_number", declare.INTEGER, "Mining round. Missing if the payload cannot be read."),
-        declare.ResultColumn("opens_at", declare.TIME, "Time from which the round is open. Missing if it cannot be read.", "UTC"),
+        declare.integer("round_number", "Mining round. Missing if the payload cannot be read."),
+        declare.time("opens_at", "Time from which the round is open. Missing if it cannot be read."),
         _amount("coin_price", "Price of the coin.", "USD per coin"),
         _amount("traffic_price", "Price of traffic.", USD_PER_MB),
-        declare.ResultColumn(
-            "tick_duration", declare.DURATION, "Time from round to round. Missing if it is not in the contract."
-        ),
+        declare.duration("tick_duration", "Time from round to round. Missing if it is not in the contract."),
         _amount("coin_per_year", "Coin to issue per year.", "coin"),
         _amount("app_share", "Share of the issuance for apps.", declare.SHARE),
         _amount("development_share", "Share of the issuance for development.", declare.SHARE),
         _amount("featured_cap", "Largest issuance per weight of a featured app.", "coin per USD"),
-        declare.ResultColumn("minting_version", declare.TEXT, "Scheme of app rewards. Missing without a reward configuration."),
+        declare.text("minting_version", "Scheme of app rewards. Missing without a reward configuration."),
         _amount("reward_threshold", "Smallest reward of a party.", "USD"),
         *LIFETIME,
     ),
@@ -62,9 +61,11 @@ ROUNDS = declare.Figure(
 )
 FEATURED = declare.Figure(
     "state.featured",
+    rows="One row per contract; sorted by start and contract.",
+    like="state.rounds",
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "App provider. Missing if the payload cannot be read."),
-        declare.ResultColumn("weight", declare.AMOUNT, "Factor of the right, 1 by default. Missing if it cannot be read."),
+        declare.text("party", "App provider. Missing if the payload cannot be read."),
+        declare.amount("weight", "Factor of the right, 1 by default. Missing if it cannot be read."),
         *LIFETIME,
     ),
     fact=FACT,
@@ -72,12 +73,14 @@ FEATURED = declare.Figure(
 )
 SUPER_VALIDATORS = declare.Figure(
     "state.super_validators",
+    rows="One row per contract and super validator; sorted by start, contract and party.",
+    like="state.rounds",
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "Party of the super validator."),
-        declare.ResultColumn("name", declare.TEXT, "Name of the super validator. Missing if it is not sent."),
-        declare.ResultColumn("participant", declare.TEXT, "Participant id without a prefix. Missing if it is not sent."),
-        declare.ResultColumn("reward_weight", declare.INTEGER, "Reward weight. Missing if it is not sent."),
-        declare.ResultColumn("joined_round", declare.INTEGER, "Round of joining. Missing if it is not sent."),
+        declare.text("party", "Party of the super validator."),
+        declare.text("name", "Name of the super validator. Missing if it is not sent."),
+        declare.text("participant", "Participant id without a prefix. Missing if it is not sent."),
+        declare.integer("reward_weight", "Reward weight. Missing if it is not sent."),
+        declare.integer("joined_round", "Round of joining. Missing if it is not sent."),
         *LIFETIME,
     ),
     fact=FACT,
@@ -85,12 +88,14 @@ SUPER_VALIDATORS = declare.Figure(
 )
 CONFIG = declare.Figure(
     "state.config",
+    rows="One row per contract; sorted by start and contract.",
+    like="state.rounds",
     columns=(
         _amount("traffic_price", "Price of traffic beyond the free rate.", USD_PER_MB),
-        declare.ResultColumn("min_topup", declare.INTEGER, "Smallest purchase. Missing if it is not in the contract.", "bytes"),
-        declare.ResultColumn("burst_amount", declare.INTEGER, "Free traffic. Missing if it is not in the contract.", "bytes"),
-        declare.ResultColumn("burst_window", declare.DURATION, "Time for free traffic. Missing if it is not in the contract."),
-        declare.ResultColumn("minting_version", declare.TEXT, "Scheme of app rewards. Missing without a reward configuration."),
+        declare.integer("min_topup", "Smallest purchase. Missing if it is not in the contract.", "bytes"),
+        declare.integer("burst_amount", "Free traffic. Missing if it is not in the contract.", "bytes"),
+        declare.duration("burst_window", "Time for free traffic. Missing if it is not in the contract."),
+        declare.text("minting_version", "Scheme of app rewards. Missing without a reward configuration."),
         _amount("reward_threshold", "Smallest reward of a party.", "USD"),
         *LIFETIME,
     ),
@@ -99,13 +104,15 @@ CONFIG = declare.Figure(
 )
 PROBLEMS = declare.Figure(
     "state.problems",
+    rows="One row per contract; sorted by start and contract.",
+    like="state.rounds",
     columns=(
-        declare.ResultColumn("contract_id", declare.TEXT, "The contract."),
-        declare.ResultColumn("template_name", declare.TEXT, "Module and entity of its template."),
-        declare.ResultColumn("package_name", declare.TEXT, "Package of its template. Missing if it is not sent."),
+        declare.text("contract_id", "The contract."),
+        declare.text("template_name", "Module and entity of its template."),
+        declare.text("package_name", "Package of its template. Missing if it is not sent."),
         FROM,
-        declare.ResultColumn("reason", declare.LABEL, "Why the contract does not count, or not fully."),
-        declare.ResultColumn("source", declare.LABEL, "history or snapshot."),
+        declare.label("reason", "Why the contract does not count, or not fully."),
+        declare.label("source", "history or snapshot."),
     ),
     fact=FACT,
     unit=UNIT,
@@ -123,11 +130,6 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
     base : Frames or DataFrame, optional
         Contracts active at or before the start of `frames`, from :func:`ledgerframes.load_bulk` with ``kind="acs"``.
 
-    Returns
-    -------
-    DataFrame
-        One row per contract; sorted by start and contract.
-
     Raises
     ------
     CoverageError
@@ -135,15 +137,9 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
     IntegrityError
         If several parties sign network rules.
 
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network. A contract of another package, or without the network's signature, does not
     count; see :func:`problems`.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> rounds = lf.state.rounds(frames)
     >>> len(lf.state.at(rounds, "2026-11-08T12:00:00Z"))
     3
@@ -155,29 +151,8 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
 def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the lifetimes of all featured rights, each with its factor.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-
-    Returns
-    -------
-    DataFrame
-        One row per contract; sorted by start and contract.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor `base` is known.
-
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network. A right without a factor has 1.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> rights = lf.state.featured(frames)
     >>> bool((rights["weight"] >= 0).all())
     True
@@ -189,29 +164,8 @@ def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd
 def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the super validators of each lifetime of the network's rules.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-
-    Returns
-    -------
-    DataFrame
-        One row per contract and super validator; sorted by start, contract and party.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor `base` is known.
-
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network. A change of any rule archives the contract and creates the next one.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> bool(lf.state.super_validators(frames)["participant"].str.startswith("PAR::").any())
     False
     """
@@ -222,29 +176,8 @@ def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = Non
 def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the lifetimes of the network's traffic prices and reward rules.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-
-    Returns
-    -------
-    DataFrame
-        One row per contract; sorted by start and contract.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor `base` is known.
-
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> lf.state.config(frames)["source"].unique().tolist()
     ['history']
     """
@@ -255,30 +188,9 @@ def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
 def problems(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the contracts that look like the network's and do not count, with the reasons.
 
-    Parameters
-    ----------
-    frames, base
-        As for :func:`rounds`.
-
-    Returns
-    -------
-    DataFrame
-        One row per contract; sorted by start and contract.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor `base` is known.
-
-    Notes
-    -----
     Source: docs/facts.md#state-of-the-network. A right with the reason `second right of a provider` counts only if it is the
     last one that was created.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
     >>> lf.state.problems(frames)["contract_id"].is_unique
     True
     """

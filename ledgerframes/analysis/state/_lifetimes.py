@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.analysis._final_history import windows_of
+from ledgerframes.analysis._coverage import windows_of
 from ledgerframes.analysis._requests import positions, take_or_missing
 from ledgerframes.datasets import table
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
@@ -57,19 +57,12 @@ class Contract:
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """All contracts of the four kinds, each with the time from its create to its archival.
+    """All contracts of the four kinds, each with the time from its create to its archival."""
 
-    Attributes
-    ----------
-    rows : DataFrame
-        One row per contract: ``contract_id``, ``kind``, ``coin``, ``from`` and ``until``, ``effective_from`` and
-        ``effective_until`` (ledger effective times), ``source`` and ``reason`` (empty if the contract counts).
-    payloads : list
-        The payload of each row, None if it cannot be read.
-    """
-
+    # One row per contract: ``contract_id``, ``kind``, ``coin``, ``from`` and ``until``, ``effective_from`` and
+    # ``effective_until`` (ledger effective times), ``source`` and ``reason`` (empty if the contract counts).
     rows: pd.DataFrame
-    payloads: list[dict[str, Any] | None]
+    payloads: list[dict[str, Any] | None]  # the payload of each row, None if it cannot be read
 
     def of_kind(self, kind: str) -> Iterator[tuple[int, Contract | None]]:
         """Yield row and contract of each own contract, None if its payload cannot be read."""
@@ -84,15 +77,7 @@ class Lifetimes:
 
 
 def read_lifetimes(frames: Frames, base: Frames | pd.DataFrame | None) -> Lifetimes:
-    """Return the network's contracts in the frames, and those of a snapshot before them.
-
-    Raises
-    ------
-    CoverageError
-        If neither the start of the network nor a snapshot is known, or the frames have a hole after it.
-    IntegrityError
-        If two parties sign network rules.
-    """
+    """Return the network's contracts in the frames, and those of a snapshot before them."""
     created = pd.concat([_creates(frames), _from_snapshot(base)], ignore_index=True)
     created = created.drop_duplicates("contract_id", ignore_index=True)
     archived = _archivals(frames, created["contract_id"])
@@ -111,12 +96,9 @@ def read_lifetimes(frames: Frames, base: Frames | pd.DataFrame | None) -> Lifeti
 # -- creates and archivals ----------------------------------------------------------------------------------------------
 
 
-def _is_state_template() -> pc.Expression:
-    return pc.match_substring_regex(pc.field("template_name"), pattern=ANY_TEMPLATE)
-
-
 def _creates(frames: Frames) -> pd.DataFrame:
-    nodes = frames.scan("tree_events").filter((pc.field("event_type") == "created_event") & _is_state_template())
+    is_one = pc.match_substring_regex(pc.field("template_name"), pattern=ANY_TEMPLATE)
+    nodes = frames.scan("tree_events").filter((pc.field("event_type") == "created_event") & is_one)
     rows = table("tree_events").to_pandas(nodes.to_table(columns=CREATE_COLUMNS)).sort_values(["record_time", "contract_id"])
     rows = rows.rename(columns={"record_time": "from", "created_at": "effective_from"})
     return rows.assign(source="history")

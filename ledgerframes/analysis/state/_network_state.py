@@ -41,14 +41,9 @@ class Segments:
 
 @dataclass(frozen=True)
 class NetworkState:
-    """Rounds, rights and super validators with their lifetimes.
+    """Rounds, rights and super validators with their lifetimes."""
 
-    Attributes
-    ----------
-    rounds, rights, validators : DataFrame
-        In the columns of :mod:`ledgerframes.analysis.state`.
-    """
-
+    # In the columns of :mod:`ledgerframes.analysis.state`
     rounds: pd.DataFrame
     rights: pd.DataFrame
     validators: pd.DataFrame
@@ -68,15 +63,7 @@ def network_state(
     sv_participants: pd.DataFrame | None = None,
     rounds: pd.DataFrame | None = None,
 ) -> NetworkState:
-    """Return the state from the frames' own history, or from the tables that replace it.
-
-    Raises
-    ------
-    CoverageError
-        If the history is needed and its start is unknown.
-    UsageError
-        If a table has no such column.
-    """
+    """Return the state from the frames' own history, or from the tables that replace it."""
     tables = {
         "rounds": _checked("rounds", rounds, ["round_number", "opens_at"]),
         "featured": _checked("featured", featured, ["party", "weight"]),
@@ -150,14 +137,9 @@ def starts_and_ends(table: pd.DataFrame) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True)
 class RoundLookup:
-    """Lowest open round of each time.
+    """Lowest open round of each time."""
 
-    Attributes
-    ----------
-    numbers, opens_at : array of int64
-        Round number and opening time [microseconds since 1970] of each row of the rounds that can be read.
-    """
-
+    # Round number and opening time [microseconds since 1970] of each row of the rounds that can be read.
     numbers: Integers
     opens_at: Integers
     _segments: Segments
@@ -190,19 +172,11 @@ class RoundLookup:
 
 @dataclass(frozen=True)
 class Members:
-    """Names that are members at a time, each with a number.
+    """Names that are members at a time, each with a number."""
 
-    Attributes
-    ----------
-    names : Arrow array
-        All names, in alphabetical order.
-    is_known : array of bool
-        For each segment, whether its members are known.
-    """
-
-    names: pa.Array
+    names: pa.Array  # all names, in alphabetical order
     segments: Segments
-    is_known: Flags
+    is_known: Flags  # for each segment, whether its members are known
     _keys: Integers
     _values: Integers
 
@@ -251,13 +225,7 @@ def featured_members(rights: pd.DataFrame) -> Members:
 
 
 def validator_members(validators: pd.DataFrame) -> Members:
-    """Return the participants of super validators. Without any, the state is unknown.
-
-    Raises
-    ------
-    IntegrityError
-        If two contracts with the network's rules are alive at one time.
-    """
+    """Return the participants of super validators. Without any, the state is unknown."""
     _require_one_at_a_time(validators)
     members = Members.of(validators, "participant", np.zeros(len(validators), dtype=np.int64))
     starts, ends = starts_and_ends(validators)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -26,20 +26,20 @@ def is_for_traffic(minting_version: object) -> bool:
 def read_round(contract: Contract) -> list[Values]:
     """Return the values of a mining round, none if it has no number or time."""
     payload = contract.payload
-    number, opens_at = _integer(_member(payload, "round", "number")), _time(payload.get("opensAt"))
+    number, opens_at = whole(member(payload, "round", "number")), _time(payload.get("opensAt"))
     if number is None or opens_at is None:
         return []
-    issuance = _member(payload, "issuanceConfig") or {}
+    issuance = member(payload, "issuanceConfig") or {}
     values = {
         "round_number": number,
         "opens_at": opens_at,
         "coin_price": to_decimal(payload.get(f"{contract.coin}Price")),
         "traffic_price": to_decimal(payload.get("trafficPrice")),
-        "tick_duration": _duration(_member(payload, "tickDuration", "microseconds")),
-        "coin_per_year": to_decimal(_member(issuance, f"{contract.coin}ToIssuePerYear")),
-        "app_share": to_decimal(_member(issuance, "appRewardPercentage")),
-        "development_share": to_decimal(_member(issuance, "optDevelopmentFundPercentage")),
-        "featured_cap": to_decimal(_member(issuance, "featuredAppRewardCap")),
+        "tick_duration": _duration(member(payload, "tickDuration", "microseconds")),
+        "coin_per_year": to_decimal(member(issuance, f"{contract.coin}ToIssuePerYear")),
+        "app_share": to_decimal(member(issuance, "appRewardPercentage")),
+        "development_share": to_decimal(member(issuance, "optDevelopmentFundPercentage")),
+        "featured_cap": to_decimal(member(issuance, "featuredAppRewardCap")),
     }
     return [values | _rewards(payload.get("rewardConfig"))]
 
@@ -59,10 +59,10 @@ def read_validators(contract: Contract) -> list[Values]:
     return [
         {
             "party": pair[0],
-            "name": _text(_member(pair[1], "name")),
-            "participant": _participant(_member(pair[1], "participantId")),
-            "reward_weight": _integer(_member(pair[1], "svRewardWeight")),
-            "joined_round": _integer(_member(pair[1], "joinedAsOfRound", "number")),
+            "name": _text(member(pair[1], "name")),
+            "participant": _text(member(pair[1], "participantId"), prefix="PAR::"),
+            "reward_weight": whole(member(pair[1], "svRewardWeight")),
+            "joined_round": whole(member(pair[1], "joinedAsOfRound", "number")),
         }
         for pair in (pairs if isinstance(pairs, list) else [])
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
@@ -71,47 +71,43 @@ def read_validators(contract: Contract) -> list[Values]:
 
 def read_rules(contract: Contract) -> list[Values]:
     """Return the values of the network's traffic and reward rules."""
-    current = _member(contract.payload, "configSchedule", "initialValue")
+    current = member(contract.payload, "configSchedule", "initialValue")
     if not isinstance(current, dict):
         return []
-    fees = _member(current, "decentralizedSynchronizer", "fees")
-    limits = _member(fees, "baseRateTrafficLimits")
+    fees = member(current, "decentralizedSynchronizer", "fees")
+    limits = member(fees, "baseRateTrafficLimits")
     values = {
-        "traffic_price": to_decimal(_member(fees, "extraTrafficPrice")),
-        "min_topup": _integer(_member(fees, "minTopupAmount")),
-        "burst_amount": _integer(_member(limits, "burstAmount")),
-        "burst_window": _duration(_member(limits, "burstWindow", "microseconds")),
+        "traffic_price": to_decimal(member(fees, "extraTrafficPrice")),
+        "min_topup": whole(member(fees, "minTopupAmount")),
+        "burst_amount": whole(member(limits, "burstAmount")),
+        "burst_window": _duration(member(limits, "burstWindow", "microseconds")),
     }
     return [values | _rewards(current.get("rewardConfig"))]
 
 
 def _rewards(rewards: object) -> Values:
-    threshold = to_decimal(_member(rewards, "appRewardCouponThreshold"))
-    return {"minting_version": _text(_member(rewards, "mintingVersion")), "reward_threshold": threshold}
+    threshold = to_decimal(member(rewards, "appRewardCouponThreshold"))
+    return {"minting_version": _text(member(rewards, "mintingVersion")), "reward_threshold": threshold}
 
 
-def _member(value: object, *names: str) -> Any:
+def member(value: object, *names: str) -> Any:
     """Return a member of members by name, None if one is missing."""
     for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
+        value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+def whole(value: object) -> int | None:
+    """Return a whole number, None if it is none."""
+    return int(str(value)) if isinstance(value, str | int) and re.fullmatch(r"-?\d{1,18}", str(value)) else None
 
 
-def _participant(value: object) -> str | None:
-    return value.removeprefix("PAR::") if isinstance(value, str) else None
-
-
-def _integer(value: object) -> int | None:
-    is_integer = isinstance(value, str | int) and not isinstance(value, bool) and str(value).removeprefix("-").isdecimal()
-    return int(str(value)) if is_integer and len(str(value)) < 19 else None
+def _text(value: object, prefix: str = "") -> str | None:
+    return value.removeprefix(prefix) if isinstance(value, str) else None
 
 
 def _duration(value: object) -> pd.Timedelta | None:
-    number = _integer(value)
+    number = whole(value)
     return None if number is None else pd.Timedelta(number, "us")
 
 

@@ -28,26 +28,23 @@ from ledgerframes.analysis.verdict._latency_classes import LIMIT, with_latency
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
 
-__all__ = ["head_of_line", "head_of_line_victims"]
-
 MIN_BASELINE = 30
 SHIFTS = [hours * MICROSECONDS_PER_HOUR for hours in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
 HEAD = (
-    declare.ResultColumn("update_id", declare.TEXT, "Id of the request that timed out."),
-    declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+    declare.text("update_id", "Id of the request that timed out."),
+    declare.time("record_time", "Sequencing time."),
     *grouping.PARTICIPANT.keys,
 )
 CULPRITS = declare.Figure(
     "verdict.head_of_line",
+    rows="One row per request that timed out, also without victims; sorted by added time, longest first.",
     columns=(
         *HEAD,
-        declare.ResultColumn("latency", declare.DURATION, "Time until the rejection.", "microseconds", "Latency"),
+        declare.duration("latency", "Time until the rejection.", "Latency"),
         declare.count("victims", "Requests that probably waited for it."),
-        declare.ResultColumn(
-            "expected_victims", declare.RATE, "Mean victims of the same time, 1 to 5 hours away. Missing outside the window."
-        ),
-        declare.ResultColumn("excess", declare.RATE, "Victims less expected ones. Missing like these."),
-        declare.ResultColumn("added", declare.DURATION, "Time that the victims waited in sum.", "microseconds", "Added latency"),
+        declare.rate("expected_victims", "Mean victims of the same time, 1 to 5 hours away. Missing outside the window."),
+        declare.rate("excess", "Victims less expected ones. Missing like these."),
+        declare.duration("added", "Time that the victims waited in sum.", "Added latency"),
         declare.count("parties_in_common", "Confirming parties that it shares with victims.", "parties"),
     ),
     fact="verdict",
@@ -55,20 +52,16 @@ CULPRITS = declare.Figure(
 )
 VICTIMS = declare.Figure(
     "verdict.head_of_line_victims",
+    rows="One row per request that waited; sorted by added time, longest first.",
+    like="verdict.head_of_line",
     columns=(
-        declare.ResultColumn("culprit_id", declare.TEXT, "Id of the request that timed out."),
-        declare.ResultColumn("update_id", declare.TEXT, "Id of the request that waited."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        declare.text("culprit_id", "Id of the request that timed out."),
+        declare.text("update_id", "Id of the request that waited."),
+        declare.time("record_time", "Sequencing time."),
         *grouping.PARTICIPANT.keys,
-        declare.ResultColumn("latency", declare.DURATION, "Latency of the request.", "microseconds", "Latency"),
-        declare.ResultColumn("baseline", declare.DURATION, "Median latency of requests of its size.", "microseconds"),
-        declare.ResultColumn(
-            "added",
-            declare.DURATION,
-            "Latency above the baseline, while the other request was open.",
-            "microseconds",
-            "Added latency",
-        ),
+        declare.duration("latency", "Latency of the request.", "Latency"),
+        declare.duration("baseline", "Median latency of requests of its size."),
+        declare.duration("added", "Latency above the baseline, while the other request was open.", "Added latency"),
     ),
     fact="verdict",
     unit="requests of these frames",
@@ -90,27 +83,15 @@ def head_of_line(frames: Frames, *, min_delay: str = "1s") -> pd.DataFrame:
     min_delay : str, optional
         Least latency above the baseline (default: 1s).
 
-    Returns
-    -------
-    DataFrame
-        One row per request that timed out, also without victims; sorted by added time, longest first.
-
     Raises
     ------
     CoverageError
         If the frames do not hold all requests of a window.
 
-    Notes
-    -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason). The baseline is the median
     latency of accepted requests of the same size class outside of all these intervals, or of all classes below 30 requests.
     A victim of several requests counts for the one whose interval it overlaps longest.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> culprits = lf.verdict.head_of_line(day)
     >>> int(culprits["victims"].sum()) == len(lf.verdict.head_of_line_victims(day))
     True
@@ -143,32 +124,8 @@ def head_of_line_victims(frames: Frames, *, min_delay: str = "1s") -> pd.DataFra
 
     **This is a heuristic**, that of :func:`ledgerframes.verdict.head_of_line`.
 
-    Parameters
-    ----------
-    frames : Frames
-        All requests of a window, with ``verdicts`` and ``quorums``.
-    min_delay : str, optional
-        Least latency above the baseline (default: 1s).
-
-    Returns
-    -------
-    DataFrame
-        One row per request that waited; sorted by added time, longest first.
-
-    Raises
-    ------
-    CoverageError
-        If the frames do not hold all requests of a window.
-
-    Notes
-    -----
     Source: times, submitters and quorums of the verdicts (docs/facts.md#no-rejection-reason).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> victims = lf.verdict.head_of_line_victims(day)
     >>> bool((victims["added"] <= victims["latency"]).all())
     True

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._groups import known
-from ledgerframes.analysis._requests import not_negative
+from ledgerframes.analysis._requests import missing_if_committed, not_negative
 from ledgerframes.analysis.verdict._latency_classes import PERCENTS, latencies, latency_values
 from ledgerframes.frames import Frames
 
 
 def _duration(name: str, description: str) -> declare.ResultColumn:
-    return declare.ResultColumn(name, declare.DURATION, description, "microseconds", "Latency")
+    return declare.duration(name, description, "Latency")
 
 
 def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, ...]:
@@ -32,6 +29,7 @@ def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, .
 
 LATENCY = declare.Figure(
     "verdict.latency",
+    rows="One row per period and group, periods without requests included; sorted by time and group, missing last.",
     by={
         "participant": grouping.PARTICIPANT,
         "party": grouping.PARTY,
@@ -48,16 +46,11 @@ LATENCY = declare.Figure(
     columns=(
         declare.count("requests", "Confirmation requests."),
         declare.count("accepted", "Accepted requests with a latency."),
-        declare.ResultColumn(
-            "rejected",
-            declare.INTEGER,
-            "Requests rejected before the limit of 29.9 s. Missing for committed updates.",
-            "requests",
-            "Rejected",
+        declare.integer(
+            "rejected", "Requests rejected before the limit of 29.9 s. Missing for committed updates.", "requests", "Rejected"
         ),
-        declare.ResultColumn(
+        declare.integer(
             "timeouts",
-            declare.INTEGER,
             "Requests rejected from 29.9 s on. Missing for committed updates, and where the limit may be another one.",
             "requests",
             "Timeouts",
@@ -71,50 +64,22 @@ LATENCY = declare.Figure(
         declare.count("impossible", "Requests with a verdict from before their record time, in no percentile."),
         *_percentile_columns("", "accepted requests"),
         *_percentile_columns("rejected_", "requests rejected before the limit"),
-        declare.ResultColumn("reason", declare.TEXT, "Reasons of missing percentiles. Missing if all are there."),
+        declare.text("reason", "Reasons of missing percentiles. Missing if all are there."),
     ),
     has_periods=True,
     fact="verdict",
 )
-COUNTS = ("rejected", "timeouts")
-OF_REJECTED = (*COUNTS, "timeout_rate", "timeout_low", "timeout_high")
+OF_REJECTED = ("rejected", "timeouts", "timeout_rate", "timeout_low", "timeout_high")
 
 
 @LATENCY.document
 def latency(frames: Frames, *, by: str | None = None, every: str | None = None, eras: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return percentiles of the time from sequencing to finalization, with their intervals.
 
-    Parameters
-    ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
-    by : str, optional
-        ``"participant"``, ``"party"``, ``"hour"``, ``"day"``, ``"result"``, ``"size"``, ``"confirmers"``, ``"views"``,
-        ``"template"``, ``"source"`` or ``"era"``:
-        submitting participant, submitting party, hour of the day [UTC], day [UTC], verdict, class of cost, number of
-        different confirming parties, number of views, kind, template and choice of the first root node, host that was read,
-        or era of the network.
-    every : str, optional
-        Length of a period, such as ``"1h"`` or ``"1d"``.
-    eras : DataFrame, optional
-        From :func:`ledgerframes.eras.table`, for ``by="era"`` (default: the main network's).
-
-    Returns
-    -------
-    DataFrame
-        One row per period and group, periods without requests included; sorted by time and group, missing last.
-
-    Notes
-    -----
     Source: ``record_time`` and ``finalization_time`` of the verdicts (docs/facts.md#finalization-time-differs). A timeout is
     not a decision at 30 seconds, so it is in no percentile. Percentiles are by nearest rank: of an even number of requests,
     the median is the lower of the two middle values. One that too few requests support is missing (docs/uncertainty.md).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> overall = lf.verdict.latency(day)
     >>> bool((overall["p50_low"] <= overall["p50"]).all())
     True
@@ -126,15 +91,8 @@ def latency(frames: Frames, *, by: str | None = None, every: str | None = None, 
     values = {
         **groups.keys,
         **computed,
-        **_missing_if_committed(frames, computed),
+        **{name: missing_if_committed(frames, computed[name]) for name in OF_REJECTED},
         "reason": pd.Series(computed["reason"], dtype="str").replace("", pd.NA),
         "coverage": groups.coverage(known(not_negative(latencies(rows)))),
     }
     return LATENCY.build(frames, values, by, every=every)
-
-
-def _missing_if_committed(frames: Frames, values: dict[str, Any]) -> dict[str, pd.Series]:
-    """Return the figures of rejected requests, missing for committed updates."""
-    numbers = {name: pd.Series(values[name]).astype("Int64" if name in COUNTS else "float64") for name in OF_REJECTED}
-    is_missing = frames.population == "committed"
-    return {name: each.mask(np.full(len(each), is_missing)) for name, each in numbers.items()}

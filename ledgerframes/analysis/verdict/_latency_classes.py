@@ -50,20 +50,7 @@ def with_latency(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def outcome_classes(results: pd.Series, numbers: pd.Series) -> pd.Series:
-    """Return the class of each request, missing without a verdict.
-
-    Parameters
-    ----------
-    results : Series
-        Verdict results, some of them missing.
-    numbers : Series
-        Latencies [microseconds], some of them missing.
-
-    Returns
-    -------
-    Series
-        One class per request, as a category.
-    """
+    """Return the class of each request by result and latency, missing without a verdict."""
     number = numbers.to_numpy(dtype="int64", na_value=0)
     has_latency, is_late = known(numbers), number >= LIMIT
     is_accepted, is_rejected, is_open = (
@@ -91,24 +78,8 @@ def is_limit_doubtful(classes: pd.Series, numbers: pd.Series) -> bool:
 def latency_values(rows: pd.DataFrame, groups: Groups) -> dict[str, Any]:
     """Return the latency figures of each group, by column.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        ``verdict_result``, ``record_time`` and ``finalization_time`` of each request.
-    groups : Groups
-        Of the rows.
-
-    Returns
-    -------
-    dict of str to array or Series
-        Counts (``requests``, ``accepted``, ``rejected``, ``timeouts``, ``accepted_after_limit``, ``slow_accepted`` from 5 s on,
-        ``unspecified``, ``impossible``, ``latency_missing``), ``timeout_rate`` of the accepted and rejected requests with its
-        ends ``timeout_low`` and ``timeout_high``, percentiles of accepted requests (``p50``, ``p50_low``, ``p50_high``, …,
-        ``max``) and of those rejected before the limit (``rejected_p50``, …), and the ``reason`` of missing figures.
-
-    Notes
-    -----
-    Accepted requests after the limit count among the accepted. Where the limit is doubtful, timeouts are missing.
+    The percentiles, and the largest latency, are of accepted requests, and with the prefix ``rejected_`` of those rejected before
+    the limit. Accepted requests after the limit count among the accepted. Where the limit is doubtful, timeouts are missing.
     """
     numbers = latencies(rows)
     classes = outcome_classes(rows["verdict_result"], numbers)

@@ -22,6 +22,7 @@ COMPARISON = ("difference", "difference_low", "difference_high", "p_holm", "diff
 
 OUTCOMES = declare.Figure(
     "verdict.outcomes",
+    rows="One row per period and group, periods without requests included; sorted by time and group, missing last.",
     by={
         "participant": grouping.PARTICIPANT,
         "party": grouping.PARTY,
@@ -47,12 +48,11 @@ OUTCOMES = declare.Figure(
         declare.share("Rate minus the rate of all other rows together. Missing without a reason to compare.", "difference"),
         declare.share("Lower end of the Newcombe interval of the difference, 95%. Missing without one.", "difference_low"),
         declare.share("Upper end of the Newcombe interval of the difference, 95%. Missing without one.", "difference_high"),
-        declare.ResultColumn("p_holm", declare.RATE, "Chance of it, adjusted for all rows. Missing if not judged."),
-        declare.ResultColumn("differs", declare.FLAG, "Whether more than chance explains the difference. Missing if not judged."),
-        declare.ResultColumn("reason", declare.TEXT, "Reason why a row is not judged. Missing if it is."),
-        declare.ResultColumn(
+        declare.rate("p_holm", "Chance of it, adjusted for all rows. Missing if not judged."),
+        declare.flag("differs", "Whether more than chance explains the difference. Missing if not judged."),
+        declare.text("reason", "Reason why a row is not judged. Missing if it is."),
+        declare.rate(
             "dispersion",
-            declare.RATE,
             "Factor by which clusters of one participant in one hour widen the variance, used above. Missing if unknown.",
         ),
     ),
@@ -67,39 +67,10 @@ def outcomes(
 ) -> pd.DataFrame:
     """Return accepted and rejected requests, with the rejection rate and its interval.
 
-    Parameters
-    ----------
-    frames : Frames
-        With ``verdicts``, ``updates`` and ``traffic``.
-    by : {None, "participant", "party", "hour", "weekday_hour", "day", "views", "size"}, optional
-        Submitting participant, submitting party (a request of several parties counts for each), hour of the day [UTC], hour
-        of the week [UTC], day [UTC], number of views, or class of cost. Not the template, which a rejected request never
-        shows.
-    every : str, optional
-        Length of a period, such as ``"1h"`` or ``"1d"``.
-    accept_survivorship : bool, optional
-        Continue with committed updates, which have no rejected requests (default: False).
-
-    Returns
-    -------
-    DataFrame
-        One row per period and group, periods without requests included; sorted by time and group, missing last.
-
-    Raises
-    ------
-    CoverageError
-        If the frames hold committed updates, so that the rate would be 0 by construction.
-
-    Notes
-    -----
     Source: ``verdict_result`` of the verdicts (docs/facts.md#survivorship). Each row is compared with all other rows together,
-    adjusted for their number (docs/uncertainty.md). Intervals that overlap, or do not, say nothing about a pair of rows.
+    adjusted for their number (docs/uncertainty.md). Intervals that overlap, or do not, say nothing about a pair of rows. A
+    request of several parties counts for each. There is no grouping by template, which a rejected request never shows.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> len(lf.verdict.outcomes(day, by="hour"))
     24
     """

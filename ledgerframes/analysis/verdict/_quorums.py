@@ -20,15 +20,14 @@ from ledgerframes.analysis._requests import (
 )
 from ledgerframes.frames import Frames
 
-__all__ = ["quorums"]
-
 QUORUMS = declare.Figure(
     "verdict.quorums",
+    rows="One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.",
     by={"participant": grouping.PARTICIPANT, "template": grouping.TEMPLATE},
     columns=(
-        declare.ResultColumn("parties", declare.TEXT, "Parties that can confirm, in alphabetical order, separated by commas."),
-        declare.ResultColumn("threshold", declare.INTEGER, "Confirmations needed.", "confirmations"),
-        declare.ResultColumn("party_count", declare.INTEGER, "Number of parties that can confirm.", "parties"),
+        declare.text("parties", "Parties that can confirm, in alphabetical order, separated by commas."),
+        declare.integer("threshold", "Confirmations needed.", "confirmations"),
+        declare.integer("party_count", "Number of parties that can confirm.", "parties"),
         declare.count("quorums", "Quorums of these parties with this threshold.", "quorums"),
         declare.count("views", "Views with such a quorum.", "views"),
         declare.count("requests", "Confirmation requests with such a quorum."),
@@ -44,29 +43,8 @@ QUORUMS = declare.Figure(
 def quorums(frames: Frames, *, by: str | None = None, every: str | None = None) -> pd.DataFrame:
     """Return the parties that confirm together, and the number of confirmations needed.
 
-    Parameters
-    ----------
-    frames : Frames
-        With the tables of :func:`ledgerframes.load_events`.
-    by : {None, "participant", "template"}, optional
-        Submitting participant, or template and choice of the first root node.
-    every : str, optional
-        Length of a period, such as ``"1h"`` or ``"1d"``.
-
-    Returns
-    -------
-    DataFrame
-        One row per period, group, set of parties and threshold; sorted by time, then by quorums, most frequent first.
-
-    Notes
-    -----
     Source: ``confirming_parties`` of the views of verdicts. The order in which a verdict lists the parties does not matter.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> groups = lf.verdict.quorums(day)
     >>> bool((groups["threshold"] <= groups["party_count"]).all())
     True

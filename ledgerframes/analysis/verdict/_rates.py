@@ -14,17 +14,7 @@ from ledgerframes.statistics import compare_groups, design_effect, difference_of
 def cluster_effect(participants: pd.Series, times: pd.Series, is_hit: Flags, is_trial: Flags) -> float | None:
     """Return the design effect of a rate over clusters of one participant in one hour.
 
-    Parameters
-    ----------
-    participants, times : Series
-        Submitting participant, missing for some, and record time of each request.
-    is_hit, is_trial : array of bool
-        Which requests are hits, such as rejected, and which are trials, such as accepted or rejected.
-
-    Returns
-    -------
-    float or None
-        At least 1, None if unknown.
+    It is None if unknown. Hits are requests such as the rejected ones, trials such as the accepted or rejected ones.
     """
     rows = pd.DataFrame(
         {
@@ -41,25 +31,8 @@ def cluster_effect(participants: pd.Series, times: pd.Series, is_hit: Flags, is_
 def rate_values(groups: Groups, is_hit: Flags, is_trial: Flags, *, effect: float | None = None) -> dict[str, Any]:
     """Return the rate of each group, and its difference to all others together.
 
-    Parameters
-    ----------
-    groups : Groups
-        Of the requests. Each request is in one group, and the groups together are all requests.
-    is_hit, is_trial : array of bool
-        Which requests are hits, such as rejected, and which are trials, such as accepted or rejected.
-    effect : float or None
-        Design effect of clusters, from :func:`cluster_effect`. None counts as 1.
-
-    Returns
-    -------
-    dict of str to array or Series
-        ``rejection_rate``, ``low`` and ``high`` (Wilson), ``difference`` to the rate of all others, ``difference_low`` and
-        ``difference_high`` (Newcombe), ``p_holm``, ``differs`` (by Holm at 5%), ``is_notable`` (by Benjamini and Hochberg),
-        ``shrunk_rate`` for the order and the colors only, and ``reason`` where a group cannot be judged.
-
-    Notes
-    -----
-    Rates whose intervals do not overlap are no sign of a difference among many groups. Only ``differs`` is.
+    Each request is in one group. Rates whose intervals do not overlap are no sign of a difference among many groups. Only
+    ``differs`` is. ``is_notable`` is a longer list, and ``shrunk_rate`` for the order and the colors only.
     """
     hits, trials = groups.count(is_hit & is_trial), groups.count(is_trial)
     scale = effect or 1.0
@@ -83,15 +56,7 @@ def rate_values(groups: Groups, is_hit: Flags, is_trial: Flags, *, effect: float
 
 
 def describe_comparison(values: dict[str, Any], names: list[str]) -> str:
-    """Return the sentence that a comparison of groups supports.
-
-    Parameters
-    ----------
-    values : dict
-        From :func:`rate_values`.
-    names : list of str
-        Printable name of each group.
-    """
+    """Return the sentence that a comparison of groups by :func:`rate_values` supports."""
     differs = values["differs"]
     judged = int(differs.notna().sum())
     total = f"{judged:,} of {len(names):,} groups had enough requests to be judged"

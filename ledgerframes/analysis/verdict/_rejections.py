@@ -14,15 +14,14 @@ from ledgerframes.frames import Frames
 
 REJECTIONS = declare.Figure(
     "verdict.rejections",
+    rows="One row per rejected request; sorted by migration and record time.",
     columns=(
-        declare.ResultColumn("update_id", declare.TEXT, "Id of the rejected request."),
+        declare.text("update_id", "Id of the rejected request."),
         declare.ResultColumn("migration_id", "int64", "Migration of the synchronizer."),
-        declare.ResultColumn("record_time", declare.TIME, "Sequencing time.", "UTC"),
+        declare.time("record_time", "Sequencing time."),
         *grouping.PARTICIPANT.keys,
-        declare.ResultColumn("latency", declare.DURATION, "Finalization time minus record time.", "microseconds", "Latency"),
-        declare.ResultColumn(
-            "reject_kind_heuristic", declare.LABEL, "Guess from the latency alone: timeout from 29.9 s, contention below."
-        ),
+        declare.duration("latency", "Finalization time minus record time.", "Latency"),
+        declare.label("reject_kind_heuristic", "Guess from the latency alone: timeout from 29.9 s, contention below."),
         declare.cost("traffic_cost", "Cost of the request. Missing without a traffic summary."),
         declare.ResultColumn("view_count", "int64", "Views of the request.", "views"),
     ),
@@ -38,33 +37,9 @@ def rejections(frames: Frames, *, accept_survivorship: bool = False) -> pd.DataF
     A verdict has no reason. The latency separates requests that reached the mediator's limit of 30 s:
     ``reject_kind_heuristic`` is ``timeout`` from 29.9 s and ``contention`` below. **This is a heuristic.**
 
-    Parameters
-    ----------
-    frames : Frames
-        With ``verdicts``, ``updates`` and ``traffic``.
-    accept_survivorship : bool, optional
-        Continue with committed updates, which have no rejected requests (default: False).
-
-    Returns
-    -------
-    DataFrame
-        One row per rejected request; sorted by migration and record time.
-
-    Raises
-    ------
-    CoverageError
-        If the frames hold committed updates, so that there would be no row by construction.
-
-    Notes
-    -----
     Source: verdicts with result rejected, and their traffic summaries (docs/facts.md#no-rejection-reason,
     docs/facts.md#survivorship).
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> rejected = lf.verdict.rejections(day)
     >>> bool(rejected["reject_kind_heuristic"].isin(["contention", "timeout"]).all())
     True

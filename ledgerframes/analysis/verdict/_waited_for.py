@@ -25,15 +25,14 @@ from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.statistics import difference_of_rates, group_against_rest, holm, wilson
 
-__all__ = ["waited_for"]
-
 SLOW_PERCENT = 90
 WAITED_FOR = declare.Figure(
     "verdict.waited_for",
+    rows="One row per confirming party, or per participant; sorted by rate, highest first, then by name.",
     by={"party": declare.Grouping(), "participant": declare.Grouping()},
     columns=(
-        declare.ResultColumn("party", declare.TEXT, "Confirming party. Missing by participant."),
-        declare.ResultColumn("participant", declare.TEXT, "Participant that hosts confirming parties. Missing by party."),
+        declare.text("party", "Confirming party. Missing by participant."),
+        declare.text("participant", "Participant that hosts confirming parties. Missing by party."),
         declare.count("named", "Requests that can do without its confirmation."),
         declare.count("required", "Requests that need its confirmation."),
         declare.count("slow", "Required requests that were slow."),
@@ -43,16 +42,8 @@ WAITED_FOR = declare.Figure(
         declare.share("Rate less the rate of requests that do not name it. Missing without either.", "difference"),
         declare.share("Lower end of the 95% interval of the difference. Missing with it.", "difference_low"),
         declare.share("Upper end of the 95% interval of the difference. Missing with it.", "difference_high"),
-        declare.ResultColumn(
-            "p_holm", declare.RATE, "P-value of the difference, adjusted for all rows. Missing with too few requests."
-        ),
-        declare.ResultColumn(
-            "median_latency",
-            declare.DURATION,
-            "Median latency of the required requests. Missing without any.",
-            "microseconds",
-            "Latency",
-        ),
+        declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing with too few requests."),
+        declare.duration("median_latency", "Median latency of the required requests. Missing without any.", "Latency"),
     ),
     fact="verdict",
     unit="requests of these frames",
@@ -84,31 +75,15 @@ def waited_for(
     hosting : DataFrame, optional
         For ``by="participant"``: ``party``, ``participant``, ``from`` and ``until`` [UTC, missing if it still does]. The history
         does not hold it: it is in ``ledger_topology`` of a participant's ledger.
-    accept_survivorship : bool, optional
-        Continue with committed updates, which have no timeouts (default: False).
-
-    Returns
-    -------
-    DataFrame
-        One row per confirming party, or per participant; sorted by rate, highest first, then by name.
 
     Raises
     ------
-    CoverageError
-        If the frames hold committed updates, which have no timeouts.
     UsageError
         If `hosting` is needed and missing, or has no such column.
 
-    Notes
-    -----
     Source: times and quorums of the verdicts (docs/facts.md#no-rejection-reason). Each row is compared with the requests
     that do not name it. Differences with a ``p_holm`` up to 0.05 are more than chance explains.
 
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
     >>> parties = lf.verdict.waited_for(day)
     >>> bool((parties["slow"] <= parties["required"]).all())
     True

@@ -73,10 +73,7 @@ def window_before(window: Window) -> Window | None:
     >>> print(window_before(Window(datetime(2026, 11, 8, tzinfo=UTC), datetime(2026, 11, 9, tzinfo=UTC))))
     2026-11-07T00:00:00Z … 2026-11-08T00:00:00Z
     """
-    try:
-        return Window(window.since - (window.until - window.since), window.since)
-    except OverflowError:
-        return None
+    return window.before(window.until - window.since)
 
 
 def load_before(net: Network, frames: Frames, *, progress: bool | None = None) -> Frames | None:
