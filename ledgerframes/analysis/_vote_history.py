@@ -34,8 +34,8 @@ def votes_of_history(votes: pd.DataFrame, trees: Trees) -> pd.DataFrame:
     cast = [
         (node.time, str(node.argument.get("sv")), to_decimal(node.argument.get("coinPrice"))) for node in trees.exercised(CHOICE)
     ]
-    stored = votes.dropna(subset=["last_updated_at", "price"])
-    older = zip(microseconds(stored["last_updated_at"]).tolist(), stored["sv"], stored["price"], strict=True)
+    rest = votes.dropna(subset=["last_updated_at", "price"])
+    older = zip(microseconds(rest["last_updated_at"]).tolist(), rest["sv"], rest["price"], strict=True)
     newest: dict[str, tuple[int, Decimal | None]] = {}
     rows: list[tuple[int, int, str, Decimal | None]] = []
     for time, sv, price, is_cast in sorted([*((*each, False) for each in older), *((*each, True) for each in cast)], key=_order):
@@ -53,7 +53,10 @@ def _order(vote: tuple[int, str, Any, bool]) -> tuple[int, bool, str]:
 
 
 def round_prices(times: pd.Series, frames: Frames, trees: Trees) -> list[Decimal | None]:
-    """Return the price of the lowest open round at each time, None outside of the frames or if it is unknown."""
+    """Return the price of the lowest open round at each time.
+
+    It is None outside of the frames, or if it is unknown.
+    """
     rounds, window = Rounds(trees), frames.window
     is_inside = [window is not None and window.since <= time < window.until for time in times.dt.to_pydatetime()]
     numbers = [rounds.lowest_at(time) if inside else None for time, inside in zip(microseconds(times), is_inside, strict=True)]

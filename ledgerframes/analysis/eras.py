@@ -69,7 +69,7 @@ def table(path: str | PathLike[str] | None = None, *, rounds: pd.DataFrame | Non
 
 
 def _reward_eras(rounds: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
-    """Yield the era that begins with the first round that rewards traffic, nothing without such a round."""
+    """Yield the era that begins with the first round that rewards traffic, if there is one."""
     if rounds is None:
         return
     if not isinstance(rounds, pd.DataFrame) or not {"opens_at", "minting_version", "round_number"} <= set(rounds.columns):

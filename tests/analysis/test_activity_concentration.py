@@ -58,6 +58,9 @@ def test_concentration_by_its_definition(values: list[int]) -> None:
         differences = sum(abs(a - b) for a in positive for b in positive)
         assert row["gini"] == float(Fraction(differences, 2 * n * total))
         assert row["hhi"] == float(sum(Fraction(value, total) ** 2 for value in positive))
+        curve = lf.activity.lorenz(World().request("u", 1, records=records).frames())
+        assert curve["cumulative_share"].tolist() == [float(Fraction(sum(positive[: i + 1]), total)) for i in range(n)]
+        assert curve["cumulative_parties"].tolist() == [(i + 1) / n for i in range(n)]
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def _compare(aspect: str, column: str, rows: pd.DataFrame, in_a: Flags, in_b: Fl
 
 
 def _latency_differences(rows: pd.DataFrame, groups: Groups, row_groups: pd.Series) -> dict[str, pd.Series]:
-    """Return the difference of the median latencies of each group, with its interval, in the rows of the result."""
+    """Return the difference of the median latencies for each row of the result."""
     in_both = (rows["latency_a"].notna() & rows["latency_b"].notna()).to_numpy(dtype=bool)
     common = rows.loc[in_both, ["latency_a", "latency_b"]].astype("int64").groupby(groups.codes[in_both])
     empty = difference_of_percentiles([], [], 50)

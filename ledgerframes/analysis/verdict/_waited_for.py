@@ -173,10 +173,9 @@ def _hosting(hosting: object) -> pd.DataFrame:
 def _roles_of_hosts(
     rows: pd.DataFrame, parties: pd.DataFrame, roles: pd.DataFrame, hosting: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the participants, and for each request and participant whether the request needs it."""
+    """Return the participants, and whether each request needs each of them."""
     party, time = parties["party"].iloc[roles["member"]].array, rows["record_time"].iloc[roles["row"]].array
-    named = roles.assign(party=party, time=time)
-    hosts = named.merge(hosting, on="party")
+    hosts = roles.assign(party=party, time=time).merge(hosting, on="party")
     hosts = hosts[(hosts["from"] <= hosts["time"]) & ((hosts["time"] < hosts["until"]) | hosts["until"].isna())]
     is_only_host = hosts.groupby(["row", "party"])["participant"].transform("nunique") == 1
     hosts = hosts.assign(is_required=hosts["is_required"] & is_only_host)

@@ -1,0 +1,83 @@
+"""Every figure is computed again by other code: the name of the test that does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ledgerframes.analysis import FIGURES
+
+TESTS = Path(__file__).parents[1]
+SQL, LOOPS, COMPARISONS = (f"analysis/test_{name}.py" for name in ("costs_by_sql", "economy_by_loops", "comparisons_by_loops"))
+HISTORY, SENTENCES, REPORTS = "analysis/test_reconcile_history.py", "report/test_sentences.py", "report/test_weekly.py"
+WEEK = f"{REPORTS}::test_a_second_run_shows_the_change_and_its_cause"
+ACTIVITY, OPERATIONS = (f"{REPORTS}::test_the_report_on_{name}_runs_on_frozen_data" for name in ("activity", "operations"))
+STATE, VECTORS = "analysis/test_activity.py::test_the_sandbox_by_other_code", "statistics/test_vectors.py::test_vector"
+RECOMPUTED = {
+    "state.rounds": STATE,
+    "state.featured": STATE,
+    "state.super_validators": STATE,
+    "state.config": f"{LOOPS}::test_config",
+    "state.problems": f"{LOOPS}::test_problems_of_the_state",
+    "activity.weights": "analysis/test_activity.py::test_weights_add_up_to_the_records",
+    "activity.recompute": STATE,
+    "activity.rounds": ACTIVITY,
+    "activity.concentration": "analysis/test_activity_concentration.py::test_concentration_by_its_definition",
+    "activity.lorenz": "analysis/test_activity_concentration.py::test_concentration_by_its_definition",
+    "activity.reconcile": ACTIVITY,
+    "activity.reconcile_summary": ACTIVITY,
+    "activity.what_if": ACTIVITY,
+    "cost.anatomy": f"{SQL}::test_anatomy",
+    "cost.budget": OPERATIONS,
+    "cost.compare": WEEK,
+    "cost.concentration": f"{SQL}::test_concentration",
+    "cost.control": "analysis/test_analysis_properties.py::test_control_totals_add_up",
+    "cost.estimate": f"{SQL}::test_estimate",
+    "cost.journal": f"{COMPARISONS}::test_journal",
+    "cost.overhead": f"{SQL}::test_overhead",
+    "cost.problems": OPERATIONS,
+    "cost.runway": VECTORS,
+    "cost.runway_summary": VECTORS,
+    "cost.spend": f"{SQL}::test_spend",
+    "cost.statement": "analysis/test_statement.py::test_lines_of_any_size_add_up",
+    "cost.wasted": f"{SQL}::test_wasted",
+    "verdict.head_of_line": OPERATIONS,
+    "verdict.head_of_line_victims": "analysis/test_head_of_line.py::test_random_requests_agree_with_loops",
+    "verdict.latency": f"{SQL}::test_latency",
+    "verdict.outcomes": f"{SQL}::test_outcomes",
+    "verdict.quorums": f"{SQL}::test_quorums",
+    "verdict.rejections": f"{SQL}::test_rejections",
+    "verdict.waited_for": f"{SQL}::test_waited_for",
+    "economy.burn_mint": f"{LOOPS}::test_burn_and_mint",
+    "economy.leaderboard": f"{LOOPS}::test_leaderboard",
+    "economy.names": f"{LOOPS}::test_names",
+    "economy.purchases": f"{LOOPS}::test_purchases",
+    "economy.reward_split": f"{LOOPS}::test_reward_split",
+    "economy.rounds": "analysis/test_economy.py::test_the_sandbox_is_explained",
+    "grant.evidence": "analysis/test_grant.py::test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop",
+    "grant.evidence_totals": "analysis/test_grant.py::test_the_evidence_of_the_sandbox_is_that_of_a_plain_loop",
+    "grant.verify": "analysis/test_grant.py::test_every_change_of_a_folder_is_found",
+    "reconcile.bounds": f"{COMPARISONS}::test_bounds",
+    "reconcile.bulk": f"{HISTORY}::test_the_sandbox_writes_to_bulk_objects_what_it_lists",
+    "reconcile.bulk_totals": f"{HISTORY}::test_the_sandbox_writes_to_bulk_objects_what_it_lists",
+    "reconcile.contracts": "analysis/test_contracts.py::test_it_is_what_a_plain_loop_finds_with_any_base",
+    "reconcile.coverage": f"{HISTORY}::test_a_calendar_of_the_sandbox",
+    "reconcile.digests": f"{COMPARISONS}::test_digests",
+    "reconcile.nodes": f"{COMPARISONS}::test_nodes",
+    "reconcile.paid_traffic": f"{COMPARISONS}::test_paid_traffic",
+    "reconcile.paid_traffic_totals": "analysis/test_reconcile.py::test_totals_account_for_every_byte",
+    "reconcile.supply": f"{HISTORY}::test_the_supply_of_the_sandbox_is_explained",
+    "votes.price": f"{LOOPS}::test_votes",
+    "votes.stale": f"{LOOPS}::test_votes",
+}
+
+
+def test_every_figure_is_recomputed() -> None:
+    assert set(RECOMPUTED) == set(FIGURES)
+
+
+@pytest.mark.parametrize("place", sorted(set(RECOMPUTED.values())))
+def test_the_test_exists(place: str) -> None:
+    file, _, name = place.partition("::")
+    assert f"def {name}(" in (TESTS / file).read_text(encoding="utf-8")
