@@ -279,7 +279,8 @@ def _request_of(declared: Operation, arguments: inspect.BoundArguments) -> Reque
     values = dict(items)
     path = {name: values.pop(name) for name in (each.replace("-", "_") for each in declared.path_names)}
     query = values.pop("query", None) or {}
-    return Request(path, query, *values.values())
+    (body,) = values.values() or (None,)
+    return Request(path, query, body)
 
 
 class Client:
