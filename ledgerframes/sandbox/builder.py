@@ -9,12 +9,13 @@ import msgspec
 
 from .activity import activity_records
 from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
+from .events import ACCEPTED, PlannedEvent
 from .identifiers import UpdateIds
 from .issuance import RoundTotals
 from .ledger import arrange
 from .planted import SCRIPT, STATE_CHANGE
 from .randomness import Draws, number
-from .schedule import ACCEPTED, PlannedEvent, SlicePlanner
+from .schedule import SlicePlanner
 from .times import instant, six_digits
 from .transactions import (
     KINDS,

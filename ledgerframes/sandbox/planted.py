@@ -7,10 +7,12 @@ so nothing else changes their rights or earns for them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
+from .events import PlannedEvent
 from .times import MINUTE, SECOND
 
 FIRST_PARTY, SECOND_PARTY = "mulberry-notes", "nightshade-vault"
@@ -122,14 +124,12 @@ class Right(NamedTuple):
 
 
 class Script:
-    """Times of all steps of a world.
+    """Events of all cycles in a world of so many ticks and events.
 
-    Parameters
+    Attributes
     ----------
-    ticks
-        Number of ticks of the world.
-    events
-        Number of events of the world.
+    planned
+        The steps of all cycles by time, once `schedule` has set them: the member is the step, the occurrence the cycle.
     """
 
     def __init__(self, ticks: int, events: int) -> None:
@@ -137,28 +137,19 @@ class Script:
         base = period * BASE_PERCENT // 100
         self.switch = period * SWITCH_PERCENT // 100
         self._bases = range(base, max(base, ticks - LAST_TICK), period) if events >= MIN_EVENTS else range(0)
-        self._times: list[tuple[int, int, int]] = []  # time, step, cycle
-        self._members: list[int] = []  # times at which the super validators change
+        self.planned: list[PlannedEvent] = []
+        self._member_changes: list[int] = []
 
-    def schedule(self, start: int, tick: int, opens_at: dict[int, int]) -> None:
+    def schedule(self, start: int, tick: int, opens_at: Callable[[int], int]) -> None:
         """Set the times, from the start of the world and the openings by position of a round."""
         for cycle, base in enumerate(self._bases):
             for number, step in enumerate(SCRIPT):
-                position = base + step.tick
-                time = start + position * tick + step.delay
+                time = start + (base + step.tick) * tick + step.delay
                 if step.after_opening is not None:
-                    time = opens_at[position] + step.after_opening
-                self._times.append((time, number, cycle))
-        self._times.sort()
-        self._members = sorted((*self._actions("add"), *self._actions("offboard")))
-
-    def openings(self) -> list[int]:
-        """Return the positions of the rounds whose openings are needed."""
-        return [base + step.tick for base in self._bases for step in SCRIPT if step.after_opening is not None]
-
-    def within(self, begin: int, end: int) -> list[tuple[int, int, int]]:
-        """Return (time, step, cycle) of the steps with begin <= time < end."""
-        return self._times[bisect_left(self._times, (begin,)) : bisect_left(self._times, (end,))]
+                    time = opens_at(base + step.tick) + step.after_opening
+                self.planned.append(PlannedEvent(time, step.kind, number, cycle))
+        self.planned.sort(key=attrgetter("time", "member"))
+        self._member_changes = sorted(self._times("add") + self._times("offboard"))
 
     def prices(self) -> frozenset[int]:
         """Return the positions of the rounds whose price is set."""
@@ -167,7 +158,7 @@ class Script:
     def rights(self) -> Iterator[Right]:
         """Iterate over the rights of all cycles."""
         alive: dict[tuple[str, str, int], tuple[str | None, int]] = {}
-        for time, number, cycle in self._times:
+        for time, _, number, cycle, *_ in self.planned:
             what, *arguments = SCRIPT[number].action or ("",)
             if what in ("withdraw", "cancel", "update"):
                 party, slot = arguments[:2]
@@ -179,11 +170,11 @@ class Script:
 
     def memberships(self) -> list[tuple[int, int]]:
         """Return [since, until) of the times at which the member is a super validator."""
-        return list(zip(self._actions("add"), self._actions("offboard"), strict=True))
+        return list(zip(self._times("add"), self._times("offboard"), strict=True))
 
     def dso_rules_version(self, time: int) -> int:
         """Return how often the DSO's rules were replaced before a time."""
-        return bisect_left(self._members, time)
+        return bisect_left(self._member_changes, time)
 
-    def _actions(self, what: str) -> list[int]:
-        return [time for time, number, _ in self._times if SCRIPT[number].action[:1] == (what,)]
+    def _times(self, what: str) -> list[int]:
+        return [event.time for event in self.planned if SCRIPT[event.member].action[:1] == (what,)]

@@ -13,15 +13,16 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from .builder import Event, SliceBuilder
-from .cases import Case, Cases, Planted, first_of
+from .cases import CASES, Case, Cases, Planted, first_of
+from .events import PlannedEvent
 from .identifiers import UpdateIds
 from .issuance import RoundTotals, merge
 from .parties import WorldParties
 from .planted import SCRIPT, PlantedCase
 from .rounds import Rounds
-from .schedule import OUTLIER_VOTER, STALE_VOTER, PlannedEvent, Schedule, SlicePlanner
+from .schedule import OUTLIER_VOTER, STALE_VOTER, Schedule, SlicePlanner
 from .timeline import Timeline
-from .times import SECOND, micros, to_datetime
+from .times import micros, to_datetime
 from .transactions import RISE_PERCENT, WEIGHTS, WorldConstants, newer
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary
@@ -88,10 +89,10 @@ class World:
         self.seed = seed
         self.timeline = Timeline(events, days)
         self.people = WorldParties(seed)
-        self.schedule = Schedule(seed, self.timeline, events)
+        self.cases = Cases(seed, self.timeline)
+        self.schedule = Schedule(seed, self.timeline, events, self.cases)
         self.rounds = Rounds(seed, self.schedule, self.people, self.timeline.now)
         self.identifiers = UpdateIds(seed)
-        self.cases = Cases(seed, self.timeline)
         self.planner = SlicePlanner(seed, self.timeline, self.schedule, self.cases, events, WEIGHTS)
         self.generated = 0
         self._constants = {
@@ -183,17 +184,13 @@ class World:
 
     def planted_cases(self) -> list[PlantedCase]:
         """Return the steps of the script with their updates, in the order of their times."""
-        return [self._planted_case(*step) for step in self.schedule.script.within(0, self.timeline.now)]
+        return [self._planted_case(event) for event in self.schedule.script.planned]
 
-    def _planted_case(self, time: int, step_number: int, cycle: int) -> PlantedCase:
-        step = SCRIPT[step_number]
-        for number in self.timeline.numbers_between(time, time + SECOND):
-            for index, event in enumerate(self.planner.plan(number)):
-                if (event.kind, event.member, event.occurrence) == (step.kind, step_number, cycle):
-                    party = self.people.planted[step.action[1] if len(step.action) > 1 else step.party].identifier
-                    update_id = self.identifiers.at(number, index)
-                    return PlantedCase(update_id, step.case, step.kind, step.expected, party, step.weight)
-        raise LookupError(f"The step {step.case!r} of cycle {cycle} is in no slice.")
+    def _planted_case(self, event: PlannedEvent) -> PlantedCase:
+        step = SCRIPT[event.member]
+        party = self.people.planted[step.action[1] if len(step.action) > 1 else step.party].identifier
+        update_id = self.identifiers.at(*self.planner.position_of(event))
+        return PlantedCase(update_id, step.case, step.kind, step.expected, party, step.weight)
 
     def find(self, update_id: str, encoding: str = "compact_json") -> Event | None:
         """Return the event with an update id, or None."""
@@ -207,7 +204,7 @@ class World:
 
     def key(self) -> list[Planted]:
         """Return what was planted, by time, without generating any event."""
-        requests = (self._planted(case, events) for case, events in self.cases.groups())
+        requests = (self._planted(CASES[events[0].case or 0], events) for events in self.cases.occurrences)
         return sorted([*requests, *self._lasting_entries()], key=attrgetter("time"))
 
     def _planted(self, case: Case, events: list[PlannedEvent]) -> Planted:

@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import Raw
 
+from ..events import ACCEPTED, REJECTED, PlannedEvent
 from ..identifiers import contract_id
 from ..issuance import RoundTotals
 from ..ledger import Contract, Node, Pool, Template, archive, create, exercise
 from ..randomness import Draws, number
 from ..rounds import FIRST_ROUND, RoundState
-from ..schedule import ACCEPTED, REJECTED, PlannedEvent
 from ..values import UNITS_PER_COIN, Names
 from .constants import Step, WorldConstants, newer
 
