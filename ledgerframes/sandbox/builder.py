@@ -17,18 +17,11 @@ from .planted import SCRIPT, STATE_CHANGE
 from .randomness import Draws, number
 from .schedule import SlicePlanner
 from .times import instant, six_digits
-from .transactions import (
-    KINDS,
-    LEDGER_ONLY,
-    DraftTransaction,
-    Kind,
-    SliceState,
-    TotalsOf,
-    WorldConstants,
-    assign_roles,
-    build_tree,
-    carried_contract,
-)  # fmt: skip
+from .transactions.constants import WorldConstants
+from .transactions.declarations import KINDS, Kind
+from .transactions.draft import DraftTransaction, SliceState, TotalsOf
+from .transactions.kinds import assign_roles, build_tree
+from .transactions.payments import LEDGER_ONLY, carried_contract
 from .values import LEDGER
 from .verdicts import traffic_of, verdict_of
 

@@ -178,7 +178,7 @@ class HistoryApi(Api):
             f"{self._vocabulary.coin}Price": None,
             "lastUpdatedAt": instant(time),
         }
-        template_id = self._world.constants().templates.price_vote.identifier
+        template_id = self._world.constants().templates["price_vote"].identifier
         return contract_object(template_id, contract_id(seed, "newcomer's vote"), arguments, trimmed(time))
 
     def _contract(self, contract: Contract, created: int) -> Json:

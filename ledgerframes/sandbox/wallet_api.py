@@ -71,7 +71,7 @@ class WalletApi(Api):
     def _contract(self, offer: Offer) -> Json:
         """Return the contract of an offer, without description once accepted."""
         constants, identifier, waiting = self._world.constants(), offer.contract(offer.state), offer.state == CREATED
-        template = constants.templates.transfer_offer if waiting else constants.templates.accepted_offer
+        template = constants.templates["transfer_offer" if waiting else "accepted_offer"]
         payload = {
             "sender": offer.sender,
             "receiver": offer.receiver,

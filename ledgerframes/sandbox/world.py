@@ -23,7 +23,8 @@ from .rounds import Rounds
 from .schedule import OUTLIER_VOTER, STALE_VOTER, Schedule, SlicePlanner
 from .timeline import Timeline
 from .times import micros, to_datetime
-from .transactions import RISE_PERCENT, WEIGHTS, WorldConstants, newer
+from .transactions.constants import RISE_PERCENT, WorldConstants, newer
+from .transactions.declarations import WEIGHTS
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary
 
@@ -223,7 +224,7 @@ class World:
         ):
             time = to_datetime(self.schedule.votes[member].time(0))
             yield Planted(kind, (time,), reason, subject=people.svs[member].identifier)
-        package = newer(self.constants().templates.ticket).package_id
+        package = newer(self.constants().templates["ticket"]).package_id
         upgrade = (to_datetime(cases.upgraded_at),)
         yield Planted(NEW_VERSION, upgrade, f"its requests cost {RISE_PERCENT} % more", subject=package)
         if cases.raised_day is not None:

@@ -12,7 +12,7 @@ import msgspec
 
 from ..ledger import Template
 from ..ledger_errors import LedgerApiError
-from ..transactions import UPGRADED_PACKAGE, Templates, newer
+from ..transactions.constants import UPGRADED_PACKAGE, newer
 
 Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]
 DELTA: Shape = "TRANSACTION_SHAPE_ACS_DELTA"
@@ -76,14 +76,10 @@ class UpdateFormat(msgspec.Struct, rename="camel"):
 class Registry:
     """Templates and interfaces that the participant knows, by the names that requests use.
 
-    Parameters
-    ----------
-    templates
-        The templates of the world.
+    `known` are the templates of the world, by their names in the sandbox.
     """
 
-    def __init__(self, templates: Templates) -> None:
-        known: dict[str, Template] = vars(templates)
+    def __init__(self, known: Mapping[str, Template]) -> None:
         interfaces = ("holding_interface", "allocation_interface")
         holding, allocation = (known[name].identifier for name in interfaces)
         holdings = ("coin", "locked_coin", "token", "locked_token")
@@ -91,7 +87,7 @@ class Registry:
             **{known[name].identifier: (holding,) for name in holdings},
             known["allocation"].identifier: (allocation,),
         }
-        first = reversed(known.values())  # of two packages of one name the network's own counts
+        first = reversed([*known.values()])  # of two packages of one name the network's own counts
         self.packages = {entry.package_name: entry.package_id for entry in first}
         upgraded = [entry for entry in known.values() if entry.package_name == UPGRADED_PACKAGE]
         # A filter matches a template in all versions of its package.

@@ -14,7 +14,7 @@ from ..rounds import FIRST_ROUND, Rounds
 from ..schedule import TICK
 from ..values import UNITS_PER_COIN
 from .draft import DraftTransaction
-from .payments import mint, move_coins, total_of, transfer_names
+from .payments import mint, total_of, transfer
 
 MAX_CACHED_ROUNDS = 2000
 MAX_COUPONS = 14
@@ -143,9 +143,7 @@ def make_coupon(draft: DraftTransaction, provider: str, weight: str) -> list[Con
     amount = units(Decimal(weight))
     draft.state.totals.coupons[draft.round_number] += amount
     minted = amount * units(FEATURED_CAP) // UNITS_PER_COIN
-    fresh = draft.make("reward_coupon", provider=provider, featured=True, weight=weight, units=minted)
-    draft.pools["reward_coupon"].add(fresh)
-    return [fresh]
+    return [draft.offer("reward_coupon", provider=provider, featured=True, weight=weight, units=minted)]
 
 
 def collect(draft: DraftTransaction, owner: str) -> list[Node]:
@@ -165,13 +163,7 @@ def collect(draft: DraftTransaction, owner: str) -> list[Node]:
         coins.append(mint(draft, party, missing))
     merged = draft.make("coin", identifier=names["identifier"], owner=party, units=names["units"])
     # The change is not offered to others: with coupons it depends on activity, on which the history must not depend.
-    return move_coins(draft, party, party, transfer_names(draft, party, coins, [merged], coupons=coupons))
-
-
-def recurring_provider(draft: DraftTransaction) -> str:
-    """Return the provider that splits its coupons next."""
-    providers = draft.parties.providers
-    return providers[draft.event.occurrence % len(providers)].party.identifier
+    return transfer(draft, party, party, coins, [merged], coupons, is_offered=False)
 
 
 def split_rewards(draft: DraftTransaction) -> list[Node]:
@@ -203,11 +195,6 @@ def _part(amount: int, percentage: str) -> int:
 
 
 # Rewards of SVs and validators
-
-
-def recurring_sv(draft: DraftTransaction) -> str:
-    """Return the SV of a recurring event."""
-    return draft.parties.svs[draft.event.member].identifier
 
 
 def sv_weight(rounds: Rounds, round_number: int) -> int:
@@ -272,13 +259,11 @@ def collect_sv_reward(draft: DraftTransaction) -> list[Node]:
     """Mint the coin of an SV's own coupon."""
     sv = draft.names["sv"]
     coupon = _sv_coupons(draft, draft.event.member, draft.event.occurrence)[0]
-    return move_coins(draft, sv, sv, transfer_names(draft, sv, [], [], coupons={"sv_coupons": [coupon]}))
+    return transfer(draft, sv, sv, [], [], {"sv_coupons": [coupon]}, is_offered=False)
 
 
 def liveness_record(draft: DraftTransaction) -> Contract:
     """Make the liveness record of a validator, which mints its share of the round."""
     terms = draft.constants.rounds.terms(draft.round_number)
     draft.state.totals.faucets[draft.round_number] += 1
-    record = draft.make("liveness_record", units=per_faucet(terms))
-    draft.pools["liveness_record"].add(record)
-    return record
+    return draft.offer("liveness_record", units=per_faucet(terms))
