@@ -35,13 +35,7 @@ _lock = threading.Lock()  # making an app compiles routes and decoders, which mu
 
 
 def make_app(services: Services) -> Flask:
-    """Return the app, without the faults that strike any response.
-
-    Parameters
-    ----------
-    services
-        Parts of the sandbox.
-    """
+    """Return the app, without the faults that strike any response."""
     app = Flask(__name__, static_folder=None)
     with _lock:
         app.url_map = _routes(services.vocabulary.coin)

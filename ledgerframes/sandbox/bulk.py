@@ -56,15 +56,7 @@ def digest_of(raw: bytes) -> str:
 
 
 class BulkStorage:
-    """Bulk objects of a world, generated folder by folder on first access.
-
-    Parameters
-    ----------
-    world
-        The world.
-    clock
-        The present, which decides the days that are complete.
-    """
+    """Bulk objects of a world, generated folder by folder on first access."""
 
     def __init__(self, world: World, clock: Clock) -> None:
         self._world, self._clock = world, clock

@@ -43,11 +43,6 @@ class Api:
 
     A subclass declares them with `endpoint`. A handler gets the parts of the path and, if its endpoint has a request
     model, the decoded body as `request`. It returns a Flask response, JSON text as bytes, or a value that msgspec encodes.
-
-    Parameters
-    ----------
-    services
-        Parts of the sandbox.
     """
 
     path_root: ClassVar[str] = "/v0/"  # start of the paths that `record` shortens

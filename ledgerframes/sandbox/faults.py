@@ -191,15 +191,7 @@ class Faults:
 
 
 class FaultMiddleware:
-    """A WSGI app with faults around another one.
-
-    Parameters
-    ----------
-    app
-        The app without faults.
-    faults
-        The probabilities.
-    """
+    """A WSGI app with faults around another one."""
 
     def __init__(self, app: WSGIApplication, faults: Faults) -> None:
         self._app, self._faults = app, faults

@@ -26,17 +26,7 @@ VALIDATION = re.compile(
 
 
 class HttpError(Exception):
-    """Error response of the history and the wallet API (docs/facts.md#history-errors).
-
-    Parameters
-    ----------
-    status
-        HTTP status.
-    message
-        Reason.
-    plain
-        Whether the body is bare text instead of ``{"error": …}``.
-    """
+    """Error response of the history and the wallet API (docs/facts.md#history-errors)."""
 
     def __init__(self, status: int, message: str, plain: bool = False) -> None:
         super().__init__(message)

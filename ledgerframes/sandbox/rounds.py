@@ -8,6 +8,7 @@ duration after that; tick n archives it.
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cache
 from typing import NamedTuple
 
 from .identifiers import contract_id
@@ -36,19 +37,7 @@ class RoundState(NamedTuple):
 
 
 class Rounds:
-    """Rounds of one world with their state (docs/facts.md#activity-weights, steps 2 to 4).
-
-    Parameters
-    ----------
-    seed
-        Seed of the world.
-    schedule
-        The scheduled events, with ticks and grants of featured rights among them.
-    parties
-        The parties of the world.
-    now
-        End of the world, microseconds since 1970.
-    """
+    """Rounds of one world with their state (docs/facts.md#activity-weights, steps 2 to 4)."""
 
     def __init__(self, seed: int, schedule: Schedule, parties: WorldParties, now: int) -> None:
         self._seed, self._schedule, self._parties = seed, schedule, parties
@@ -61,7 +50,7 @@ class Rounds:
         self._starts = schedule.first_positions()
         every = schedule.settle_every
         self.close_lag, self.archive_lag = max(2, -(-3 // every)), max(1, -(-6 // every))  # settlements
-        self._states: dict[int, RoundState] = {}
+        self._state_of = cache(self._state)
         self._first_incomplete = self.first_incomplete(now)
 
     @property
@@ -138,11 +127,7 @@ class Rounds:
     def state_at(self, time: int) -> RoundState | None:
         """Return the lowest open round at a record time with its state, or None."""
         round_number = self.lowest_open(time)
-        if round_number is None:
-            return None
-        if round_number not in self._states:
-            self._states[round_number] = self._state(round_number)
-        return self._states[round_number]
+        return None if round_number is None else self._state_of(round_number)
 
     def _state(self, round_number: int) -> RoundState:
         opens_at = self.opens_at(round_number)

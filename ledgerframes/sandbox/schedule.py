@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
+from functools import lru_cache
 from operator import attrgetter
 
 from .cases import ONLY_IN_LEDGER, Cases, case_of
@@ -158,21 +159,12 @@ class SlicePlanner:
         self._kinds = lookup_table(list(weights), list(weights.values()))
         needed = schedule.total()
         self._unscheduled = events - needed
-        self._cache: tuple[tuple[int, list[PlannedEvent]], ...] = ()
+        self.plan = lru_cache(MAX_CACHED_PLANS)(self._plan)
         if self._unscheduled < 0:
             raise ValueError(
                 f"events={events} is below the {needed} that rounds, votes, reports and planted cases need. "
                 "Use more events or fewer days."
             )
-
-    def plan(self, slice_number: int) -> list[PlannedEvent]:
-        """Return the planned events of a slice, with strictly increasing record times."""
-        for number_, events in self._cache:
-            if number_ == slice_number:
-                return events
-        plan = self._plan(slice_number)
-        self._cache = (*self._cache[1 - MAX_CACHED_PLANS :], (slice_number, plan))
-        return plan
 
     def position_of(self, event: PlannedEvent) -> tuple[int, int]:
         """Return slice and index of a scheduled or planted event."""
@@ -187,6 +179,7 @@ class SlicePlanner:
         return self.plan(slice_number)[index]
 
     def _plan(self, slice_number: int) -> list[PlannedEvent]:
+        """Return the planned events of a slice, with strictly increasing record times."""
         slice_ = self.timeline.slice(slice_number)
         draws = Draws(number(self._seed, "plan", slice_number))
         count = self.timeline.share(slice_number, self._unscheduled)

@@ -47,19 +47,7 @@ def world_of(seed: int, events: int, days: int, vocabulary: Vocabulary) -> World
 
 
 def evict_oldest(cache: OrderedDict[Any, T], size_of: Callable[[T], int], max_bytes: int, min_count: int) -> None:
-    """Evict the least recently used entries of a cache.
-
-    Parameters
-    ----------
-    cache
-        The cache, newest entries last.
-    size_of
-        Returns the size of an entry in bytes.
-    max_bytes
-        Size that the cache may have.
-    min_count
-        Number of entries that always stay.
-    """
+    """Evict the least recently used entries of a cache beyond its size, but keep the newest `min_count`."""
     size = sum(map(size_of, cache.values()))
     while size > max_bytes and len(cache) > min_count:
         _, entry = cache.popitem(last=False)
@@ -69,16 +57,7 @@ def evict_oldest(cache: OrderedDict[Any, T], size_of: Callable[[T], int], max_by
 class World:
     """All events of a network, in the order of its history, with random access.
 
-    Parameters
-    ----------
-    seed
-        Seed; two worlds with equal seed, events and days are equal to the byte.
-    events
-        Number of event items.
-    days
-        Whole days before the last six hours.
-    vocabulary
-        The vocabulary of payloads.
+    The parameters are those of `Sandbox`.
 
     Attributes
     ----------
@@ -107,13 +86,7 @@ class World:
     def slice(self, number: int, encoding: str = "compact_json") -> list[Event]:
         """Return the events of one slice, built at first use and cached for a while.
 
-        Parameters
-        ----------
-        number
-            Number of the slice.
-        encoding
-            Value encoding of the payloads, "compact_json" or "protobuf_json"; "ledger_json" also contains
-            what only the ledger API shows.
+        The encoding "ledger_json" also contains what only the ledger API shows.
         """
         key = number, encoding
         with self._lock:
@@ -145,16 +118,9 @@ class World:
         return self._totals[number]
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:
-        """Iterate over the events after a position in the history (docs/facts.md#history-paging).
+        """Iterate over the events after a position in the history and before a time (docs/facts.md#history-paging).
 
-        Parameters
-        ----------
-        migration_id, record_time
-            The position: events of this migration with a later record time, and those of later migrations.
-        until
-            Only events with a record time before this one, in microseconds since 1970.
-        encoding
-            Value encoding of the payloads.
+        The position is followed by events of its migration with a later record time, and by those of later migrations.
         """
         for number in range(self.timeline.number_at(migration_id, record_time), self.timeline.count):
             slice_ = self.timeline.slice(number)

@@ -15,7 +15,7 @@ from flask import Response
 from ..endpoints import endpoint
 from ..identifiers import fingerprint
 from ..ledger_errors import LedgerApiError, missing
-from ..participant.topology import GUEST_STEPS
+from ..participant.participant import GUEST_STEPS
 from ..randomness import digest
 from ..responses import Json, text_response
 from ..services import Services

@@ -143,19 +143,7 @@ def check_size(size: int | None, default: int, largest: int, smallest: int = 1) 
 def page(
     items: Iterable[Json], size: int, start: int, binding: Any, position: tuple[int, ...] = ()
 ) -> tuple[list[Json], str | None]:
-    """Return the items of a page that starts at an index, and the token of the next page.
-
-    Parameters
-    ----------
-    items
-        All items.
-    size, start
-        Page size, and index of the first item.
-    binding
-        Members of the request that the token belongs to.
-    position
-        Numbers that the token carries after the index.
-    """
+    """Return the items of a page that starts at an index, and the token of the next page."""
     window = list(islice(items, start, start + size + 1))
     more = len(window) > size
     return window[:size], write_token(binding, start + size, *position) if more else None

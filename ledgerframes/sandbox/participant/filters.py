@@ -136,15 +136,7 @@ class _Filter(NamedTuple):
 
 
 class EventFilter:
-    """Filters of an event format.
-
-    Parameters
-    ----------
-    request
-        The event format.
-    registry
-        Known templates.
-    """
+    """Filters of an event format."""
 
     def __init__(self, request: EventFormat, registry: Registry) -> None:
         if not request.filters_by_party and request.filters_for_any_party is None:

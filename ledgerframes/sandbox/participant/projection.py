@@ -16,7 +16,6 @@ from ..ledger import Contract, Template, arrange, create, exercise
 from ..randomness import digest, number
 from ..times import instant
 from ..world import World
-from .participant import Participant
 
 STRIDE = 20_000  # offsets per slice, more than twice the events of any slice
 FIRST = 1
@@ -108,25 +107,25 @@ def cost_of(event: Event) -> int | None:
     return None if event.traffic_summary == NULL else decode_traffic(event.traffic_summary).total_traffic_cost
 
 
-def project(participant: Participant, event: Event, offset: int) -> Update | None:
-    """Return a participant's view of an event, or None if it is rejected or not visible."""
+def project(world: World, participant: str, parties: frozenset[str], event: Event, offset: int) -> Update | None:
+    """Return the view of a participant with some parties of an event, or None if it is rejected or not visible."""
     verdict = decode_verdict(event.verdict) if event.verdict != NULL else None
     if event.update != NULL:
         body = decode_object(event.update)
     elif verdict and verdict.verdict_result.endswith("ACCEPTED"):
-        body = _private_body(participant.world, event, verdict)
+        body = _private_body(world, event, verdict)
     else:
         return None
     half = body.get("event")
-    nodes = _reassigned(half, participant.parties) if half else _Tree(body, participant.parties).nodes
+    nodes = _reassigned(half, parties) if half else _Tree(body, parties).nodes
     if not nodes:
         return None
     kind = "reassignment" if half else "transaction"
     update = Update(offset, event.update_id, event.record_time, kind, body, nodes)
     if verdict is None:  # in the first migration, the first actor is the submitter
-        update.submitters = participant.parties.intersection(_first_actors(body))
-    elif verdict.submitting_participant_uid == participant.identifier:
-        update.submitters = participant.parties.intersection(verdict.submitting_parties)
+        update.submitters = parties.intersection(_first_actors(body))
+    elif verdict.submitting_participant_uid == participant:
+        update.submitters = parties.intersection(verdict.submitting_parties)
         update.paid = cost_of(event)
     return update
 

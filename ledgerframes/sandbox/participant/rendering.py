@@ -106,15 +106,7 @@ class EventRenderer(EventFilter):
 
 
 class UpdateRenderer:
-    """Updates in one update format.
-
-    Parameters
-    ----------
-    request
-        The update format; None is refused, as the service does.
-    registry
-        Known templates.
-    """
+    """Updates in one update format."""
 
     def __init__(self, request: UpdateFormat | None, registry: Registry) -> None:
         if request is None:
