@@ -11,6 +11,7 @@ from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, make_app
 from .bulk import BulkStorage
 from .cases import Planted
 from .clock import Clock
+from .endpoints import Services, Write
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
 from .ledger_version import Version
@@ -18,7 +19,6 @@ from .offer_book import Offer, OfferBook
 from .participant import ParticipantLedger, PlantedMismatch
 from .participant.filters import Registry
 from .planted import PlantedCase
-from .services import Services, Write
 from .times import to_datetime
 from .users import Users
 from .vocabulary import vocabulary_of

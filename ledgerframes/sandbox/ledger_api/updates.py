@@ -141,7 +141,7 @@ class Updates(LedgerEndpoints):
 
     def _with_checkpoints(self, request: ListRequest, renderer: UpdateRenderer) -> Iterator[Json]:
         """Iterate over a list's updates, with checkpoints between them if ascending."""
-        time = self.ledger.clock.now()
+        time = self.clock.now()
         for number, (update, value) in enumerate(renderer.updates(self._range(request)), 1):
             yield value
             if request.end_inclusive is not None:

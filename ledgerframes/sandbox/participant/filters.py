@@ -80,21 +80,24 @@ class Registry:
     """
 
     def __init__(self, known: Mapping[str, Template]) -> None:
-        interfaces = ("holding_interface", "allocation_interface")
-        holding, allocation = (known[name].identifier for name in interfaces)
+        holding, allocation = (known[name].identifier for name in ("holding_interface", "allocation_interface"))
         holdings = ("coin", "locked_coin", "token", "locked_token")
         self.implements: Mapping[str, tuple[str, ...]] = {
             **{known[name].identifier: (holding,) for name in holdings},
             known["allocation"].identifier: (allocation,),
         }
-        first = reversed([*known.values()])  # of two packages of one name the network's own counts
-        self.packages = {entry.package_name: entry.package_id for entry in first}
+        first = reversed(known.values())  # of two packages of one name the network's own counts
+        self._packages = {entry.package_name: entry.package_id for entry in first}
         upgraded = [entry for entry in known.values() if entry.package_name == UPGRADED_PACKAGE]
         # A filter matches a template in all versions of its package.
         self._first_versions = {newer(entry).identifier: entry.identifier for entry in upgraded}
-        self.newer_packages = {entry.package_name: newer(entry).package_id for entry in upgraded}
+        self._newer_packages = {entry.package_name: newer(entry).package_id for entry in upgraded}
         self._interfaces = {holding, allocation}
         self._templates = {entry.identifier for entry in known.values()} - self._interfaces
+
+    def packages(self) -> list[tuple[str, str]]:
+        """Return name and id of all packages, the newer versions last."""
+        return sorted(self._packages.items()) + sorted(self._newer_packages.items())
 
     def first_version(self, template_id: str) -> str:
         """Return the id that a template had in the first version of its package."""
@@ -107,10 +110,10 @@ class Registry:
         if len(parts) != IDENTIFIER_PARTS or not all(part.strip("#") for part in parts):
             raise LedgerApiError("INVALID_FIELD", f"cannot read the identifier '{name}': package:module:entity")
         if package.startswith("#"):
-            if package[1:] not in self.packages:
+            if package[1:] not in self._packages:
                 cause = f"package names {NEVER_UPLOADED}: {package[1:]}"
                 raise LedgerApiError("PACKAGE_NAMES_NOT_FOUND", cause, resources=[("PACKAGE_NAME", package[1:])])
-            package = self.packages[package[1:]]
+            package = self._packages[package[1:]]
         identifier = self.first_version(f"{package}:{entity}")
         if identifier not in (self._interfaces if interface else self._templates):
             cause = f"templates or interfaces {NEVER_UPLOADED}: {name}"
