@@ -62,10 +62,6 @@ class Event:
         """Size of its four texts in bytes."""
         return len(self.update) + len(self.verdict) + len(self.traffic_summary) + len(self.app_activity_records)
 
-    def update_only(self) -> bytes:
-        """Return the event item before the verdict has arrived."""
-        return Event(self.update_id, self.migration_id, self.record_time, self.update).item()
-
 
 @dataclass
 class SliceBuilder:

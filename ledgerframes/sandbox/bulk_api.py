@@ -130,18 +130,16 @@ class BulkApi(Api):
         return {"url": f"{before}{DOWNLOAD}{quote(key, safe='')}", "digest": self._digest(key)}
 
 
-def truncated(raw: bytes) -> bytes:
-    """Return an object that ends in the middle of its last frame, of three frames or of one."""
-    return raw[: len(raw) * 5 // 6]
-
-
 def corrupt(raw: bytes) -> bytes:
     """Return an object with 16 inverted bytes in the middle."""
     middle = len(raw) // 2
     return raw[:middle] + bytes(byte ^ 0xFF for byte in raw[middle : middle + 16]) + raw[middle + 16 :]
 
 
-DAMAGE: dict[str, Callable[[bytes], bytes]] = {"truncated_object": truncated, "corrupt_object": corrupt}
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "truncated_object": lambda raw: raw[: len(raw) * 5 // 6],  # in the middle of the last frame, of three frames or of one
+    "corrupt_object": corrupt,
+}
 
 
 def foreign(key: str) -> bytes:

@@ -19,7 +19,6 @@ from .endpoints import Api, Services, endpoint
 from .identifiers import blob_of, contract_id, fingerprint
 from .ledger import Contract
 from .responses import HttpError, Json, parse_time, text_response
-from .rounds import INCOMPLETE_ROUNDS
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, instant, trimmed
 from .values import ENCODINGS
@@ -74,7 +73,7 @@ class HistoryApi(Api):
         late = event is not None and event.record_time >= self.clock.now() - VERDICTS_DELAY
         if event is None or (late and event.update == NULL):
             raise HttpError(404, f"Event with id {update_id} not found")
-        return event.update_only() if late else self._item(event)
+        return Event(update_id, event.migration_id, event.record_time, event.update).item() if late else self._item(event)
 
     @endpoint("POST", "/v0/events", PageRequest)
     def _events(self, request: PageRequest) -> bytes:
@@ -138,8 +137,8 @@ class HistoryApi(Api):
         """Return an event as known at present, which for the newest rounds is without activity."""
         now = self.clock.now()
         if event.app_activity_records != NULL and now < self.world.timeline.now:
-            state, newest = self.world.rounds.state_at(event.record_time), self.world.rounds.lowest_open(now)
-            if state and state.number > (newest - INCOMPLETE_ROUNDS if newest else -1):
+            state = self.world.rounds.state_at(event.record_time)
+            if state and state.number >= self.world.rounds.first_incomplete(now):
                 return replace(event, app_activity_records=NULL).item()
         return event.item()
 
@@ -223,11 +222,10 @@ def in_first_version(update: bytes, offset: int) -> bytes:
     item: Json = decode_object(update)
     if "event" in item:
         return update
-    nodes = {f"#{key}": _with_marks(node) for key, node in item.pop("events_by_id").items()}
+    nodes = {f"#{key}": node for key, node in item.pop("events_by_id").items()}
+    for key, node in nodes.items():
+        node["event_id"] = key
+        if "child_event_ids" in node:
+            node["child_event_ids"] = [f"#{child}" for child in node["child_event_ids"]]
     roots = [f"#{key}" for key in item.pop("root_event_ids")]
     return msgspec.json.encode({**item, "offset": f"{offset:018d}", "root_event_ids": roots, "events_by_id": nodes})
-
-
-def _with_marks(node: Json) -> Json:
-    children = {"child_event_ids": [f"#{child}" for child in node["child_event_ids"]]} if "child_event_ids" in node else {}
-    return {**node, "event_id": f"#{node['event_id']}", **children}

@@ -16,7 +16,7 @@ from .builder import Event, SliceBuilder
 from .cases import CASES, Case, Cases, Planted, first_of
 from .events import PlannedEvent
 from .identifiers import UpdateIds
-from .issuance import RoundTotals, merge
+from .issuance import RoundTotals
 from .parties import WorldParties
 from .planted import SCRIPT, PlantedCase
 from .rounds import Rounds
@@ -105,8 +105,10 @@ class World:
     def _totals_of(self, building: int | None, round_number: int, built: RoundTotals) -> RoundTotals:
         """Return the activity of a round, of which the slice that is being built may have a part."""
         begin, end = self.rounds.window(round_number)
-        numbers = self.timeline.numbers_between(begin, end + 1)
-        return merge((built if number == building else self._slice_totals(number) for number in numbers), round_number)
+        totals = RoundTotals()
+        for number in self.timeline.numbers_between(begin, end + 1):
+            totals.add(built if number == building else self._slice_totals(number), round_number)
+        return totals
 
     def _slice_totals(self, number: int) -> RoundTotals:
         if number not in self._totals:

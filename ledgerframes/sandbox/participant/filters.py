@@ -86,7 +86,7 @@ class Registry:
             **{known[name].identifier: (holding,) for name in holdings},
             known["allocation"].identifier: (allocation,),
         }
-        first = reversed(known.values())  # of two packages of one name the network's own counts
+        first = reversed([*known.values()])  # of two packages of one name the network's own counts
         self._packages = {entry.package_name: entry.package_id for entry in first}
         upgraded = [entry for entry in known.values() if entry.package_name == UPGRADED_PACKAGE]
         # A filter matches a template in all versions of its package.
