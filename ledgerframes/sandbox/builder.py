@@ -127,7 +127,7 @@ class SliceBuilder:
         return draft, assign_roles(draft)
 
     def _first_position(self, index: int, planned: PlannedEvent) -> tuple[int, int]:
-        """Return the position of an event, or of the one whose second verdict it is, which has the same update id."""
+        """Return the position of an event, or of the first one with its update id."""
         first = first_of(planned)
         return (self.number, index) if first is planned else self.planner.position_of(first)
 

@@ -1,4 +1,4 @@
-"""Declarations of endpoints, the base class of all APIs, and the parts of a sandbox that they share."""
+"""Declarations of endpoints, and what all APIs share."""
 
 from __future__ import annotations
 

@@ -212,17 +212,17 @@ class FaultMiddleware:
             return Response(b"", 503, content_type=PLAIN_TEXT) if not_ready else self._app
         self._drop("dropped_connections", request_number)
         if (rest := self._refusal_seconds()) > 0:
-            response = Response(LIMITED, 429, content_type=PLAIN_TEXT)
-            if self._faults.strikes("retry_after", request_number):
-                response.headers["Retry-After"] = str(math.ceil(rest))
-            return response
-        for replacement in REPLACEMENTS:
-            if replacement.applies(path) and self._faults.strikes(replacement.fault, request_number):
-                response = Response(replacement.body, replacement.status, content_type=replacement.content_type)
-                if replacement.fault == "too_many_requests" and self._faults.strikes("retry_after", request_number):
-                    response.headers["Retry-After"] = "1"
-                return response
+            return self._too_many(LIMITED, math.ceil(rest), request_number)
+        for fault, status, content_type, body, applies in REPLACEMENTS:
+            if applies(path) and self._faults.strikes(fault, request_number):
+                if fault == "too_many_requests":
+                    return self._too_many(body, 1, request_number)
+                return Response(body, status, content_type=content_type)
         return self._spoiled(environ, request_number)
+
+    def _too_many(self, body: bytes, seconds: int, request_number: int) -> Response:
+        headers = {"Retry-After": str(seconds)} if self._faults.strikes("retry_after", request_number) else {}
+        return Response(body, 429, headers, content_type=PLAIN_TEXT)
 
     def _refusal_seconds(self) -> float:
         """Count a request, and return the rest of the window if it has too many."""

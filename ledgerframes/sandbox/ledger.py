@@ -112,28 +112,17 @@ def create(contract: Contract) -> Node:
 
 def exercise(
     contract: Contract,
-    choice: str,
+    choice: str,  # unqualified
     argument: Any,
     result: Any,
     actors: Sequence[str],
-    children: Sequence[Node] = (),
+    children: Sequence[Node] = (),  # in the order of execution
     consuming: bool = False,
-    interface: Template | None = None,
+    interface: Template | None = None,  # that the choice is inherited from
 ) -> Node:
     """Return the node that exercises a choice on a contract.
 
-    Parameters
-    ----------
-    contract
-        The contract; a consuming exercise is its archive (docs/facts.md#consuming-exercise-archives).
-    choice
-        Name of the choice, unqualified.
-    argument, result
-        Encoded values; a result may be of any JSON type (docs/facts.md#exercise-result-any-json).
-    actors, children
-        Party ids of the acting parties, and the nodes below this one in the order of execution.
-    consuming, interface
-        Whether the contract ends here, and the interface that the choice is inherited from.
+    See docs/facts.md#consuming-exercise-archives and docs/facts.md#exercise-result-any-json.
     """
     return {
         "event_type": "exercised_event",

@@ -33,7 +33,10 @@ def six_digits(time: int) -> str:
 
 
 def instant(time: int) -> str:
-    """Return the text of an effective time, with zero, three or six digits (docs/facts.md#timestamp-digits)."""
+    """Return the text of an effective time (docs/facts.md#timestamp-digits).
+
+    It has zero, three or six digits.
+    """
     second, fraction = divmod(time, SECOND)
     if not fraction:
         return f"{_seconds(second)}Z"
@@ -41,5 +44,5 @@ def instant(time: int) -> str:
 
 
 def trimmed(time: int) -> str:
-    """Return the text of a created_at, without trailing zeros (docs/facts.md#timestamp-digits)."""
+    """Return the text of a created_at without trailing zeros (docs/facts.md#timestamp-digits)."""
     return six_digits(time)[:-1].rstrip("0").rstrip(".") + "Z"

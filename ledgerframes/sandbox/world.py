@@ -47,7 +47,7 @@ def world_of(seed: int, events: int, days: int, vocabulary: Vocabulary) -> World
 
 
 def evict_oldest(cache: OrderedDict[Any, T], size_of: Callable[[T], int], max_bytes: int, min_count: int) -> None:
-    """Evict the least recently used entries of a cache beyond its size, but keep the newest `min_count`."""
+    """Evict the oldest entries of a cache above its size, but keep a minimum count."""
     size = sum(map(size_of, cache.values()))
     while size > max_bytes and len(cache) > min_count:
         _, entry = cache.popitem(last=False)
@@ -120,18 +120,17 @@ class World:
         return self._totals[number]
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:
-        """Iterate over the events after a position in the history and before a time (docs/facts.md#history-paging).
+        """Iterate over the events after a position in the history and before a time.
 
-        The position is followed by events of its migration with a later record time, and by those of later migrations.
+        They are those of its migration with a later record time, and those of later migrations
+        (docs/facts.md#history-paging).
         """
         for number in range(self.timeline.number_at(migration_id, record_time), self.timeline.count):
             slice_ = self.timeline.slice(number)
             if slice_.begin >= until:
                 continue
             events = self.slice(number, encoding)
-            first = 0
-            if slice_.migration_id == migration_id:
-                first = bisect_right(events, record_time, key=_record_time)
+            first = bisect_right(events, record_time, key=_record_time) if slice_.migration_id == migration_id else 0
             last = bisect_left(events, until, key=_record_time)
             yield from (event for event in events[first:last] if event.is_in(encoding))
 
@@ -144,8 +143,9 @@ class World:
         for number in range(self.timeline.count):
             slice_ = self.timeline.slice(number)
             if slice_.begin < end and begin < slice_.end:
-                events = (event for event in self.slice(number, encoding) if event.is_in(encoding))
-                yield from (event for event in events if begin <= event.record_time < end)
+                for event in self.slice(number, encoding):
+                    if begin <= event.record_time < end and event.is_in(encoding):
+                        yield event
 
     def constants(self, encoding: str = "compact_json") -> WorldConstants:
         """Return what all slices share in an encoding."""

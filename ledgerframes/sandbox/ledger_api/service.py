@@ -140,7 +140,7 @@ def check_size(size: int | None, default: int, largest: int, smallest: int = 1) 
 
 
 def page(name: str, items: Iterable[Json], size: int, start: int, binding: Any) -> Json:
-    """Return a page that starts at an index, and the token of the next page, which is bound to members of the request."""
+    """Return a page from an index on, with a token that is bound to the request."""
     window = list(islice(items, start, start + size + 1))
     token = write_token(binding, start + size) if len(window) > size else ""
     return {name: window[:size], "nextPageToken": token}

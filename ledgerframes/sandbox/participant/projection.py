@@ -109,7 +109,7 @@ def cost_of(event: Event) -> int | None:
 
 
 def project(world: World, participant: str, parties: frozenset[str], event: Event, offset: int) -> Update | None:
-    """Return the view of a participant with some parties of an event, or None if it is rejected or not visible."""
+    """Return what a participant sees of an event, or None if it is not visible."""
     verdict = decode_verdict(event.verdict) if event.verdict != NULL else None
     if event.update != NULL:
         body = decode_object(event.update)

@@ -96,17 +96,7 @@ class DraftTransaction:
         return self.pools[template].any(self.draws) if self.is_visible else None
 
     def make(self, template: str, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
-        """Make a contract, which a node of the tree must create.
-
-        Parameters
-        ----------
-        template
-            Name of its template.
-        key, identifier
-            Key or id of a contract that is known by one.
-        **names
-            Sources of its payload, in addition to those of the transaction.
-        """
+        """Make a contract, known by a key or an id or not, which the tree must create."""
         compiled, names = self.constants.compiled(template), {**self.names, **names}
         payload = Raw(compiled.payload(names))
         if key:
@@ -147,7 +137,7 @@ class DraftTransaction:
             value = names[step.name]
             values = value if isinstance(value, list) else [value]
             if step.mark == "+":
-                values = map(create, values)
+                values = [create(contract) for contract in values]
             elif step.mark == "-":
                 values = [archive(contract, Raw(self.constants.unit)) for contract in values]
             nodes += values

@@ -101,18 +101,9 @@ def transfer_names(
     coupons: Mapping[str, list[Contract]],
     spent: int = 0,
 ) -> dict[str, Any]:
-    """Return the names of a transfer or a purchase, with change if any.
+    """Return the names of a transfer, or of a purchase that burns units, with change if any.
 
-    Parameters
-    ----------
-    draft, sender
-        The transaction, and who pays.
-    inputs, outputs
-        Coins that are used and made.
-    coupons
-        Those of COUPONS, which mint their units.
-    spent
-        Units that are burned.
+    Coupons are those of `COUPONS`, and mint their units.
     """
     coupons = {name: coupons.get(name, []) for name in COUPONS}
     minted = {name: total_of(contracts) for name, contracts in coupons.items()}
@@ -149,7 +140,7 @@ def transfer(
     coupons: Mapping[str, list[Contract]] | None = None,
     is_offered: bool = True,
 ) -> list[Node]:
-    """Return the node of a coin transfer, with change if any, whose coins may be offered to later transactions."""
+    """Return the node of a coin transfer, whose coins later transactions may get."""
     names = transfer_names(draft, sender, inputs, outputs, coupons or {})
     for coin in names["coins"] if is_offered else ():
         if coin.owner != draft.constants.dso:
