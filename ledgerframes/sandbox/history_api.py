@@ -18,7 +18,7 @@ from .builder import NULL, Event
 from .endpoints import Api, Services, endpoint
 from .identifiers import blob_of, contract_id, fingerprint
 from .ledger import Contract
-from .responses import HttpError, Json, parse_time, text_response
+from .responses import HttpError, Json, contract_object, parse_time, text_response
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, instant, trimmed
 from .values import ENCODINGS
@@ -176,7 +176,8 @@ class HistoryApi(Api):
             "lastUpdatedAt": instant(time),
         }
         template_id = self.world.constants().templates["price_vote"].identifier
-        return contract_object(template_id, contract_id(seed, "newcomer's vote"), arguments, trimmed(time))
+        identifier = contract_id(seed, "newcomer's vote")
+        return contract_object(template_id, identifier, arguments, trimmed(time), blob_of(identifier))
 
     def _contract(self, contract: Contract, created: int) -> Json:
         """Return a contract as the update that created it shows it, by record time."""
@@ -188,7 +189,7 @@ class HistoryApi(Api):
             nodes = (node for update in updates for node in update["events_by_id"].values() if "created_at" in node)
             node = next(node for node in nodes if node["contract_id"] == identifier)
             self._contracts[identifier] = contract_object(
-                node["template_id"], identifier, node["create_arguments"], node["created_at"]
+                node["template_id"], identifier, node["create_arguments"], node["created_at"], blob_of(identifier)
             )
         return self._contracts[identifier]
 
@@ -204,17 +205,6 @@ class HistoryApi(Api):
     @endpoint("GET", "/status")
     def _status(self) -> Json:
         return {"success": {"id": f"{self.services.vocabulary.coin}::scan-app", **STATUS}}
-
-
-def contract_object(template_id: str, identifier: str, payload: Json, created_at: str) -> Json:
-    """Return the five members of a contract (docs/facts.md#contract-object)."""
-    return {
-        "template_id": template_id,
-        "contract_id": identifier,
-        "payload": payload,
-        "created_event_blob": blob_of(identifier),
-        "created_at": created_at,
-    }
 
 
 def in_first_version(update: bytes, offset: int) -> bytes:

@@ -39,6 +39,17 @@ class HttpError(Exception):
         return json_response({"error": self.message}, self.status)
 
 
+def contract_object(template_id: str, identifier: str, payload: Json, created_at: str, blob: str) -> Json:
+    """Return the five members of a contract (docs/facts.md#contract-object)."""
+    return {
+        "template_id": template_id,
+        "contract_id": identifier,
+        "payload": payload,
+        "created_event_blob": blob,
+        "created_at": created_at,
+    }
+
+
 def json_response(value: Any, status: int = 200) -> Response:
     """Return a response with a JSON body, where bytes are JSON and a response stays."""
     if isinstance(value, Response):

@@ -11,7 +11,7 @@ from flask import Response
 
 from .endpoints import Api, Endpoint, endpoint
 from .offer_book import ACCEPTED, CREATED, Offer, OfferRequest
-from .responses import HttpError, Json, text_response
+from .responses import HttpError, Json, contract_object, text_response
 from .times import instant, trimmed
 
 OFFERS = "/v0/wallet/transfer-offers"
@@ -76,13 +76,8 @@ class WalletApi(Api):
             "expiresAt": instant(offer.request.expires_at),
             "trackingId": offer.tracking_id,
         }
-        return {
-            "template_id": template.identifier,
-            "contract_id": identifier,
-            "payload": payload,
-            "created_event_blob": base64.b64encode(bytes.fromhex(identifier)).decode(),
-            "created_at": trimmed(offer.created_at),
-        }
+        blob = base64.b64encode(bytes.fromhex(identifier)).decode()
+        return contract_object(template.identifier, identifier, payload, trimmed(offer.created_at), blob)
 
     @endpoint("POST", f"{OFFERS}/<path:tracking_id>/status")
     def _status(self, tracking_id: str) -> Json:

@@ -34,15 +34,12 @@ class PlantedMismatch(NamedTuple):
     total_traffic_cost: int
 
 
-class ParticipantLedger:
+class ParticipantLedger(Participant):
     """Updates that one participant sees of a world."""
 
     def __init__(self, world: World, clock: Clock, participant: str | None = None) -> None:
-        self.world, self.clock = world, clock
-        self._participant = Participant(world, participant)
-        self.participant, self.party_names = self._participant.identifier, self._participant.party_names
-        self.parties = self._participant.parties
-        self.pruned_through = 0
+        super().__init__(world, participant)
+        self.clock, self.pruned_through = clock, 0
         # An update without any of these fingerprints does not concern the participant.
         self._marks = tuple({name.partition("::")[2].encode() for name in self.party_names})
         self._slice = lru_cache(CACHED_SLICES)(self._build)
@@ -62,7 +59,7 @@ class ParticipantLedger:
         newest = timeline.number_at(SECOND_MIGRATION if second else SECOND_MIGRATION - 1, time)
         newest = min(newest, timeline.count - 1 if second else timeline.first_count - 1)
         for slice_number in range(newest, -1, -1):
-            count = bisect_right(self._participant.record_times(slice_number), time)
+            count = bisect_right(self.record_times(slice_number), time)
             if count:
                 return offset_of(slice_number, count - 1)
         return offset_before(0, 0)
@@ -98,7 +95,7 @@ class ParticipantLedger:
         position = self.world.identifiers.position(update_id)
         if position and position[0] < self.world.timeline.count:
             return self.at(offset_of(*position))
-        slices = map(self._participant.topology_updates, range(self.world.timeline.count))
+        slices = map(self.topology_updates, range(self.world.timeline.count))
         return next((update for updates in slices for update in updates if update.update_id == update_id), None)
 
     def submissions(self, after: int, through: int) -> Iterator[tuple[int, Event]]:
@@ -113,7 +110,7 @@ class ParticipantLedger:
 
     def guests(self) -> list[str]:
         """Return the guests that the participant hosts at present."""
-        return self._participant.guests(slice_of(self.end()))
+        return self.guests_at(slice_of(self.end()))
 
     def planted(self) -> list[PlantedMismatch]:
         """Return the submissions with a planted cost, for which the whole world is generated."""
@@ -125,7 +122,7 @@ class ParticipantLedger:
         ]
 
     def _build(self, slice_number: int) -> list[Update]:
-        updates = self._participant.topology_updates(slice_number)
+        updates = self.topology_updates(slice_number)
         with pause_gc():  # no longer than the build, because transactions leave cycles
             for index, event in enumerate(self.world.slice(slice_number, "ledger_json")):
                 text = event.verdict if event.update == NULL else event.update

@@ -24,13 +24,13 @@ GUEST_STEPS = (  # one step per change
 class Participant:
     """A participant of a world, by default the one with the most parties."""
 
-    def __init__(self, world: World, identifier: str | None = None) -> None:
+    def __init__(self, world: World, participant: str | None = None) -> None:
         people, self.world = world.people, world
-        self.identifier = people.largest if identifier is None else identifier
-        if self.identifier not in people.by_participant:
-            raise ValueError(f"Unknown participant {identifier!r}. Choose from {sorted(people.by_participant)}.")
-        self._hosted = [party.identifier for party in people.by_participant[self.identifier]]
-        is_sv = any(sv.participant == self.identifier for sv in people.svs)
+        self.participant = people.largest if participant is None else participant
+        if self.participant not in people.by_participant:
+            raise ValueError(f"Unknown participant {participant!r}. Choose from {sorted(people.by_participant)}.")
+        self._hosted = [party.identifier for party in people.by_participant[self.participant]]
+        is_sv = any(sv.participant == self.participant for sv in people.svs)
         self.party_names = self._hosted + [people.dso] * is_sv  # all SVs host it
         self.parties = frozenset(self.party_names)
 
@@ -38,7 +38,7 @@ class Participant:
         """Return the record times of a slice's events, in microseconds since 1970."""
         return [event.time for event in self.world.planner.plan(slice_number)]
 
-    def guests(self, slice_number: int) -> list[str]:
+    def guests_at(self, slice_number: int) -> list[str]:
         """Return the guests that it hosts at the start of a slice."""
         changes = max(0, slice_number - 1) // CHANGE_EVERY
         steps = {self._guest(change): change % len(GUEST_STEPS) for change in range(changes)}
@@ -65,7 +65,7 @@ class Participant:
         return f"{name}::{PREFIX}{digest(self.world.seed, 'guest', index)}"
 
     def _event(self, kind: str, party: str, permission: str | None) -> Json:
-        value = {"partyId": party, "participantId": self.identifier}
+        value = {"partyId": party, "participantId": self.participant}
         return {"event": {kind: {"value": value | ({"participantPermission": permission} if permission else {})}}}
 
     def _update(self, slice_number: int, index: int, time: int, events: list[Json]) -> Update:
