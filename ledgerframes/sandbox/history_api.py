@@ -154,30 +154,20 @@ class HistoryApi(Api):
     @endpoint("GET", "/v0/{coin}-price/votes")
     def _price_votes(self) -> Json:
         """Return the latest vote of every SV (docs/facts.md#name-rules-and-price-votes)."""
-        now, world, constants = self.clock.now(), self.world, self.world.constants()
+        now, schedule, constants = self.clock.now(), self.world.schedule, self.world.constants()
         votes = []
-        for member, chain in enumerate(world.schedule.votes):
+        for member, chain in enumerate(schedule.votes):
             occurrence = chain.count_before(now + 1) - 1
-            created = chain.time(occurrence) if occurrence >= 0 else world.schedule.genesis.time(VOTES_STEP)
+            created = chain.time(occurrence) if occurrence >= 0 else schedule.genesis.time(VOTES_STEP)
             if created <= now:
-                vote = constants.lasting("price_vote", member, occurrence)
-                votes.append(self._contract(vote, created))
-        vote_time = world.timeline.switch + HOUR
-        if now >= vote_time:
-            votes.append(self._newcomers_vote(vote_time))
-        return {f"{self.services.vocabulary.coin}_price_votes": votes}
-
-    def _newcomers_vote(self, time: int) -> Json:
-        seed = self.world.seed
-        arguments = {
-            "dso": self.world.people.dso,
-            "sv": f"{NEWCOMER}::{fingerprint(seed, NEWCOMER)}",
-            f"{self.services.vocabulary.coin}Price": None,
-            "lastUpdatedAt": instant(time),
-        }
-        template_id = self.world.constants().templates["price_vote"].identifier
-        identifier = contract_id(seed, "newcomer's vote")
-        return contract_object(template_id, identifier, arguments, trimmed(time), blob_of(identifier))
+                votes.append(self._contract(constants.lasting("price_vote", member, occurrence), created))
+        created = self.world.timeline.switch + HOUR
+        if now >= created:
+            sv = f"{NEWCOMER}::{fingerprint(constants.seed, NEWCOMER)}"
+            vote = {"dso": constants.dso, "sv": sv, f"{constants.vocabulary.coin}Price": None, "lastUpdatedAt": instant(created)}
+            template_id, identifier = constants.templates["price_vote"].identifier, contract_id(constants.seed, "newcomer's vote")
+            votes.append(contract_object(template_id, identifier, vote, trimmed(created), blob_of(identifier)))
+        return {f"{constants.vocabulary.coin}_price_votes": votes}
 
     def _contract(self, contract: Contract, created: int) -> Json:
         """Return a contract as the update that created it shows it, by record time."""

@@ -33,6 +33,7 @@ class Step:
 
     case: str
     tick: int  # ticks after the start of the cycle
+    weight: int | None = None  # that the party of a request earns, in bytes
     kind: str = REQUEST
     delay: int = 5 * MINUTE  # after the tick, in microseconds
     after_opening: int | None = None  # instead of the delay: microseconds after the opening of the next round
@@ -44,57 +45,52 @@ class Step:
     total: int = 6_000  # bytes of a request
     has_unknown_views: bool = False
     expected: str = EARNS
-    weight: int | None = None
 
 
 def _change(
     case: str, tick: int, *action: str, delay: int = 3 * MINUTE, after_opening: int | None = None, lead: int | None = None
 ) -> Step:
-    return Step(case, tick, STATE_CHANGE, delay, after_opening, lead, action, expected="")
-
-
-def _request(case: str, tick: int, weight: int | None, **options: object) -> Step:
-    return Step(case, tick, weight=weight, **options)  # type: ignore[arg-type]
+    return Step(case, tick, None, STATE_CHANGE, delay, after_opening, lead, action, expected="")
 
 
 A, B = FIRST_PARTY, SECOND_PARTY
 SCRIPT: tuple[Step, ...] = (
     _change("right granted with a factor", 0, "grant", A, "1", "1.7000000000"),
-    _request("factor above 1", 3, 8_500, party=A, total=5_000),
+    Step("factor above 1", 3, 8_500, party=A, total=5_000),
     _change("factor of a right updated", 4, "update", A, "1", "2", FLOAT_FACTOR),
-    _request("factor where floats fail", 7, 5_700, party=A, total=FLOAT_TOTAL),
+    Step("factor where floats fail", 7, 5_700, party=A, total=FLOAT_TOTAL),
     _change("second right of a party", 8, "grant", A, "3", "3.0000000000"),
-    _request("two rights of one party", 11, 18_000, party=A),
+    Step("two rights of one party", 11, 18_000, party=A),
     _change("right withdrawn", 12, "withdraw", A, "2"),
     _change("right canceled", 13, "cancel", A, "3"),
-    _request("right ended between opening and use", 14, 18_000, party=A),
-    _request("right ended before the opening", 16, None, party=A, expected=NOT_FEATURED),
+    Step("right ended between opening and use", 14, 18_000, party=A),
+    Step("right ended before the opening", 16, None, party=A, expected=NOT_FEATURED),
     _change("right granted after the opening", 17, "grant", B, "1", "2.0000000000"),
-    _request("right granted after the opening", 17, None, expected=NOT_FEATURED),
+    Step("right granted after the opening", 17, None, expected=NOT_FEATURED),
     _change("right that no opening sees", 17, "cancel", B, "1", delay=7 * MINUTE),
-    _request("right created and archived between opening and use", 18, None, expected=NOT_FEATURED),
+    Step("right created and archived between opening and use", 18, None, expected=NOT_FEATURED),
     _change("right granted at the opening", 22, "grant", B, "2", "", after_opening=0),
-    _request("right granted at the opening", 22, 6_000),
+    Step("right granted at the opening", 22, 6_000),
     _change("right withdrawn around the opening", 24, "withdraw", B, "2", after_opening=SECOND // 5, lead=SECOND * 2 // 5),
-    _request("boundary: withdrawn around the opening", 24, 6_000),
+    Step("boundary: withdrawn around the opening", 24, 6_000),
     _change("right granted around the opening", 26, "grant", B, "3", "", after_opening=SECOND // 5, lead=SECOND * 2 // 5),
-    _request("boundary: granted around the opening", 26, None, expected="boundary"),
-    _request("featured through the second quorum only", 28, 6_000, is_second=True),
-    _request("unknown view ids", 29, 6_000, has_unknown_views=True),
-    _request("super validator submits", 30, None, submitter=SV, expected=BY_SV),
+    Step("boundary: granted around the opening", 26, None, expected="boundary"),
+    Step("featured through the second quorum only", 28, 6_000, is_second=True),
+    Step("unknown view ids", 29, 6_000, has_unknown_views=True),
+    Step("super validator submits", 30, None, submitter=SV, expected=BY_SV),
     _change("super validator added", 31, "add"),
-    _request("new super validator submits", 34, None, submitter=MEMBER, expected=BY_SV),
+    Step("new super validator submits", 34, None, submitter=MEMBER, expected=BY_SV),
     _change("super validator offboarded", 35, "offboard"),
-    _request("former super validator submits", 38, 6_000, submitter=MEMBER),
-    _request("oversubscribed round", 40, 600_000, total=600_000),
-    _request("threshold missed", 42, 4_999, total=4_999),
-    _request("threshold met exactly", 43, 5_000, total=5_000),
-    _request("threshold passed", 44, 5_001, total=5_001),
+    Step("former super validator submits", 38, 6_000, submitter=MEMBER),
+    Step("oversubscribed round", 40, 600_000, total=600_000),
+    Step("threshold missed", 42, 4_999, total=4_999),
+    Step("threshold met exactly", 43, 5_000, total=5_000),
+    Step("threshold passed", 44, 5_001, total=5_001),
     _change("factor set to 0", 45, "update", B, "3", "4", "0.0000000000"),
-    _request("factor 0", 48, 0),
+    Step("factor 0", 48, 0),
     _change("right canceled at last", 49, "cancel", B, "4"),
     _change("look-alike of a right", 50, "imitate", A),
-    _request("look-alike of a right", 53, None, party=A, expected=NOT_FEATURED),
+    Step("look-alike of a right", 53, None, party=A, expected=NOT_FEATURED),
 )
 LAST_TICK = max(step.tick for step in SCRIPT) + 1
 ROUND_PRICE_TICKS = (42, 43, 44)  # rounds whose price makes the threshold a whole number of bytes

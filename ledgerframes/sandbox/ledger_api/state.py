@@ -11,7 +11,7 @@ import msgspec
 from ..endpoints import Services, endpoint
 from ..ledger_errors import LedgerApiError, missing
 from ..participant.contracts import ASSIGNED, UNASSIGNED, ActiveContract, Contracts
-from ..participant.filters import EventFormat, Filters, Match
+from ..participant.filters import EventFormat, Match
 from ..participant.rendering import EventRenderer, ledger_time
 from ..responses import Json
 from .service import LedgerEndpoints, check_size, limited, malformed_body, read_token, write_token
@@ -91,8 +91,7 @@ class State(LedgerEndpoints):
 
     @endpoint("POST", "/v2/contracts/contract-by-id", ContractRequest)
     def _contract(self, request: ContractRequest) -> Json:
-        parties = request.querying_parties or self.user.reads
-        events = self.event_renderer(EventFormat({party: Filters() for party in parties}))
+        events = self.event_renderer(EventFormat.of(request.querying_parties or self.user.reads))
         try:
             created = self._events_of(request.contract_id, events)["created"]
         except LedgerApiError as error:

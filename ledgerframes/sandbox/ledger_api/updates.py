@@ -10,7 +10,7 @@ import msgspec
 from ..builder import encode
 from ..endpoints import endpoint
 from ..ledger_errors import LedgerApiError, missing
-from ..participant.filters import DELTA, EFFECTS, EventFormat, Filters, Shape, TransactionFormat, UpdateFormat
+from ..participant.filters import DELTA, EFFECTS, EventFormat, Shape, TransactionFormat, UpdateFormat
 from ..participant.projection import Update
 from ..participant.rendering import UpdateRenderer
 from ..responses import Json
@@ -168,7 +168,7 @@ class Updates(LedgerEndpoints):
     @endpoint("GET", "/v2/updates/transaction-tree-by-id/<update_id>")
     @endpoint("GET", "/v2/updates/transaction-tree-by-offset/<int:offset>")
     def _tree(self, update_id: str = "", offset: int | None = None) -> Json:
-        events = EventFormat({party: Filters() for party in flask.request.args.getlist("parties")})
+        events = EventFormat.of(flask.request.args.getlist("parties"))
         renderer = self.update_renderer(UpdateFormat.of_transactions(events, EFFECTS))
         return {"transaction": self._render_update(LookupRequest(offset, update_id), renderer.tree)}
 

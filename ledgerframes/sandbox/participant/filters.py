@@ -40,6 +40,11 @@ class EventFormat(msgspec.Struct, rename="camel"):
     filters_for_any_party: Filters | None = None
     verbose: bool = False
 
+    @classmethod
+    def of(cls, parties: Iterable[str]) -> EventFormat:
+        """Return a format of all events of some parties."""
+        return cls({party: Filters() for party in parties})
+
 
 class TransactionFormat(msgspec.Struct, rename="camel"):
     """Events of transactions and their shape."""

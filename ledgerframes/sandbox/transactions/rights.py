@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ledger import Contract, Node
-from ..planted import MEMBER, MESSAGES, SCRIPT, SV, Step
+from ..planted import MEMBER, MESSAGES, SCRIPT, SV
 from ..schedule import CONFIG_CHANGE
 from .draft import DraftTransaction
 from .payments import mint, transfer
@@ -105,17 +105,11 @@ def scripted_sender(draft: DraftTransaction) -> str:
     draft.names["confirming"] = [sender] if step.is_second else [sender, party]
     draft.names["second"] = [party] if step.is_second else []
     draft.names["receiver"] = parties.users[6].identifier
-    _fix_costs(draft, step)
+    draft.fixed_costs = (*MESSAGES, step.total - sum(MESSAGES))
+    if step.has_unknown_views:
+        draft.fixed_costs = (*MESSAGES, step.total - sum(MESSAGES) - UNKNOWN_COST, UNKNOWN_COST)
+        draft.fixed_views = ([], [], [0, UNKNOWN_VIEWS[1]], [UNKNOWN_VIEWS[0]])
     return sender
-
-
-def _fix_costs(draft: DraftTransaction, step: Step) -> None:
-    rest = step.total - sum(MESSAGES)
-    if not step.has_unknown_views:
-        draft.fixed_costs = (*MESSAGES, rest)
-        return
-    draft.fixed_costs = (*MESSAGES, rest - UNKNOWN_COST, UNKNOWN_COST)
-    draft.fixed_views = ([], [], [0, UNKNOWN_VIEWS[1]], [UNKNOWN_VIEWS[0]])
 
 
 def scripted_transfer(draft: DraftTransaction) -> list[Node]:
