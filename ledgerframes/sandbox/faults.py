@@ -247,9 +247,12 @@ class FaultMiddleware:
         if _is_write(environ):
             self._drop("dropped_after_write", request_number)
         if response.status_code == 200 and response.content_type == JSON:
-            for name, change in RESPONSE_FAULTS.items():
-                if self._faults.strikes(name, request_number):
-                    response.data = change(response.data)
+            changes = [change for name, change in RESPONSE_FAULTS.items() if self._faults.strikes(name, request_number)]
+            if changes:
+                value = msgspec.json.decode(response.data)
+                for change in changes:
+                    change(value)
+                response.data = msgspec.json.encode(value)
         cuts = ["truncated_bodies"]
         if DOWNLOAD in environ["PATH_INFO"] and response.status_code in (200, 206):
             cuts.append("dropped_download")

@@ -167,16 +167,11 @@ class SlicePlanner:
             )
 
     def position_of(self, event: PlannedEvent) -> tuple[int, int]:
-        """Return slice and index of a scheduled or planted event."""
+        """Return slice and index of a scheduled or planted event, whose time may differ in the plan."""
         migration_id = FIRST_MIGRATION if event.time < self.timeline.switch else SECOND_MIGRATION
         slice_number = self.timeline.number_at(migration_id, event.time)
         identity = event[1:]
         return slice_number, next(n for n, planned in enumerate(self.plan(slice_number)) if planned[1:] == identity)
-
-    def planned(self, event: PlannedEvent) -> PlannedEvent:
-        """Return a scheduled or planted event as the plan has it."""
-        slice_number, index = self.position_of(event)
-        return self.plan(slice_number)[index]
 
     def _plan(self, slice_number: int) -> list[PlannedEvent]:
         """Return the planned events of a slice, with strictly increasing record times."""

@@ -177,7 +177,8 @@ class World:
         return sorted([*requests, *self._lasting_entries()], key=attrgetter("time"))
 
     def _planted(self, case: Case, events: list[PlannedEvent]) -> Planted:
-        times = tuple(to_datetime(self.planner.planned(event).time) for event in events)
+        planned = (self.planner.plan(number)[index] for number, index in map(self.planner.position_of, events))
+        times = tuple(to_datetime(event.time) for event in planned)
         positions = [self.planner.position_of(first_of(event)) for event in events]
         update_ids = dict.fromkeys(starmap(self.identifiers.at, positions))
         return Planted(case.kind, times, case.reason, tuple(update_ids))

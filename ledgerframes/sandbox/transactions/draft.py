@@ -120,10 +120,6 @@ class DraftTransaction:
         self.pools[template].add(contract)
         return contract
 
-    def add_roots(self, tree: str, **names: Any) -> None:
-        """Add the nodes of a tree to the roots."""
-        self.roots += self.nodes(tree, **names)
-
     def nodes(self, tree: str, **names: Any) -> list[Node]:
         """Return the root nodes of a tree, with more names than those of the transaction."""
         return self._nodes(self.constants.tree(tree), {**self.names, **names} if names else self.names)

@@ -84,7 +84,7 @@ def carried_contract(constants: WorldConstants, template: str, slice_number: int
 def mint(draft: DraftTransaction, owner: str, units: int) -> Contract:
     """Make a coin that a root node mints for its owner."""
     coin = _coin(draft, owner, units)
-    draft.add_roots("$CoinRules_DevNet_Tap[$CoinRules_Mint[+coin]]", coin=coin, owner=owner, units=units)
+    draft.roots += draft.nodes("$CoinRules_DevNet_Tap[$CoinRules_Mint[+coin]]", coin=coin, owner=owner, units=units)
     return coin
 
 
@@ -181,7 +181,7 @@ def take_tokens(draft: DraftTransaction, owner: str, limit: str = "3") -> list[C
     if tokens := draft.pools["token"].take(owner, int(limit)):
         return tokens
     token = draft.make("token", owner=owner, units=draft.draw_units(40))
-    draft.add_roots("Registry_Mint[+token]", token=token, owner=owner, units=token.units)
+    draft.roots += draft.nodes("Registry_Mint[+token]", token=token, owner=owner, units=token.units)
     return [token]
 
 
@@ -201,7 +201,7 @@ def allocate(draft: DraftTransaction, owner: str) -> Contract:
     names: dict[str, Any] = {"owner": draft.names[owner], "units": draft.draw_units(60)}
     names["reference"] = f"trade-{draft.state.number}-{draft.index}"
     allocation = draft.make("allocation", **names)
-    draft.add_roots("Venue_Allocate[+allocation]", allocation=allocation, **names)
+    draft.roots += draft.nodes("Venue_Allocate[+allocation]", allocation=allocation, **names)
     return allocation
 
 
