@@ -167,7 +167,7 @@ class SlicePlanner:
             )
 
     def position_of(self, event: PlannedEvent) -> tuple[int, int]:
-        """Return slice and index of a scheduled or planted event, whose time may differ in the plan."""
+        """Return slice and index of a scheduled or planted event, by all but its time."""
         migration_id = FIRST_MIGRATION if event.time < self.timeline.switch else SECOND_MIGRATION
         slice_number = self.timeline.number_at(migration_id, event.time)
         identity = event[1:]
