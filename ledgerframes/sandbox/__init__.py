@@ -5,7 +5,7 @@ specification must agree. To find your way, start with `world` (the data), `tran
 happens) and `cases` (what is planted), then read `history_api` and `bulk_api` (the network's APIs), `participant` and
 `ledger_api` (what one participant sees), `offer_book` and `wallet_api` (transfer offers, in memory) and `faults`.
 
-Imports go one way: `app`, the APIs, `endpoints`, `services` (the record of the parts), the parts, `responses`.
+Imports go one way: `app`, the APIs, `endpoints` (with the record of the parts), the parts, `responses`.
 """
 
 from .cases import Planted

@@ -24,24 +24,9 @@ def activity_records(
 ) -> dict[str, Any] | None:
     """Return the activity records of one event, or None if it earns none.
 
-    Parameters
-    ----------
-    verdict
-        The event's verdict.
-    traffic_summary
-        The event's traffic, costs in bytes.
-    round_number
-        Number of the lowest open round at the record time; None if it is unknown.
-    featured
-        Activity weight, as decimal text, by featured provider, as of the round's opening.
-    sv_participants
-        Participant ids of the SVs as of the round's opening, without the "PAR::" prefix.
-
-    Returns
-    -------
-    dict or None
-        ``{"round_number", "records": [{"party", "weight"}]}``, parties ascending, weights in bytes.
-        Source: docs/facts.md#activity-weights, steps 1 to 10.
+    `featured` has the activity weight, as decimal text, by featured provider, and `sv_participants` the participants of
+    the SVs without the "PAR::" prefix, both as of the opening of the round. The result has parties ascending and weights
+    in bytes. Source: docs/facts.md#activity-weights, steps 1 to 10.
     """
     if verdict is None or traffic_summary is None or round_number is None:
         return None

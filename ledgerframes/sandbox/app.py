@@ -13,12 +13,11 @@ from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Map
 
 from .bulk_api import BulkApi
-from .endpoints import Api
+from .endpoints import Api, Services
 from .history_api import HistoryApi
 from .ledger_api import LEDGER_APIS
 from .ledger_errors import LedgerApiError
 from .responses import UNKNOWN_ROUTE, HttpError, text_response
-from .services import Services
 from .wallet_api import WalletApi
 
 HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX = "/api/scan", "/api/ledger", "/api/validator"
@@ -35,13 +34,7 @@ _lock = threading.Lock()  # making an app compiles routes and decoders, which mu
 
 
 def make_app(services: Services) -> Flask:
-    """Return the app, without the faults that strike any response.
-
-    Parameters
-    ----------
-    services
-        Parts of the sandbox.
-    """
+    """Return the app, without the faults that strike any response."""
     app = Flask(__name__, static_folder=None)
     with _lock:
         app.url_map = _routes(services.vocabulary.coin)

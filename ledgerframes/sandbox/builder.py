@@ -9,25 +9,19 @@ import msgspec
 
 from .activity import activity_records
 from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
+from .events import ACCEPTED, PlannedEvent
 from .identifiers import UpdateIds
 from .issuance import RoundTotals
 from .ledger import arrange
 from .planted import SCRIPT, STATE_CHANGE
 from .randomness import Draws, number
-from .schedule import ACCEPTED, PlannedEvent, SlicePlanner
+from .schedule import SlicePlanner
 from .times import instant, six_digits
-from .transactions import (
-    KINDS,
-    LEDGER_ONLY,
-    DraftTransaction,
-    Kind,
-    SliceState,
-    TotalsOf,
-    WorldConstants,
-    assign_roles,
-    build_tree,
-    carried_contract,
-)  # fmt: skip
+from .transactions.constants import WorldConstants
+from .transactions.declarations import KINDS, Kind
+from .transactions.draft import DraftTransaction, SliceState, TotalsOf
+from .transactions.kinds import assign_roles, build_tree
+from .transactions.payments import LEDGER_ONLY, carried_contract
 from .values import LEDGER
 from .verdicts import traffic_of, verdict_of
 
@@ -68,40 +62,21 @@ class Event:
         """Size of its four texts in bytes."""
         return len(self.update) + len(self.verdict) + len(self.traffic_summary) + len(self.app_activity_records)
 
-    def update_only(self) -> bytes:
-        """Return the event item before the verdict has arrived."""
-        return Event(self.update_id, self.migration_id, self.record_time, self.update).item()
 
-
+@dataclass
 class SliceBuilder:
-    """Builds a slice independently of the others.
+    """Builds a slice independently of the others."""
 
-    Parameters
-    ----------
-    constants
-        What all slices share.
-    planner
-        Plans of the slices.
-    identifiers
-        Update ids of the world.
-    slice_number
-        Number of the slice.
-    totals_of
-        Returns the activity of a round; without it, rounds are settled without app rewards, and nothing else differs.
-    """
+    constants: WorldConstants
+    planner: SlicePlanner
+    identifiers: UpdateIds
+    number: int  # of the slice
+    totals_of: TotalsOf | None = None  # without it, rounds are settled without app rewards, and nothing else differs
 
-    def __init__(
-        self,
-        constants: WorldConstants,
-        planner: SlicePlanner,
-        identifiers: UpdateIds,
-        slice_number: int,
-        totals_of: TotalsOf | None = None,
-    ) -> None:
-        self._constants, self._planner, self._identifiers = constants, planner, identifiers
-        self._number, self._timeline = slice_number, planner.timeline
-        self._migration_id = self._timeline.slice(slice_number).migration_id
-        self._state = SliceState(constants, slice_number, totals_of)
+    def __post_init__(self) -> None:
+        """Begin the state of the slice."""
+        self._timeline = self.planner.timeline
+        self._state = SliceState(self.constants, self.number, self.totals_of)
         self._draws = self._state.draws
 
     @property
@@ -112,13 +87,13 @@ class SliceBuilder:
     def build(self) -> list[Event]:
         """Return the events of the slice in order."""
         # Nothing crosses from one migration to the next except what is scheduled.
-        if self._number not in (0, self._timeline.first_count):
-            for index, event in enumerate(self._planner.plan(self._number - 1)):
+        if self.number not in (0, self._timeline.first_count):
+            for index, event in enumerate(self.planner.plan(self.number - 1)):
                 template = KINDS[event.kind].carries
                 if template and event.outcome == ACCEPTED:
-                    contract = carried_contract(self._constants, template, self._number - 1, index)
+                    contract = carried_contract(self.constants, template, self.number - 1, index)
                     self._state.pools[template].add(contract)
-        return [self._event(index, event) for index, event in enumerate(self._planner.plan(self._number))]
+        return [self._event(index, event) for index, event in enumerate(self.planner.plan(self.number))]
 
     def _event(self, index: int, planned: PlannedEvent) -> Event:
         draft, kind = self._draft(index, planned)
@@ -130,7 +105,7 @@ class SliceBuilder:
 
     def _draft(self, index: int, planned: PlannedEvent) -> tuple[DraftTransaction, Kind]:
         """Return the draft of a planned event with its roles assigned, and its kind."""
-        rounds = self._constants.rounds
+        rounds = self.constants.rounds
         if planned.kind == "round tick":
             effective_at = rounds.schedule.effective_at_tick(planned.occurrence)
         elif planned.kind == STATE_CHANGE and planned.member >= 0 and (lead := SCRIPT[planned.member].lead):
@@ -138,27 +113,26 @@ class SliceBuilder:
         else:
             effective_at = _effective_at(planned.time, self._draws)
         draft = DraftTransaction(
-            self._constants,
+            self.constants,
             self._state,
             planned,
             index,
-            self._update_id(index, planned),
-            self._migration_id,
+            self.identifiers.at(*self._first_position(index, planned)),
+            self._timeline.slice(self.number).migration_id,
             effective_at,
             rounds.state_at(planned.time),
         )
         if planned.case is not None:
-            draft.draw_from(draws_of(self._constants.seed, planned, "roles"))
+            draft.draw_from(draws_of(self.constants.seed, planned, "roles"))
         return draft, assign_roles(draft)
 
-    def _update_id(self, index: int, planned: PlannedEvent) -> str:
-        """Return the id of the update, which a second verdict shares with the first."""
+    def _first_position(self, index: int, planned: PlannedEvent) -> tuple[int, int]:
+        """Return the position of an event, or of the first one with its update id."""
         first = first_of(planned)
-        position = (self._number, index) if first is planned else self._planner.position_of(first)
-        return self._identifiers.at(*position)
+        return (self.number, index) if first is planned else self.planner.position_of(first)
 
     def _update(self, draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
-        is_for_ledger = self._constants.encoding is LEDGER
+        is_for_ledger = self.constants.encoding is LEDGER
         record_time = six_digits(draft.event.time)
         roots = build_tree(draft, kind)
         if half := draft.names.get("half"):
@@ -176,7 +150,7 @@ class SliceBuilder:
             "migration_id": draft.migration_id,
             "workflow_id": kind.workflow_id,
             "record_time": record_time,
-            "synchronizer_id": self._constants.parties.synchronizer,
+            "synchronizer_id": self.constants.parties.synchronizer,
             "effective_at": instant(draft.effective_at),
             "root_event_ids": root_ids,
             "events_by_id": nodes,
@@ -187,7 +161,7 @@ class SliceBuilder:
 
     def _add_verdict(self, event: Event, draft: DraftTransaction, kind: Kind) -> None:
         """Add verdict, traffic and activity to an event."""
-        seed, is_planted = self._constants.seed, draft.event.case is not None
+        seed, is_planted = self.constants.seed, draft.event.case is not None
         if is_planted:
             draft.draw_from(draws_of(seed, draft.event, "verdict"))
         verdict = verdict_of(draft, kind)
@@ -200,7 +174,7 @@ class SliceBuilder:
             return
         event.traffic_summary = encode(traffic)
         state = draft.round_state
-        if state and state.is_complete and self._constants.encoding is not LEDGER:  # the ledger API has no activity
+        if state and state.is_complete and self.constants.encoding is not LEDGER:  # the ledger API has no activity
             records = activity_records(verdict, traffic, state.number, state.featured, state.sv_participants)
             event.app_activity_records = encode(records)
             for record in records["records"] if records and event.is_in(HISTORY) else ():

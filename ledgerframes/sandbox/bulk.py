@@ -56,15 +56,7 @@ def digest_of(raw: bytes) -> str:
 
 
 class BulkStorage:
-    """Bulk objects of a world, generated folder by folder on first access.
-
-    Parameters
-    ----------
-    world
-        The world.
-    clock
-        The present, which decides the days that are complete.
-    """
+    """Bulk objects of a world, generated folder by folder on first access."""
 
     def __init__(self, world: World, clock: Clock) -> None:
         self._world, self._clock = world, clock
@@ -99,27 +91,27 @@ class BulkStorage:
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of an object, listed or not, or None if it does not exist."""
-        folder, number = self._locate(key)
-        return self._objects(folder)[number] if folder and number < len(self._digests_of(folder)) else None
+        position = self._locate(key)
+        return self._objects(position[0])[position[1]] if position else None
 
     def digest(self, key: str) -> str | None:
         """Return the digest of an object, or None if it does not exist."""
-        folder, number = self._locate(key)
-        return self._digests_of(folder)[number] if folder and number < len(self._digests_of(folder)) else None
+        position = self._locate(key)
+        return self._digests_of(position[0])[position[1]] if position else None
 
     def lines(self, folder: Folder) -> Iterator[bytes]:
         """Iterate over the lines of a folder of updates, in the order of its objects."""
         return (_line(msgspec.json.decode(event.update)) for event in self._events(folder.begin, folder.end, folder.encoding))
 
-    def _locate(self, key: str) -> tuple[Folder | None, int]:
-        """Return the folder and the number of an object, or no folder if none could contain it."""
+    def _locate(self, key: str) -> tuple[Folder, int] | None:
+        """Return the folder and the number of an object, or None if it does not exist."""
         number = key.removesuffix(".zstd").rpartition("_")[2]
         for folder in chain(self.folders(), self.snapshots()) if number.isdecimal() else ():
             for encoding in (MAIN_ENCODING, OTHER_ENCODING):
                 candidate = folder._replace(encoding=encoding)
                 if candidate.key(int(number)) == key:
-                    return candidate, int(number)
-        return None, 0
+                    return (candidate, int(number)) if int(number) < len(self._digests_of(candidate)) else None
+        return None
 
     def _digests_of(self, folder: Folder) -> list[str]:
         """Return the digests of a folder's objects, which outlive the objects in memory."""

@@ -19,7 +19,6 @@ from .faults import DOWNLOAD
 from .history_api import PageRequest
 from .randomness import number
 from .responses import HttpError, Json, parse_time
-from .services import Services
 from .times import instant
 
 BOMB_FRAME, BOMB_FRAMES = 64 * 2**20, 64  # bytes before compression, four gigabytes in all
@@ -43,21 +42,17 @@ class ChecksumsRequest(msgspec.Struct):
 class BulkApi(Api):
     """Endpoints of the bulk storage."""
 
-    def __init__(self, services: Services) -> None:
-        super().__init__(services)
-        self._storage, self._faults = services.bulk, services.faults
-
     @endpoint("POST", "/v0/history/bulk/updates", ListingRequest)
     def _updates(self, request: ListingRequest) -> Json:
         """List as many whole folders as fit, with the name of the last one as token."""
         begin, end = parse_time(request.start_record_time), parse_time(request.end_record_time)
         size, token = request.page_size, request.next_page_token or ""
-        folders = self._storage.folders()
+        folders = self.services.bulk.folders()
         rest = [each for each in folders if each.begin < end and each.end > begin and f"{each.name}/" > token]
         complete = not rest
         keys: list[str] = []
         for folder in rest:
-            more = self._storage.keys(folder)
+            more = self.services.bulk.keys(folder)
             if len(more) > size:
                 raise HttpError(400, f"page_size {size} is too small for the {len(more)} objects of {folder.name}")
             if len(keys) + len(more) > size:
@@ -72,10 +67,10 @@ class BulkApi(Api):
     def _active_contracts(self) -> Json:
         time = flask.request.args.get("at_or_before_record_time")
         limit = parse_time(time.replace(" ", "+")) if time else None
-        folders = [folder for folder in self._storage.snapshots() if limit is None or folder.begin <= limit]
+        folders = [folder for folder in self.services.bulk.snapshots() if limit is None or folder.begin <= limit]
         if not folders:
             raise HttpError(404, "No active contracts are stored for that time")
-        refs = [self._reference(key) for key in self._storage.keys(folders[-1])]
+        refs = [self._reference(key) for key in self.services.bulk.keys(folders[-1])]
         return {"record_time": instant(folders[-1].begin), "object_refs": refs}
 
     @endpoint("POST", "/v0/history/bulk/checksums", ChecksumsRequest)
@@ -105,24 +100,24 @@ class BulkApi(Api):
         return response
 
     def _object(self, key: str) -> bytes | None:
-        raw = self._storage.get(key)
+        raw = self.services.bulk.get(key)
         if raw is None:
             return None
         raw = self._replacement(key) or raw
         for name, damage in DAMAGE.items():
-            if self._faults.strikes_object(name, key):
+            if self.services.faults.strikes_object(name, key):
                 raw = damage(raw)
         return raw
 
     def _replacement(self, key: str) -> bytes | None:
         """Return the contents stored under a key instead of the history."""
-        if self._faults.strikes_object("bomb_object", key):
+        if self.services.faults.strikes_object("bomb_object", key):
             return bomb()
-        return foreign(key) if self._faults.strikes_object("foreign_object", key) else None
+        return foreign(key) if self.services.faults.strikes_object("foreign_object", key) else None
 
     def _true_digest(self, key: str) -> str | None:
         """Return the digest of an undamaged object, or None if it does not exist."""
-        digest = self._storage.digest(key)
+        digest = self.services.bulk.digest(key)
         replacement = self._replacement(key) if digest else None
         return digest_of(replacement) if replacement else digest
 
@@ -135,18 +130,16 @@ class BulkApi(Api):
         return {"url": f"{before}{DOWNLOAD}{quote(key, safe='')}", "digest": self._digest(key)}
 
 
-def truncated(raw: bytes) -> bytes:
-    """Return an object that ends in the middle of its last frame, of three frames or of one."""
-    return raw[: len(raw) * 5 // 6]
-
-
 def corrupt(raw: bytes) -> bytes:
     """Return an object with 16 inverted bytes in the middle."""
     middle = len(raw) // 2
     return raw[:middle] + bytes(byte ^ 0xFF for byte in raw[middle : middle + 16]) + raw[middle + 16 :]
 
 
-DAMAGE: dict[str, Callable[[bytes], bytes]] = {"truncated_object": truncated, "corrupt_object": corrupt}
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "truncated_object": lambda raw: raw[: len(raw) * 5 // 6],  # in the middle of the last frame, of three frames or of one
+    "corrupt_object": corrupt,
+}
 
 
 def foreign(key: str) -> bytes:

@@ -6,12 +6,12 @@ requests has its own draws. Any request can be made without the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
+from .events import ACCEPTED, CONTENTION, TIMEOUT, PlannedEvent, RecurringEvent
 from .randomness import Draws, number
-from .schedule import ACCEPTED, CONTENTION, TIMEOUT, PlannedEvent, RecurringEvent
 from .timeline import Timeline
 from .times import DAY, HOUR, MINUTE, SECOND, six_digits
 
@@ -83,13 +83,10 @@ CASES = (
 class Cases:
     """The cases of one world.
 
-    Parameters
-    ----------
-    seed, timeline
-        Seed and timeline of the world.
-
     Attributes
     ----------
+    occurrences
+        The requests of each occurrence of each case, in their order.
     upgraded_at
         When the newer version of a package comes into use, microseconds since 1970.
     raised_day
@@ -97,51 +94,29 @@ class Cases:
     """
 
     def __init__(self, seed: int, timeline: Timeline) -> None:
-        midnight, self._now, self._seed = timeline.midnight, timeline.now, seed
+        midnight = timeline.midnight
         period = min(WEEK, midnight - timeline.start)
         count = max(1, (midnight - timeline.verdicts_since) // period)
         first, jitter = midnight - count * period, period // JITTER_SHARE
-        self._requests = [
-            (case, position, RecurringEvent(seed, "case", n, first + period * case.share // 1000 + delay, period, jitter))
-            for n, case in enumerate(CASES)
-            for position, delay in enumerate(case.delays)
-        ]
+        self.occurrences: list[list[PlannedEvent]] = []
+        for case_number, case in enumerate(CASES):
+            recurring = RecurringEvent(seed, "case", case_number, first + period * case.share // 1000, period, jitter)
+            self.occurrences += [_requests(case, case_number, recurring.time(n), n) for n in range(count)]
         fraction, parts = UPGRADE_SHARE[1], UPGRADE_SHARE[0]
         self.upgraded_at = midnight - period * fraction // parts
         self.raised_day = midnight - RAISED_WEEKDAY * DAY if period == WEEK else None
-
-    def within(self, begin: int, end: int) -> list[PlannedEvent]:
-        """Return the requests of cases in a half-open range of time."""
-        return [
-            PlannedEvent(each.time(n), PLANTED_REQUEST, position, n, _outcome(case, position), each.member)
-            for case, position, each in self._requests
-            for n in range(each.count_before(begin), each.count_before(end))
-        ]
-
-    def total(self) -> int:
-        """Return the number of requests of cases that the history shows."""
-        return sum(each.count_before(self._now) for case, _, each in self._requests if case.kind != ONLY_IN_LEDGER)
-
-    def groups(self) -> Iterator[tuple[Case, list[PlannedEvent]]]:
-        """Iterate over all cases, each with its requests in their order."""
-        for number_, case in enumerate(CASES):
-            requests = [(position, each) for _, position, each in self._requests if each.member == number_]
-            for n in range(requests[0][1].count_before(self._now)):
-                yield (
-                    case,
-                    [
-                        PlannedEvent(each.time(n), PLANTED_REQUEST, position, n, _outcome(case, position), number_)
-                        for position, each in requests
-                    ],
-                )
 
     def rejection_factor(self, time: int) -> float:
         """Return the factor of the share of rejected requests at a time."""
         return RAISED_BY if self.raised_day is not None and self.raised_day <= time < self.raised_day + DAY else 1
 
 
-def _outcome(case: Case, position: int) -> str:
-    return case.outcomes[min(position, len(case.outcomes) - 1)]
+def _requests(case: Case, case_number: int, time: int, occurrence: int) -> list[PlannedEvent]:
+    outcomes = chain(case.outcomes, repeat(case.outcomes[-1]))
+    return [
+        PlannedEvent(time + delay, PLANTED_REQUEST, position, occurrence, outcome, case_number)
+        for position, (delay, outcome) in enumerate(zip(case.delays, outcomes, strict=False))
+    ]
 
 
 def case_of(event: PlannedEvent) -> Case | None:

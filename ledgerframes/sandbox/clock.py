@@ -10,22 +10,13 @@ from .times import SECOND, micros, to_datetime
 
 
 class Clock:
-    """The present of a sandbox.
+    """The present of a sandbox, in microseconds since 1970.
 
-    Parameters
-    ----------
-    position
-        Start, in microseconds since 1970.
-    end
-        End of a running clock, in microseconds since 1970. Setting it by hand may go further.
-    speed
-        World seconds per second of the wall clock, or 0 to stand still.
+    A running clock stops at its end, beyond which it can be set by hand. Its speed is in seconds of the world per second.
     """
 
     def __init__(self, position: int, end: int, speed: float = 0) -> None:
-        self._position = position
-        self._end = end
-        self._speed = speed
+        self._position, self._end, self._speed = position, end, speed
         self._since = time.monotonic()
         self._lock = Lock()
 

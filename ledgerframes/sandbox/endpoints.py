@@ -1,4 +1,4 @@
-"""Declarations of endpoints, and the base class of all APIs."""
+"""Declarations of endpoints, and what all APIs share."""
 
 from __future__ import annotations
 
@@ -10,11 +10,45 @@ import flask
 import msgspec
 from flask import Response
 
+from .bulk import BulkStorage
+from .clock import Clock
+from .faults import Faults
+from .ledger_version import Version
+from .offer_book import OfferBook
+from .participant import ParticipantLedger
+from .participant.filters import Registry
 from .responses import HttpError, describe, json_response, malformed
-from .services import Services, Write
+from .users import Users
+from .vocabulary import Vocabulary
+from .world import World
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 View = Callable[..., Response]
+
+
+class Write(NamedTuple):
+    """A write that the sandbox accepted."""
+
+    api: str  # "ledger" or "wallet"
+    operation: str  # method and path
+    body: Any
+
+
+class Services(NamedTuple):
+    """Parts of a sandbox that its APIs show or change."""
+
+    world: World
+    vocabulary: Vocabulary
+    clock: Clock
+    ledger: ParticipantLedger
+    version: Version  # of the ledger
+    max_page_size: int  # of ledger updates
+    registry: Registry
+    users: Users
+    wallet: OfferBook
+    bulk: BulkStorage
+    writes: list[Write]  # accepted writes
+    faults: Faults
 
 
 class Endpoint(NamedTuple):
@@ -43,17 +77,12 @@ class Api:
 
     A subclass declares them with `endpoint`. A handler gets the parts of the path and, if its endpoint has a request
     model, the decoded body as `request`. It returns a Flask response, JSON text as bytes, or a value that msgspec encodes.
-
-    Parameters
-    ----------
-    services
-        Parts of the sandbox.
     """
 
     path_root: ClassVar[str] = "/v0/"  # start of the paths that `record` shortens
 
     def __init__(self, services: Services) -> None:
-        self.services = services
+        self.services, self.world, self.clock = services, services.world, services.clock
         self._draws = count()
 
     def strikes(self, fault: str) -> bool:

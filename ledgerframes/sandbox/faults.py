@@ -191,15 +191,7 @@ class Faults:
 
 
 class FaultMiddleware:
-    """A WSGI app with faults around another one.
-
-    Parameters
-    ----------
-    app
-        The app without faults.
-    faults
-        The probabilities.
-    """
+    """A WSGI app with faults around another one."""
 
     def __init__(self, app: WSGIApplication, faults: Faults) -> None:
         self._app, self._faults = app, faults
@@ -220,17 +212,17 @@ class FaultMiddleware:
             return Response(b"", 503, content_type=PLAIN_TEXT) if not_ready else self._app
         self._drop("dropped_connections", request_number)
         if (rest := self._refusal_seconds()) > 0:
-            response = Response(LIMITED, 429, content_type=PLAIN_TEXT)
-            if self._faults.strikes("retry_after", request_number):
-                response.headers["Retry-After"] = str(math.ceil(rest))
-            return response
-        for replacement in REPLACEMENTS:
-            if replacement.applies(path) and self._faults.strikes(replacement.fault, request_number):
-                response = Response(replacement.body, replacement.status, content_type=replacement.content_type)
-                if replacement.fault == "too_many_requests" and self._faults.strikes("retry_after", request_number):
-                    response.headers["Retry-After"] = "1"
-                return response
+            return self._too_many(LIMITED, math.ceil(rest), request_number)
+        for fault, status, content_type, body, applies in REPLACEMENTS:
+            if applies(path) and self._faults.strikes(fault, request_number):
+                if fault == "too_many_requests":
+                    return self._too_many(body, 1, request_number)
+                return Response(body, status, content_type=content_type)
         return self._spoiled(environ, request_number)
+
+    def _too_many(self, body: bytes, seconds: int, request_number: int) -> Response:
+        headers = {"Retry-After": str(seconds)} if self._faults.strikes("retry_after", request_number) else {}
+        return Response(body, 429, headers, content_type=PLAIN_TEXT)
 
     def _refusal_seconds(self) -> float:
         """Count a request, and return the rest of the window if it has too many."""
@@ -255,9 +247,12 @@ class FaultMiddleware:
         if _is_write(environ):
             self._drop("dropped_after_write", request_number)
         if response.status_code == 200 and response.content_type == JSON:
-            for name, change in RESPONSE_FAULTS.items():
-                if self._faults.strikes(name, request_number):
-                    response.data = change(response.data)
+            changes = [change for name, change in RESPONSE_FAULTS.items() if self._faults.strikes(name, request_number)]
+            if changes:
+                value = msgspec.json.decode(response.data)
+                for change in changes:
+                    change(value)
+                response.data = msgspec.json.encode(value)
         cuts = ["truncated_bodies"]
         if DOWNLOAD in environ["PATH_INFO"] and response.status_code in (200, 206):
             cuts.append("dropped_download")

@@ -15,12 +15,10 @@ import msgspec
 from flask import Response
 
 from .builder import NULL, Event
-from .endpoints import Api, endpoint
+from .endpoints import Api, Services, endpoint
 from .identifiers import blob_of, contract_id, fingerprint
 from .ledger import Contract
-from .responses import HttpError, Json, parse_time, text_response
-from .rounds import INCOMPLETE_ROUNDS
-from .services import Services
+from .responses import HttpError, Json, contract_object, parse_time, text_response
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, instant, trimmed
 from .values import ENCODINGS
@@ -66,17 +64,16 @@ class HistoryApi(Api):
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
-        self._world, self._vocabulary, self._clock = services.world, services.vocabulary, services.clock
         self._contracts: dict[str, Json] = {}
 
     @endpoint("GET", "/v0/events/<path:update_id>")
     def _event(self, update_id: str) -> bytes:
         event = self._find(update_id, self._encoding(flask.request.args))
         # A verdict may still be on its way, without which a lookup responds (docs/facts.md#history-not-ready).
-        late = event is not None and event.record_time >= self._clock.now() - VERDICTS_DELAY
+        late = event is not None and event.record_time >= self.clock.now() - VERDICTS_DELAY
         if event is None or (late and event.update == NULL):
             raise HttpError(404, f"Event with id {update_id} not found")
-        return event.update_only() if late else self._item(event)
+        return Event(update_id, event.migration_id, event.record_time, event.update).item() if late else self._item(event)
 
     @endpoint("POST", "/v0/events", PageRequest)
     def _events(self, request: PageRequest) -> bytes:
@@ -99,7 +96,7 @@ class HistoryApi(Api):
         if lossless not in ("true", "false"):
             raise HttpError(400, f"'{lossless}' is not a value of lossless: use true or false")
         update = self._found_update(update_id, "protobuf_json" if lossless == "true" else "compact_json")
-        return in_first_version(update, self._world.identifiers.order(update_id))
+        return in_first_version(update, self.world.identifiers.order(update_id))
 
     def _found_update(self, update_id: str, encoding: str) -> bytes:
         event = self._find(update_id, encoding)
@@ -109,8 +106,8 @@ class HistoryApi(Api):
 
     def _find(self, update_id: str, encoding: str) -> Event | None:
         """Return the event with an id if its update has arrived."""
-        event = self._world.find(update_id, encoding)
-        arrived = event and event.record_time < self._clock.now() - UPDATES_DELAY and self._has_started(event.migration_id)
+        event = self.world.find(update_id, encoding)
+        arrived = event and event.record_time < self.clock.now() - UPDATES_DELAY and self._has_started(event.migration_id)
         return event if arrived else None
 
     def _after(self, request: PageRequest, delay: int) -> Iterator[Event]:
@@ -118,12 +115,12 @@ class HistoryApi(Api):
         cursor = request.after
         position = (cursor.after_migration_id, parse_time(cursor.after_record_time)) if cursor else (-1, 0)
         encoding = self._encoding(decode_object(flask.request.get_data()))
-        events = self._world.after(*position, self._clock.now() - delay, encoding)
+        events = self.world.after(*position, self.clock.now() - delay, encoding)
         return takewhile(lambda event: self._has_started(event.migration_id), events)
 
     def _encoding(self, members: Any) -> str:
         """Return the value encoding of a request, whose key names the network's language."""
-        key = f"{self._vocabulary.lang}_value_encoding"
+        key = f"{self.services.vocabulary.lang}_value_encoding"
         encoding = members.get(key)
         if encoding is None:
             return "compact_json"
@@ -133,65 +130,56 @@ class HistoryApi(Api):
 
     def _has_started(self, migration_id: int) -> bool:
         # The service starts the next migration when it has all of the one before.
-        switch = self._world.timeline.switch + OVERLAP + VERDICTS_DELAY
-        return migration_id < SECOND_MIGRATION or self._clock.now() >= switch
+        switch = self.world.timeline.switch + OVERLAP + VERDICTS_DELAY
+        return migration_id < SECOND_MIGRATION or self.clock.now() >= switch
 
     def _item(self, event: Event) -> bytes:
         """Return an event as known at present, which for the newest rounds is without activity."""
-        now = self._clock.now()
-        if event.app_activity_records != NULL and now < self._world.timeline.now:
-            state, newest = self._world.rounds.state_at(event.record_time), self._world.rounds.lowest_open(now)
-            if state and state.number > (newest - INCOMPLETE_ROUNDS if newest else -1):
+        now = self.clock.now()
+        if event.app_activity_records != NULL and now < self.world.timeline.now:
+            state = self.world.rounds.state_at(event.record_time)
+            if state and state.number >= self.world.rounds.first_incomplete(now):
                 return replace(event, app_activity_records=NULL).item()
         return event.item()
 
     @endpoint("POST", "/v0/ans-rules", NameRulesRequest)
     def _name_rules(self, request: NameRulesRequest) -> Json:
-        created = self._world.schedule.genesis.time(NAME_RULES_STEP)
-        if self._clock.now() < created:
+        created = self.world.schedule.genesis.time(NAME_RULES_STEP)
+        if self.clock.now() < created:
             raise HttpError(500, "No AnsRules found")
-        rules = self._contract(self._world.constants().lasting("name_rules"), created)
+        rules = self._contract(self.world.constants().lasting("name_rules"), created)
         cached = request.cached_ans_rules_contract_id == rules["contract_id"]
-        return {"ans_rules_update": {"contract": None if cached else rules, "domain_id": self._world.people.synchronizer}}
+        return {"ans_rules_update": {"contract": None if cached else rules, "domain_id": self.world.people.synchronizer}}
 
     @endpoint("GET", "/v0/{coin}-price/votes")
     def _price_votes(self) -> Json:
         """Return the latest vote of every SV (docs/facts.md#name-rules-and-price-votes)."""
-        now, world, constants = self._clock.now(), self._world, self._world.constants()
+        now, schedule, constants = self.clock.now(), self.world.schedule, self.world.constants()
         votes = []
-        for member, chain in enumerate(world.schedule.votes):
+        for member, chain in enumerate(schedule.votes):
             occurrence = chain.count_before(now + 1) - 1
-            created = chain.time(occurrence) if occurrence >= 0 else world.schedule.genesis.time(VOTES_STEP)
+            created = chain.time(occurrence) if occurrence >= 0 else schedule.genesis.time(VOTES_STEP)
             if created <= now:
-                vote = constants.lasting("price_vote", member, occurrence)
-                votes.append(self._contract(vote, created))
-        vote_time = world.timeline.switch + HOUR
-        if now >= vote_time:
-            votes.append(self._newcomers_vote(vote_time))
-        return {f"{self._vocabulary.coin}_price_votes": votes}
-
-    def _newcomers_vote(self, time: int) -> Json:
-        seed = self._world.seed
-        arguments = {
-            "dso": self._world.people.dso,
-            "sv": f"{NEWCOMER}::{fingerprint(seed, NEWCOMER)}",
-            f"{self._vocabulary.coin}Price": None,
-            "lastUpdatedAt": instant(time),
-        }
-        template_id = self._world.constants().templates.price_vote.identifier
-        return contract_object(template_id, contract_id(seed, "newcomer's vote"), arguments, trimmed(time))
+                votes.append(self._contract(constants.lasting("price_vote", member, occurrence), created))
+        created = self.world.timeline.switch + HOUR
+        if now >= created:
+            sv = f"{NEWCOMER}::{fingerprint(constants.seed, NEWCOMER)}"
+            vote = {"dso": constants.dso, "sv": sv, f"{constants.vocabulary.coin}Price": None, "lastUpdatedAt": instant(created)}
+            template_id, identifier = constants.templates["price_vote"].identifier, contract_id(constants.seed, "newcomer's vote")
+            votes.append(contract_object(template_id, identifier, vote, trimmed(created), blob_of(identifier)))
+        return {f"{constants.vocabulary.coin}_price_votes": votes}
 
     def _contract(self, contract: Contract, created: int) -> Json:
         """Return a contract as the update that created it shows it, by record time."""
-        timeline, identifier = self._world.timeline, contract.identifier
+        timeline, identifier = self.world.timeline, contract.identifier
         if identifier not in self._contracts:
             migration = SECOND_MIGRATION if created >= timeline.switch else SECOND_MIGRATION - 1
-            events = self._world.slice(timeline.number_at(migration, created))
+            events = self.world.slice(timeline.number_at(migration, created))
             updates = (decode_object(event.update) for event in events if identifier.encode() in event.update)
             nodes = (node for update in updates for node in update["events_by_id"].values() if "created_at" in node)
             node = next(node for node in nodes if node["contract_id"] == identifier)
             self._contracts[identifier] = contract_object(
-                node["template_id"], identifier, node["create_arguments"], node["created_at"]
+                node["template_id"], identifier, node["create_arguments"], node["created_at"], blob_of(identifier)
             )
         return self._contracts[identifier]
 
@@ -206,18 +194,7 @@ class HistoryApi(Api):
 
     @endpoint("GET", "/status")
     def _status(self) -> Json:
-        return {"success": {"id": f"{self._vocabulary.coin}::scan-app", **STATUS}}
-
-
-def contract_object(template_id: str, identifier: str, payload: Json, created_at: str) -> Json:
-    """Return the five members of a contract (docs/facts.md#contract-object)."""
-    return {
-        "template_id": template_id,
-        "contract_id": identifier,
-        "payload": payload,
-        "created_event_blob": blob_of(identifier),
-        "created_at": created_at,
-    }
+        return {"success": {"id": f"{self.services.vocabulary.coin}::scan-app", **STATUS}}
 
 
 def in_first_version(update: bytes, offset: int) -> bytes:
@@ -225,11 +202,10 @@ def in_first_version(update: bytes, offset: int) -> bytes:
     item: Json = decode_object(update)
     if "event" in item:
         return update
-    nodes = {f"#{key}": _with_marks(node) for key, node in item.pop("events_by_id").items()}
+    nodes = {f"#{key}": node for key, node in item.pop("events_by_id").items()}
+    for key, node in nodes.items():
+        node["event_id"] = key
+        if "child_event_ids" in node:
+            node["child_event_ids"] = [f"#{child}" for child in node["child_event_ids"]]
     roots = [f"#{key}" for key in item.pop("root_event_ids")]
     return msgspec.json.encode({**item, "offset": f"{offset:018d}", "root_event_ids": roots, "events_by_id": nodes})
-
-
-def _with_marks(node: Json) -> Json:
-    children = {"child_event_ids": [f"#{child}" for child in node["child_event_ids"]]} if "child_event_ids" in node else {}
-    return {**node, "event_id": f"#{node['event_id']}", **children}

@@ -19,11 +19,6 @@ class UpdateIds:
 
     The first sixteen digits are the position (slice, index), shuffled by a bijection and a key; the other
     forty-eight are a hash that tells a real id from an invented one.
-
-    Parameters
-    ----------
-    seed
-        Seed of the world.
     """
 
     def __init__(self, seed: int) -> None:

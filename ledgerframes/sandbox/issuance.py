@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import NamedTuple
@@ -94,11 +94,3 @@ def _multiply(left: Decimal, right: Decimal) -> Decimal:
 
 def _divide(left: Decimal, right: Decimal) -> Decimal:
     return EXACT.divide(left, right).quantize(STEP, ROUND_HALF_EVEN, EXACT)
-
-
-def merge(parts: Iterable[RoundTotals], number: int) -> RoundTotals:
-    """Return the activity of one round from all parts of the history that have some."""
-    totals = RoundTotals()
-    for part in parts:
-        totals.add(part, number)
-    return totals

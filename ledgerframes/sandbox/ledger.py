@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from .randomness import Draws
@@ -72,33 +73,26 @@ class Pool:
 
         With `rounds`, only coupons of these rounds.
         """
-        contracts: list[Contract] = []
         owned = self._by_owner.get(owner, [])
-        for contract in reversed(owned):
-            if len(contracts) < limit and not contract.is_spent and (rounds is None or contract.round_number in rounds):
-                contract.is_spent = True
-                contracts.append(contract)
         owned[:] = [contract for contract in owned if not contract.is_spent]
-        return contracts
+        fitting = (contract for contract in reversed(owned) if rounds is None or contract.round_number in rounds)
+        return _spend(islice(fitting, limit))
 
     def take_rounds(self, rounds: Container[int]) -> list[Contract]:
         """Take all contracts of some rounds, for the caller to consume."""
-        contracts = [each for each in self._contracts if not each.is_spent and each.round_number in rounds]
-        for contract in contracts:
-            contract.is_spent = True
-        return contracts
-
-    def first_owner(self, owners: Iterable[str]) -> str:
-        """Return the first of some owners who has an unspent contract, or an empty text."""
-        return next((owner for owner in owners if any(not each.is_spent for each in self._by_owner.get(owner, ()))), "")
+        return _spend(each for each in self._contracts if not each.is_spent and each.round_number in rounds)
 
     def take_any(self, draws: Draws, limit: int) -> list[Contract]:
         """Take up to `limit` contracts of any owner, which the caller must consume."""
-        contracts: list[Contract] = []
-        while len(contracts) < limit and (contract := self.any(draws)):
-            contract.is_spent = True
-            contracts.append(contract)
-        return contracts
+        return _spend(islice(iter(lambda: self.any(draws), None), limit))
+
+
+def _spend(contracts: Iterable[Contract]) -> list[Contract]:
+    spent = []
+    for contract in contracts:
+        contract.is_spent = True
+        spent.append(contract)
+    return spent
 
 
 def create(contract: Contract) -> Node:
@@ -118,28 +112,17 @@ def create(contract: Contract) -> Node:
 
 def exercise(
     contract: Contract,
-    choice: str,
+    choice: str,  # unqualified
     argument: Any,
     result: Any,
     actors: Sequence[str],
-    children: Sequence[Node] = (),
+    children: Sequence[Node] = (),  # in the order of execution
     consuming: bool = False,
-    interface: Template | None = None,
+    interface: Template | None = None,  # that the choice is inherited from
 ) -> Node:
     """Return the node that exercises a choice on a contract.
 
-    Parameters
-    ----------
-    contract
-        The contract; a consuming exercise is its archive (docs/facts.md#consuming-exercise-archives).
-    choice
-        Name of the choice, unqualified.
-    argument, result
-        Encoded values; a result may be of any JSON type (docs/facts.md#exercise-result-any-json).
-    actors, children
-        Party ids of the acting parties, and the nodes below this one in the order of execution.
-    consuming, interface
-        Whether the contract ends here, and the interface that the choice is inherited from.
+    See docs/facts.md#consuming-exercise-archives and docs/facts.md#exercise-result-any-json.
     """
     return {
         "event_type": "exercised_event",

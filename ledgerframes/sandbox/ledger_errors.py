@@ -34,29 +34,15 @@ SECURITY = "A security-sensitive error has been received"
 
 
 class LedgerApiError(Exception):
-    """Error response of the ledger API.
-
-    Parameters
-    ----------
-    code
-        One of `CODES`, or "NA" for a redacted error.
-    cause
-        Reason.
-    context
-        Further entries of the context.
-    resources
-        Kind and name of each resource that the error is about.
-    redacted
-        HTTP status of a redacted error, 401 or 403.
-    """
+    """Error response of the ledger API."""
 
     def __init__(
         self,
-        code: str,
+        code: str,  # one of `CODES`, or "NA" for a redacted error
         cause: str,
-        context: dict[str, str] | None = None,
-        resources: Sequence[tuple[str, str]] = (),
-        redacted: int = 0,
+        context: dict[str, str] | None = None,  # further entries
+        resources: Sequence[tuple[str, str]] = (),  # kind and name of each resource that the error is about
+        redacted: int = 0,  # HTTP status of a redacted error, 401 or 403
     ) -> None:
         super().__init__(f"{code}: {cause}")
         self.code, self.cause = code, cause

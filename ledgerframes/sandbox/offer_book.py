@@ -56,24 +56,12 @@ class OfferRequest(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Offer:
-    """A transfer offer.
+    """A transfer offer."""
 
-    Parameters
-    ----------
-    sender
-        Party id of the sender.
-    request
-        Terms of the offer.
-    created_at
-        Microseconds since 1970.
-    number
-        Number of earlier offers.
-    """
-
-    sender: str
-    request: OfferRequest
-    created_at: int
-    number: int
+    sender: str  # party id
+    request: OfferRequest  # its terms
+    created_at: int  # microseconds since 1970
+    number: int  # of earlier offers
     state: str = CREATED
     failure_kind: str = ""
     withdrawn_reason: str = ""
@@ -122,13 +110,7 @@ class _Submission:
 
 
 class OfferBook:
-    """Offers and the automation that advances them (docs/facts.md#transfer-offers).
-
-    Parameters
-    ----------
-    clock
-        The present.
-    """
+    """Offers and the automation that advances them (docs/facts.md#transfer-offers)."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -172,17 +154,7 @@ class OfferBook:
         return self.balances.get(party, INITIAL_BALANCE)
 
     def create(self, sender: str, request: OfferRequest, strikes: Callable[[str], bool] = lambda fault: False) -> Offer:
-        """Create an offer, or refuse it by the rules of tracking ids.
-
-        Parameters
-        ----------
-        sender
-            Party id of the wallet's owner.
-        request
-            Terms of the offer.
-        strikes
-            Returns whether a fault strikes.
-        """
+        """Create an offer, or refuse it by the rules of tracking ids."""
         with self._lock:
             key = sender, request.tracking_id
             busy = HttpError(429, f"an offer with tracking id {request.tracking_id} is still being processed")

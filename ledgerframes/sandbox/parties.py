@@ -58,13 +58,7 @@ class Provider(NamedTuple):
 
 
 class WorldParties:
-    """All parties of a world, which depend on nothing but the seed.
-
-    Parameters
-    ----------
-    seed
-        Seed of the world.
-    """
+    """All parties of a world, which depend on nothing but the seed."""
 
     def __init__(self, seed: int) -> None:
         space = fingerprint(seed, "dso")

@@ -7,10 +7,12 @@ so nothing else changes their rights or earns for them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
+from .events import PlannedEvent
 from .times import MINUTE, SECOND
 
 FIRST_PARTY, SECOND_PARTY = "mulberry-notes", "nightshade-vault"
@@ -31,6 +33,7 @@ class Step:
 
     case: str
     tick: int  # ticks after the start of the cycle
+    weight: int | None = None  # that the party of a request earns, in bytes
     kind: str = REQUEST
     delay: int = 5 * MINUTE  # after the tick, in microseconds
     after_opening: int | None = None  # instead of the delay: microseconds after the opening of the next round
@@ -42,57 +45,52 @@ class Step:
     total: int = 6_000  # bytes of a request
     has_unknown_views: bool = False
     expected: str = EARNS
-    weight: int | None = None
 
 
 def _change(
     case: str, tick: int, *action: str, delay: int = 3 * MINUTE, after_opening: int | None = None, lead: int | None = None
 ) -> Step:
-    return Step(case, tick, STATE_CHANGE, delay, after_opening, lead, action, expected="")
-
-
-def _request(case: str, tick: int, weight: int | None, **options: object) -> Step:
-    return Step(case, tick, weight=weight, **options)  # type: ignore[arg-type]
+    return Step(case, tick, None, STATE_CHANGE, delay, after_opening, lead, action, expected="")
 
 
 A, B = FIRST_PARTY, SECOND_PARTY
 SCRIPT: tuple[Step, ...] = (
     _change("right granted with a factor", 0, "grant", A, "1", "1.7000000000"),
-    _request("factor above 1", 3, 8_500, party=A, total=5_000),
+    Step("factor above 1", 3, 8_500, party=A, total=5_000),
     _change("factor of a right updated", 4, "update", A, "1", "2", FLOAT_FACTOR),
-    _request("factor where floats fail", 7, 5_700, party=A, total=FLOAT_TOTAL),
+    Step("factor where floats fail", 7, 5_700, party=A, total=FLOAT_TOTAL),
     _change("second right of a party", 8, "grant", A, "3", "3.0000000000"),
-    _request("two rights of one party", 11, 18_000, party=A),
+    Step("two rights of one party", 11, 18_000, party=A),
     _change("right withdrawn", 12, "withdraw", A, "2"),
     _change("right canceled", 13, "cancel", A, "3"),
-    _request("right ended between opening and use", 14, 18_000, party=A),
-    _request("right ended before the opening", 16, None, party=A, expected=NOT_FEATURED),
+    Step("right ended between opening and use", 14, 18_000, party=A),
+    Step("right ended before the opening", 16, None, party=A, expected=NOT_FEATURED),
     _change("right granted after the opening", 17, "grant", B, "1", "2.0000000000"),
-    _request("right granted after the opening", 17, None, expected=NOT_FEATURED),
+    Step("right granted after the opening", 17, None, expected=NOT_FEATURED),
     _change("right that no opening sees", 17, "cancel", B, "1", delay=7 * MINUTE),
-    _request("right created and archived between opening and use", 18, None, expected=NOT_FEATURED),
+    Step("right created and archived between opening and use", 18, None, expected=NOT_FEATURED),
     _change("right granted at the opening", 22, "grant", B, "2", "", after_opening=0),
-    _request("right granted at the opening", 22, 6_000),
+    Step("right granted at the opening", 22, 6_000),
     _change("right withdrawn around the opening", 24, "withdraw", B, "2", after_opening=SECOND // 5, lead=SECOND * 2 // 5),
-    _request("boundary: withdrawn around the opening", 24, 6_000),
+    Step("boundary: withdrawn around the opening", 24, 6_000),
     _change("right granted around the opening", 26, "grant", B, "3", "", after_opening=SECOND // 5, lead=SECOND * 2 // 5),
-    _request("boundary: granted around the opening", 26, None, expected="boundary"),
-    _request("featured through the second quorum only", 28, 6_000, is_second=True),
-    _request("unknown view ids", 29, 6_000, has_unknown_views=True),
-    _request("super validator submits", 30, None, submitter=SV, expected=BY_SV),
+    Step("boundary: granted around the opening", 26, None, expected="boundary"),
+    Step("featured through the second quorum only", 28, 6_000, is_second=True),
+    Step("unknown view ids", 29, 6_000, has_unknown_views=True),
+    Step("super validator submits", 30, None, submitter=SV, expected=BY_SV),
     _change("super validator added", 31, "add"),
-    _request("new super validator submits", 34, None, submitter=MEMBER, expected=BY_SV),
+    Step("new super validator submits", 34, None, submitter=MEMBER, expected=BY_SV),
     _change("super validator offboarded", 35, "offboard"),
-    _request("former super validator submits", 38, 6_000, submitter=MEMBER),
-    _request("oversubscribed round", 40, 600_000, total=600_000),
-    _request("threshold missed", 42, 4_999, total=4_999),
-    _request("threshold met exactly", 43, 5_000, total=5_000),
-    _request("threshold passed", 44, 5_001, total=5_001),
+    Step("former super validator submits", 38, 6_000, submitter=MEMBER),
+    Step("oversubscribed round", 40, 600_000, total=600_000),
+    Step("threshold missed", 42, 4_999, total=4_999),
+    Step("threshold met exactly", 43, 5_000, total=5_000),
+    Step("threshold passed", 44, 5_001, total=5_001),
     _change("factor set to 0", 45, "update", B, "3", "4", "0.0000000000"),
-    _request("factor 0", 48, 0),
+    Step("factor 0", 48, 0),
     _change("right canceled at last", 49, "cancel", B, "4"),
     _change("look-alike of a right", 50, "imitate", A),
-    _request("look-alike of a right", 53, None, party=A, expected=NOT_FEATURED),
+    Step("look-alike of a right", 53, None, party=A, expected=NOT_FEATURED),
 )
 LAST_TICK = max(step.tick for step in SCRIPT) + 1
 ROUND_PRICE_TICKS = (42, 43, 44)  # rounds whose price makes the threshold a whole number of bytes
@@ -122,14 +120,12 @@ class Right(NamedTuple):
 
 
 class Script:
-    """Times of all steps of a world.
+    """Events of all cycles in a world of so many ticks and events.
 
-    Parameters
+    Attributes
     ----------
-    ticks
-        Number of ticks of the world.
-    events
-        Number of events of the world.
+    planned
+        The steps of all cycles by time, once `schedule` has set them: the member is the step, the occurrence the cycle.
     """
 
     def __init__(self, ticks: int, events: int) -> None:
@@ -137,28 +133,19 @@ class Script:
         base = period * BASE_PERCENT // 100
         self.switch = period * SWITCH_PERCENT // 100
         self._bases = range(base, max(base, ticks - LAST_TICK), period) if events >= MIN_EVENTS else range(0)
-        self._times: list[tuple[int, int, int]] = []  # time, step, cycle
-        self._members: list[int] = []  # times at which the super validators change
+        self.planned: list[PlannedEvent] = []
+        self._member_changes: list[int] = []
 
-    def schedule(self, start: int, tick: int, opens_at: dict[int, int]) -> None:
+    def schedule(self, start: int, tick: int, opens_at: Callable[[int], int]) -> None:
         """Set the times, from the start of the world and the openings by position of a round."""
         for cycle, base in enumerate(self._bases):
             for number, step in enumerate(SCRIPT):
-                position = base + step.tick
-                time = start + position * tick + step.delay
+                time = start + (base + step.tick) * tick + step.delay
                 if step.after_opening is not None:
-                    time = opens_at[position] + step.after_opening
-                self._times.append((time, number, cycle))
-        self._times.sort()
-        self._members = sorted((*self._actions("add"), *self._actions("offboard")))
-
-    def openings(self) -> list[int]:
-        """Return the positions of the rounds whose openings are needed."""
-        return [base + step.tick for base in self._bases for step in SCRIPT if step.after_opening is not None]
-
-    def within(self, begin: int, end: int) -> list[tuple[int, int, int]]:
-        """Return (time, step, cycle) of the steps with begin <= time < end."""
-        return self._times[bisect_left(self._times, (begin,)) : bisect_left(self._times, (end,))]
+                    time = opens_at(base + step.tick) + step.after_opening
+                self.planned.append(PlannedEvent(time, step.kind, number, cycle))
+        self.planned.sort(key=attrgetter("time", "member"))
+        self._member_changes = sorted(self._times("add") + self._times("offboard"))
 
     def prices(self) -> frozenset[int]:
         """Return the positions of the rounds whose price is set."""
@@ -167,7 +154,7 @@ class Script:
     def rights(self) -> Iterator[Right]:
         """Iterate over the rights of all cycles."""
         alive: dict[tuple[str, str, int], tuple[str | None, int]] = {}
-        for time, number, cycle in self._times:
+        for time, _, number, cycle, *_ in self.planned:
             what, *arguments = SCRIPT[number].action or ("",)
             if what in ("withdraw", "cancel", "update"):
                 party, slot = arguments[:2]
@@ -179,11 +166,11 @@ class Script:
 
     def memberships(self) -> list[tuple[int, int]]:
         """Return [since, until) of the times at which the member is a super validator."""
-        return list(zip(self._actions("add"), self._actions("offboard"), strict=True))
+        return list(zip(self._times("add"), self._times("offboard"), strict=True))
 
     def dso_rules_version(self, time: int) -> int:
         """Return how often the DSO's rules were replaced before a time."""
-        return bisect_left(self._members, time)
+        return bisect_left(self._member_changes, time)
 
-    def _actions(self, what: str) -> list[int]:
-        return [time for time, number, _ in self._times if SCRIPT[number].action[:1] == (what,)]
+    def _times(self, what: str) -> list[int]:
+        return [event.time for event in self.planned if SCRIPT[event.member].action[:1] == (what,)]

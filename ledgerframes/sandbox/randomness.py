@@ -50,13 +50,7 @@ def lookup_table(values: Sequence[T], weights: Sequence[int]) -> list[T]:
 
 
 class Draws:
-    """A stream of draws, which depends on its seed only.
-
-    Parameters
-    ----------
-    seed
-        Any whole number.
-    """
+    """A stream of draws, which depends on its seed only."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed).random

@@ -26,17 +26,7 @@ VALIDATION = re.compile(
 
 
 class HttpError(Exception):
-    """Error response of the history and the wallet API (docs/facts.md#history-errors).
-
-    Parameters
-    ----------
-    status
-        HTTP status.
-    message
-        Reason.
-    plain
-        Whether the body is bare text instead of ``{"error": …}``.
-    """
+    """Error response of the history and the wallet API (docs/facts.md#history-errors)."""
 
     def __init__(self, status: int, message: str, plain: bool = False) -> None:
         super().__init__(message)
@@ -47,6 +37,17 @@ class HttpError(Exception):
         if self.plain:
             return text_response(self.message, self.status)
         return json_response({"error": self.message}, self.status)
+
+
+def contract_object(template_id: str, identifier: str, payload: Json, created_at: str, blob: str) -> Json:
+    """Return the five members of a contract (docs/facts.md#contract-object)."""
+    return {
+        "template_id": template_id,
+        "contract_id": identifier,
+        "payload": payload,
+        "created_event_blob": blob,
+        "created_at": created_at,
+    }
 
 
 def json_response(value: Any, status: int = 200) -> Response:

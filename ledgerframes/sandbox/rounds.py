@@ -8,6 +8,7 @@ duration after that; tick n archives it.
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cache
 from typing import NamedTuple
 
 from .identifiers import contract_id
@@ -36,22 +37,10 @@ class RoundState(NamedTuple):
 
 
 class Rounds:
-    """Rounds of one world with their state (docs/facts.md#activity-weights, steps 2 to 4).
-
-    Parameters
-    ----------
-    seed
-        Seed of the world.
-    schedule
-        The scheduled events, with ticks and grants of featured rights among them.
-    parties
-        The parties of the world.
-    now
-        End of the world, microseconds since 1970.
-    """
+    """Rounds of one world with their state (docs/facts.md#activity-weights, steps 2 to 4)."""
 
     def __init__(self, seed: int, schedule: Schedule, parties: WorldParties, now: int) -> None:
-        self._seed, self._schedule, self._parties = seed, schedule, parties
+        self.schedule, self._seed, self._parties = schedule, seed, parties
         self.start = schedule.genesis.time(0)
         self._granted_at = {"start": schedule.genesis.time(FEATURED_STEP), "later": schedule.late_feature.time(0)}
         self._svs = frozenset(sv.participant for sv in parties.svs)
@@ -61,13 +50,8 @@ class Rounds:
         self._starts = schedule.first_positions()
         every = schedule.settle_every
         self.close_lag, self.archive_lag = max(2, -(-3 // every)), max(1, -(-6 // every))  # settlements
-        self._states: dict[int, RoundState] = {}
+        self._state_of = cache(self._state)
         self._first_incomplete = self.first_incomplete(now)
-
-    @property
-    def schedule(self) -> Schedule:
-        """The scheduled events."""
-        return self._schedule
 
     def right_id(self, right: Right) -> str:
         """Return the contract id of a right of the script."""
@@ -75,11 +59,11 @@ class Rounds:
 
     def opens_at(self, round_number: int) -> int:
         """Return the round's opensAt, in microseconds since 1970."""
-        return self._schedule.opens_at(round_number - FIRST_ROUND)
+        return self.schedule.opens_at(round_number - FIRST_ROUND)
 
     def lowest_open(self, time: int) -> int | None:
         """Return the lowest round that is active and open at a record time, or None."""
-        lowest = FIRST_ROUND + self._schedule.ticks.count_before(time + 1)
+        lowest = FIRST_ROUND + self.schedule.ticks.count_before(time + 1)
         for candidate in range(lowest, lowest + OPEN_AT_ONCE):
             if self._created_at(candidate) <= time and self.opens_at(candidate) <= time:
                 return candidate
@@ -87,7 +71,7 @@ class Rounds:
 
     def _created_at(self, round_number: int) -> int:
         position = round_number - FIRST_ROUND
-        return self.start if position < OPEN_AT_ONCE else self._schedule.ticks.time(position - OPEN_AT_ONCE)
+        return self.start if position < OPEN_AT_ONCE else self.schedule.ticks.time(position - OPEN_AT_ONCE)
 
     def price(self, round_number: int) -> str:
         """Return the coin price of a round in USD, as the short decimal of the wire."""
@@ -105,30 +89,30 @@ class Rounds:
 
     def config(self, time: int) -> tuple[int, RoundTerms]:
         """Return the version of the coin rules at a time, and what they say about rewards."""
-        version = sum(change < time for change in self._schedule.config_changes)
+        version = sum(change < time for change in self.schedule.config_changes)
         return version, self._terms(Decimal(0), version)
 
     def _terms(self, price: Decimal, release: int) -> RoundTerms:
-        per_year = Decimal(ISSUED_PER_EVENT * self._schedule.events_per_day)
+        per_year = Decimal(ISSUED_PER_EVENT * self.schedule.events_per_day)
         return RoundTerms(price, per_year, Decimal(TRAFFIC_PRICES[release]), (None, MARKERS, TRAFFIC_BASED)[release])
 
     def settled_by(self, settlement: int) -> range:
         """Return the rounds that a settlement, by its occurrence, begins to issue."""
-        every = self._schedule.settle_every
+        every = self.schedule.settle_every
         first, end = (max(0, occurrence * every - 1) for occurrence in (settlement, settlement + 1))
         return range(FIRST_ROUND + first, FIRST_ROUND + end)
 
     def issuing_at(self, time: int) -> range:
         """Return the rounds that are issuing at a record time."""
-        count = self._schedule.settlements.count_before(time)
+        count = self.schedule.settlements.count_before(time)
         closed = self.settled_by(count - self.close_lag - 1).stop if count > self.close_lag else FIRST_ROUND
         return range(closed, self.settled_by(count - 1).stop if count else FIRST_ROUND)
 
     def window(self, round_number: int) -> tuple[int, int]:
         """Return bounds of the time in which a round is the lowest open one."""
         position = round_number - FIRST_ROUND
-        begin = self._schedule.ticks.time(position - 1) if position else self.start
-        return begin, self._schedule.ticks.time(position)
+        begin = self.schedule.ticks.time(position - 1) if position else self.start
+        return begin, self.schedule.ticks.time(position)
 
     def first_incomplete(self, now: int) -> int:
         """Return the first round whose activity records are not served yet at a time."""
@@ -138,11 +122,7 @@ class Rounds:
     def state_at(self, time: int) -> RoundState | None:
         """Return the lowest open round at a record time with its state, or None."""
         round_number = self.lowest_open(time)
-        if round_number is None:
-            return None
-        if round_number not in self._states:
-            self._states[round_number] = self._state(round_number)
-        return self._states[round_number]
+        return None if round_number is None else self._state_of(round_number)
 
     def _state(self, round_number: int) -> RoundState:
         opens_at = self.opens_at(round_number)

@@ -11,6 +11,7 @@ from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, make_app
 from .bulk import BulkStorage
 from .cases import Planted
 from .clock import Clock
+from .endpoints import Services, Write
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
 from .ledger_version import Version
@@ -18,7 +19,6 @@ from .offer_book import Offer, OfferBook
 from .participant import ParticipantLedger, PlantedMismatch
 from .participant.filters import Registry
 from .planted import PlantedCase
-from .services import Services, Write
 from .times import to_datetime
 from .users import Users
 from .vocabulary import vocabulary_of
@@ -73,6 +73,18 @@ class Sandbox:
         Start of the world, UTC.
     name
         Name of the world's shape, safe in paths.
+    participant
+        Id of the participant whose ledger the ledger API shows.
+    user_parties
+        The parties that the participant hosts, and that the default token may read as.
+    token
+        A bearer token that may read everything, with the wallet of the first of `user_parties`.
+    limited_token
+        A bearer token that may read as one party only, the second of `user_parties`.
+    expired_token
+        A bearer token that has expired.
+    token_of
+        Returns the bearer token of the user with the wallet of a party.
     history_url, ledger_url, wallet_url
         Base addresses of the APIs inside the process.
     ledger
@@ -118,7 +130,10 @@ class Sandbox:
         self.ledger = ParticipantLedger(self.world, self.clock, participant)
         if pruned_through:
             self.prune(pruned_through)
-        self.users = Users(seed, self.ledger.party_names, require_token)
+        self.participant, self.user_parties = self.ledger.participant, self.ledger.party_names
+        self.users = users = Users(seed, self.user_parties, require_token)
+        self.token, self.limited_token = users.token(users.main), users.token(users.limited)
+        self.expired_token, self.token_of = users.expired_token, users.token_of
         self.wallet = OfferBook(self.clock)
         self.writes: list[Write] = []
         self.bulk = BulkStorage(self.world, self.clock)
@@ -134,35 +149,6 @@ class Sandbox:
     def now(self) -> datetime:
         """The time of the clock, UTC (by default the end of the world)."""
         return self.clock.time
-
-    @property
-    def participant(self) -> str:
-        """Id of the participant whose ledger the ledger API shows."""
-        return self.ledger.participant
-
-    @property
-    def user_parties(self) -> list[str]:
-        """The parties that the participant hosts, and that the default token may read as."""
-        return list(self.ledger.party_names)
-
-    @property
-    def token(self) -> str:
-        """A bearer token that may read everything, with the wallet of the first of `user_parties`."""
-        return self.users.token(self.users.main)
-
-    @property
-    def limited_token(self) -> str:
-        """A bearer token that may read as one party only, the second of `user_parties`."""
-        return self.users.token(self.users.limited)
-
-    @property
-    def expired_token(self) -> str:
-        """A bearer token that has expired."""
-        return self.users.expired_token
-
-    def token_of(self, party: str) -> str:
-        """Return the bearer token of the user with the wallet of a party."""
-        return self.users.token_of(party)
 
     @property
     def offers(self) -> list[Offer]:

@@ -37,15 +37,7 @@ class Slice(NamedTuple):
 
 
 class Timeline:
-    """Slices of a world in the order of the history, (migration_id, record_time).
-
-    Parameters
-    ----------
-    events
-        Expected number of events, which decides the length of slices.
-    days
-        Whole days before the last six hours.
-    """
+    """Slices of a world in the order of the history, (migration_id, record_time)."""
 
     def __init__(self, events: int, days: int) -> None:
         hours = 24 * days + EXTRA_HOURS

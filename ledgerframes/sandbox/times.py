@@ -37,17 +37,12 @@ def instant(time: int) -> str:
 
     It has zero, three or six digits.
     """
-    fraction = time % SECOND
+    second, fraction = divmod(time, SECOND)
     if not fraction:
-        return _seconds(time // SECOND) + "Z"
-    if fraction % 1000:
-        return f"{_seconds(time // SECOND)}.{fraction:06d}Z"
-    return f"{_seconds(time // SECOND)}.{fraction // 1000:03d}Z"
+        return f"{_seconds(second)}Z"
+    return f"{_seconds(second)}.{fraction:06d}Z" if fraction % 1000 else f"{_seconds(second)}.{fraction // 1000:03d}Z"
 
 
 def trimmed(time: int) -> str:
     """Return the text of a created_at without trailing zeros (docs/facts.md#timestamp-digits)."""
-    fraction = time % SECOND
-    if not fraction:
-        return _seconds(time // SECOND) + "Z"
-    return f"{_seconds(time // SECOND)}.{f'{fraction:06d}'.rstrip('0')}Z"
+    return six_digits(time)[:-1].rstrip("0").rstrip(".") + "Z"

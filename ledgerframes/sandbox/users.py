@@ -32,17 +32,7 @@ class User(NamedTuple):
 
 
 class Users:
-    """Users of a participant.
-
-    Parameters
-    ----------
-    seed
-        Seed of the world.
-    parties
-        Parties that the participant hosts. The user of the first one may read everything.
-    require_token
-        Whether requests without a token are refused.
-    """
+    """Users of a participant."""
 
     def __init__(self, seed: int, parties: list[str], require_token: bool) -> None:
         self._seed = seed

@@ -198,23 +198,11 @@ def _ten_decimals(text: str) -> str:
     return f"{whole}.{fraction:0<10}"
 
 
-def _boolean(value: object) -> str:
-    return str(value).lower()
-
-
-def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()
-
-
-def _identifier(contract: Any) -> str:
-    return str(contract.identifier)
-
-
 TAGGED_CONVERTERS: dict[str, Callable[[Any], str]] = {
-    "text": _quoted,
-    "contract": _identifier,
+    "text": lambda text: msgspec.json.encode(text).decode(),
+    "contract": lambda contract: str(contract.identifier),
     "amount": decimal_text,
-    "bool": _boolean,
+    "bool": lambda value: str(value).lower(),
 }
 PLAIN = Encoding(
     "compact_json",

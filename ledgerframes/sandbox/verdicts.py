@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .events import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT
 from .parties import Party
 from .randomness import Draws
-from .schedule import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT
 from .times import SECOND, six_digits
-from .transactions import DraftTransaction, Kind, View, resolve_parties
+from .transactions.declarations import Kind, View
+from .transactions.draft import DraftTransaction, resolve_parties
 
 TIMEOUT_AFTER = 30 * SECOND
 SECOND_QUORUM = 0.12

@@ -8,21 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The two words that differ between networks (docs/facts.md#network-words).
+    """The two words that differ between networks (docs/facts.md#network-words)."""
 
-    Parameters
-    ----------
-    name
-        Name of the vocabulary, part of the sandbox's name unless "neutral".
-    coin
-        The native token, lower case: paths, response keys and payload fields contain it.
-    lang
-        The contract language, lower case: the query key of the value encoding contains it.
-    """
-
-    name: str
-    coin: str
-    lang: str
+    name: str  # part of the sandbox's name unless "neutral"
+    coin: str  # the native token, lower case: paths, response keys and payload fields contain it
+    lang: str  # the contract language, lower case: the query key of the value encoding contains it
 
     @property
     def Coin(self) -> str:  # noqa: N802 - the capital letter is the point

@@ -11,8 +11,7 @@ from flask import Response
 
 from .endpoints import Api, Endpoint, endpoint
 from .offer_book import ACCEPTED, CREATED, Offer, OfferRequest
-from .responses import HttpError, Json, text_response
-from .services import Services
+from .responses import HttpError, Json, contract_object, text_response
 from .times import instant, trimmed
 
 OFFERS = "/v0/wallet/transfer-offers"
@@ -23,21 +22,17 @@ class WalletApi(Api):
 
     path_root: ClassVar[str] = "/v0/wallet/"
 
-    def __init__(self, services: Services) -> None:
-        super().__init__(services)
-        self._book, self._users, self._world = services.wallet, services.users, services.world
-
     def admit(self, declared: Endpoint) -> None:
         """Refuse a bad token and a user without a wallet."""
         if declared.public:
             return
-        user = self._users.find(flask.request.headers.get("Authorization"))
-        if user is None and self._users.require_token:
+        user = self.services.users.find(flask.request.headers.get("Authorization"))
+        if user is None and self.services.users.require_token:
             raise HttpError(401, "The supplied authentication is missing, invalid or expired")
-        user = user or self._users.main
-        if user == self._users.limited:
+        user = user or self.services.users.main
+        if user == self.services.users.limited:
             raise HttpError(404, f"No wallet found for user {user.name}")
-        self._book.start_request()
+        self.services.wallet.start_request()
         flask.g.party = user.party
 
     @property
@@ -48,13 +43,13 @@ class WalletApi(Api):
     @property
     def _actor(self) -> str | None:
         """Party that acts on an offer, or None for whoever is entitled if no token is required."""
-        return self._party if self._users.require_token else None
+        return self._party if self.services.users.require_token else None
 
     @endpoint("POST", OFFERS, OfferRequest)
     def _create(self, request: OfferRequest) -> Json:
         if self.strikes("wallet_500_before"):
             raise HttpError(500, "an internal error occurred before the offer was submitted")
-        offer = self._book.create(self._party, request, self.strikes)
+        offer = self.services.wallet.create(self._party, request, self.strikes)
         self.record("wallet", request)
         if self.strikes("wallet_500_after"):
             raise HttpError(500, "an internal error occurred after the offer was submitted")
@@ -62,16 +57,16 @@ class WalletApi(Api):
 
     @endpoint("GET", OFFERS)
     def _offers(self) -> Json:
-        return {"offers": [self._contract(offer) for offer in self._book.of(self._party, CREATED)]}
+        return {"offers": [self._contract(offer) for offer in self.services.wallet.of(self._party, CREATED)]}
 
     @endpoint("GET", "/v0/wallet/accepted-transfer-offers")
     def _accepted_offers(self) -> Json:
-        return {"accepted_offers": [self._contract(offer) for offer in self._book.of(self._party, ACCEPTED)]}
+        return {"accepted_offers": [self._contract(offer) for offer in self.services.wallet.of(self._party, ACCEPTED)]}
 
     def _contract(self, offer: Offer) -> Json:
         """Return the contract of an offer, without description once accepted."""
-        constants, identifier, waiting = self._world.constants(), offer.contract(offer.state), offer.state == CREATED
-        template = constants.templates.transfer_offer if waiting else constants.templates.accepted_offer
+        constants, identifier, waiting = self.world.constants(), offer.contract(offer.state), offer.state == CREATED
+        template = constants.templates["transfer_offer" if waiting else "accepted_offer"]
         payload = {
             "sender": offer.sender,
             "receiver": offer.receiver,
@@ -81,23 +76,18 @@ class WalletApi(Api):
             "expiresAt": instant(offer.request.expires_at),
             "trackingId": offer.tracking_id,
         }
-        return {
-            "template_id": template.identifier,
-            "contract_id": identifier,
-            "payload": payload,
-            "created_event_blob": base64.b64encode(bytes.fromhex(identifier)).decode(),
-            "created_at": trimmed(offer.created_at),
-        }
+        blob = base64.b64encode(bytes.fromhex(identifier)).decode()
+        return contract_object(template.identifier, identifier, payload, trimmed(offer.created_at), blob)
 
     @endpoint("POST", f"{OFFERS}/<path:tracking_id>/status")
     def _status(self, tracking_id: str) -> Json:
-        return self._book.status(self._party, tracking_id).status()
+        return self.services.wallet.status(self._party, tracking_id).status()
 
     @endpoint("GET", "/v0/wallet/balance")
     def _balance(self) -> Json:
-        balance = self._book.balance(self._party)
+        balance = self.services.wallet.balance(self._party)
         return {
-            "round": self._world.rounds.lowest_open(self.services.clock.now()),
+            "round": self.world.rounds.lowest_open(self.clock.now()),
             "effective_unlocked_qty": decimal_text(balance),
             "effective_locked_qty": "0.0",
             "total_holding_fees": "0.0",
@@ -110,7 +100,7 @@ class WalletApi(Api):
 
     @endpoint("POST", f"{OFFERS}/<contract_id>/<any(accept, reject, withdraw):step>")
     def _step(self, contract_id: str, step: str) -> Json | Response:
-        offer = getattr(self._book, step)(contract_id, self._actor)
+        offer = getattr(self.services.wallet, step)(contract_id, self._actor)
         self.record("wallet", contract_id)
         return {"accepted_offer_contract_id": offer.contract(ACCEPTED)} if step == "accept" else Response()
 

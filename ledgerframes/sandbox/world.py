@@ -13,16 +13,18 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from .builder import Event, SliceBuilder
-from .cases import Case, Cases, Planted, first_of
+from .cases import CASES, Case, Cases, Planted, first_of
+from .events import PlannedEvent
 from .identifiers import UpdateIds
-from .issuance import RoundTotals, merge
+from .issuance import RoundTotals
 from .parties import WorldParties
 from .planted import SCRIPT, PlantedCase
 from .rounds import Rounds
-from .schedule import OUTLIER_VOTER, STALE_VOTER, PlannedEvent, Schedule, SlicePlanner
+from .schedule import OUTLIER_VOTER, STALE_VOTER, Schedule, SlicePlanner
 from .timeline import Timeline
-from .times import SECOND, micros, to_datetime
-from .transactions import RISE_PERCENT, WEIGHTS, WorldConstants, newer
+from .times import micros, to_datetime
+from .transactions.constants import RISE_PERCENT, WorldConstants, newer
+from .transactions.declarations import WEIGHTS
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary
 
@@ -45,19 +47,7 @@ def world_of(seed: int, events: int, days: int, vocabulary: Vocabulary) -> World
 
 
 def evict_oldest(cache: OrderedDict[Any, T], size_of: Callable[[T], int], max_bytes: int, min_count: int) -> None:
-    """Evict the least recently used entries of a cache.
-
-    Parameters
-    ----------
-    cache
-        The cache, newest entries last.
-    size_of
-        Returns the size of an entry in bytes.
-    max_bytes
-        Size that the cache may have.
-    min_count
-        Number of entries that always stay.
-    """
+    """Evict the oldest entries of a cache above its size, but keep a minimum count."""
     size = sum(map(size_of, cache.values()))
     while size > max_bytes and len(cache) > min_count:
         _, entry = cache.popitem(last=False)
@@ -67,16 +57,7 @@ def evict_oldest(cache: OrderedDict[Any, T], size_of: Callable[[T], int], max_by
 class World:
     """All events of a network, in the order of its history, with random access.
 
-    Parameters
-    ----------
-    seed
-        Seed; two worlds with equal seed, events and days are equal to the byte.
-    events
-        Number of event items.
-    days
-        Whole days before the last six hours.
-    vocabulary
-        The vocabulary of payloads.
+    The parameters are those of `Sandbox`.
 
     Attributes
     ----------
@@ -88,10 +69,10 @@ class World:
         self.seed = seed
         self.timeline = Timeline(events, days)
         self.people = WorldParties(seed)
-        self.schedule = Schedule(seed, self.timeline, events)
+        self.cases = Cases(seed, self.timeline)
+        self.schedule = Schedule(seed, self.timeline, events, self.cases)
         self.rounds = Rounds(seed, self.schedule, self.people, self.timeline.now)
         self.identifiers = UpdateIds(seed)
-        self.cases = Cases(seed, self.timeline)
         self.planner = SlicePlanner(seed, self.timeline, self.schedule, self.cases, events, WEIGHTS)
         self.generated = 0
         self._constants = {
@@ -105,13 +86,7 @@ class World:
     def slice(self, number: int, encoding: str = "compact_json") -> list[Event]:
         """Return the events of one slice, built at first use and cached for a while.
 
-        Parameters
-        ----------
-        number
-            Number of the slice.
-        encoding
-            Value encoding of the payloads, "compact_json" or "protobuf_json"; "ledger_json" also contains
-            what only the ledger API shows.
+        The encoding "ledger_json" also contains what only the ledger API shows.
         """
         key = number, encoding
         with self._lock:
@@ -130,8 +105,10 @@ class World:
     def _totals_of(self, building: int | None, round_number: int, built: RoundTotals) -> RoundTotals:
         """Return the activity of a round, of which the slice that is being built may have a part."""
         begin, end = self.rounds.window(round_number)
-        numbers = self.timeline.numbers_between(begin, end + 1)
-        return merge((built if number == building else self._slice_totals(number) for number in numbers), round_number)
+        totals = RoundTotals()
+        for number in self.timeline.numbers_between(begin, end + 1):
+            totals.add(built if number == building else self._slice_totals(number), round_number)
+        return totals
 
     def _slice_totals(self, number: int) -> RoundTotals:
         if number not in self._totals:
@@ -143,25 +120,17 @@ class World:
         return self._totals[number]
 
     def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:
-        """Iterate over the events after a position in the history (docs/facts.md#history-paging).
+        """Iterate over the events after a position in the history and before a time.
 
-        Parameters
-        ----------
-        migration_id, record_time
-            The position: events of this migration with a later record time, and those of later migrations.
-        until
-            Only events with a record time before this one, in microseconds since 1970.
-        encoding
-            Value encoding of the payloads.
+        They are those of its migration with a later record time, and those of later migrations
+        (docs/facts.md#history-paging).
         """
         for number in range(self.timeline.number_at(migration_id, record_time), self.timeline.count):
             slice_ = self.timeline.slice(number)
             if slice_.begin >= until:
                 continue
             events = self.slice(number, encoding)
-            first = 0
-            if slice_.migration_id == migration_id:
-                first = bisect_right(events, record_time, key=_record_time)
+            first = bisect_right(events, record_time, key=_record_time) if slice_.migration_id == migration_id else 0
             last = bisect_left(events, until, key=_record_time)
             yield from (event for event in events[first:last] if event.is_in(encoding))
 
@@ -174,8 +143,9 @@ class World:
         for number in range(self.timeline.count):
             slice_ = self.timeline.slice(number)
             if slice_.begin < end and begin < slice_.end:
-                events = (event for event in self.slice(number, encoding) if event.is_in(encoding))
-                yield from (event for event in events if begin <= event.record_time < end)
+                for event in self.slice(number, encoding):
+                    if begin <= event.record_time < end and event.is_in(encoding):
+                        yield event
 
     def constants(self, encoding: str = "compact_json") -> WorldConstants:
         """Return what all slices share in an encoding."""
@@ -183,17 +153,13 @@ class World:
 
     def planted_cases(self) -> list[PlantedCase]:
         """Return the steps of the script with their updates, in the order of their times."""
-        return [self._planted_case(*step) for step in self.schedule.script.within(0, self.timeline.now)]
+        return [self._planted_case(event) for event in self.schedule.script.planned]
 
-    def _planted_case(self, time: int, step_number: int, cycle: int) -> PlantedCase:
-        step = SCRIPT[step_number]
-        for number in self.timeline.numbers_between(time, time + SECOND):
-            for index, event in enumerate(self.planner.plan(number)):
-                if (event.kind, event.member, event.occurrence) == (step.kind, step_number, cycle):
-                    party = self.people.planted[step.action[1] if len(step.action) > 1 else step.party].identifier
-                    update_id = self.identifiers.at(number, index)
-                    return PlantedCase(update_id, step.case, step.kind, step.expected, party, step.weight)
-        raise LookupError(f"The step {step.case!r} of cycle {cycle} is in no slice.")
+    def _planted_case(self, event: PlannedEvent) -> PlantedCase:
+        step = SCRIPT[event.member]
+        party = self.people.planted[step.action[1] if len(step.action) > 1 else step.party].identifier
+        update_id = self.identifiers.at(*self.planner.position_of(event))
+        return PlantedCase(update_id, step.case, step.kind, step.expected, party, step.weight)
 
     def find(self, update_id: str, encoding: str = "compact_json") -> Event | None:
         """Return the event with an update id, or None."""
@@ -207,11 +173,12 @@ class World:
 
     def key(self) -> list[Planted]:
         """Return what was planted, by time, without generating any event."""
-        requests = (self._planted(case, events) for case, events in self.cases.groups())
+        requests = (self._planted(CASES[events[0].case or 0], events) for events in self.cases.occurrences)
         return sorted([*requests, *self._lasting_entries()], key=attrgetter("time"))
 
     def _planted(self, case: Case, events: list[PlannedEvent]) -> Planted:
-        times = tuple(to_datetime(self.planner.planned(event).time) for event in events)
+        planned = (self.planner.plan(number)[index] for number, index in map(self.planner.position_of, events))
+        times = tuple(to_datetime(event.time) for event in planned)
         positions = [self.planner.position_of(first_of(event)) for event in events]
         update_ids = dict.fromkeys(starmap(self.identifiers.at, positions))
         return Planted(case.kind, times, case.reason, tuple(update_ids))
@@ -226,7 +193,7 @@ class World:
         ):
             time = to_datetime(self.schedule.votes[member].time(0))
             yield Planted(kind, (time,), reason, subject=people.svs[member].identifier)
-        package = newer(self.constants().templates.ticket).package_id
+        package = newer(self.constants().templates["ticket"]).package_id
         upgrade = (to_datetime(cases.upgraded_at),)
         yield Planted(NEW_VERSION, upgrade, f"its requests cost {RISE_PERCENT} % more", subject=package)
         if cases.raised_day is not None:

@@ -20,9 +20,9 @@ SOURCES = "".join(
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_every_declaration_compiles(box: Sandbox, encoding: str) -> None:
     constants = box.world.constants(encoding)
-    assert all(constants.templates_by_name[name].payload for name, spec in TEMPLATES.items() if spec.payload)
-    assert all(constants.trees[name][0].argument for name in CHOICES)
-    assert all(constants.trees[kind.tree] for kind in KINDS.values() if kind.tree)
+    assert all(constants.compiled(name).payload for name, spec in TEMPLATES.items() if spec.payload)
+    assert all(constants.tree(name)[0].argument for name in CHOICES)
+    assert all(constants.tree(kind.tree) for kind in KINDS.values() if kind.tree)
 
 
 def test_every_function_exists() -> None:

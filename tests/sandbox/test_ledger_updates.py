@@ -228,7 +228,7 @@ def test_a_party_sees_its_own(ledger: httpx.Client, box: Sandbox, deltas: Any) -
 
 @pytest.mark.parametrize("shape", [DELTA, EFFECTS])
 def test_template_filters(ledger: httpx.Client, box: Sandbox, shape: str) -> None:
-    template = box.world.constants().templates.coin
+    template = box.world.constants().templates["coin"]
     _, module = template.identifier.split(":", 1)
     answers = []
     for name in (f"#{template.package_name}:{module}", template.identifier):

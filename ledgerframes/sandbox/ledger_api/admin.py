@@ -12,13 +12,12 @@ import flask
 import msgspec
 from flask import Response
 
-from ..endpoints import endpoint
+from ..endpoints import Services, endpoint
 from ..identifiers import fingerprint
 from ..ledger_errors import LedgerApiError, missing
-from ..participant.topology import GUEST_STEPS
+from ..participant.participant import GUEST_STEPS
 from ..randomness import digest
 from ..responses import Json, text_response
-from ..services import Services
 from ..users import User
 from .service import LedgerEndpoints, check_size, malformed_body, page, read_token
 
@@ -77,7 +76,7 @@ class Admin(LedgerEndpoints):
         super().__init__(services)
         self._parties: dict[str, Json] = {}  # details of parties that were allocated or changed
         self._packages: dict[str, bytes] = {}  # contents of uploaded packages
-        self._vetted: list[Json] = []  # packages vetted in addition
+        self._vetted: list[str] = []  # packages vetted in addition
 
     @endpoint("GET", "/livez", public=True)
     def _live(self) -> Response:
@@ -109,10 +108,9 @@ class Admin(LedgerEndpoints):
 
     def _known_parties(self) -> dict[str, Json]:
         """Return the details of every party, those of the participant first."""
-        ledger = self.ledger
-        names = [*ledger.party_names, *sorted(ledger.world.people.by_identifier)]
-        known = {name: _party_details(name, local=name in ledger.parties) for name in names}
-        return known | {name: _party_details(name) for name in ledger.guests()} | self._parties
+        names = [*self.ledger.party_names, *sorted(self.world.people.by_identifier)]
+        known = {name: _party_details(name, local=name in self.ledger.parties) for name in names}
+        return known | {name: _party_details(name) for name in self.ledger.guests()} | self._parties
 
     @endpoint("GET", "/v2/parties")
     def _party_page(self) -> Json:
@@ -121,8 +119,7 @@ class Admin(LedgerEndpoints):
         size = check_size(query.get("pageSize", type=int), DEFAULT_PARTIES, MAX_PARTIES, smallest=0)
         (start,) = read_token(query.get("pageToken"), prefix) or (0,)
         parties = (details for name, details in self._known_parties().items() if name.startswith(prefix))
-        details, token = page(parties, size, start, prefix)
-        return {"partyDetails": details, "nextPageToken": token or ""}
+        return page("partyDetails", parties, size, start, prefix)
 
     @endpoint("GET", "/v2/parties/participant-id")
     def _participant_id(self) -> Json:
@@ -140,7 +137,7 @@ class Admin(LedgerEndpoints):
         party = f"{hint}::{self.ledger.participant.partition('::')[2]}"
         if party in self._known_parties():
             raise LedgerApiError("INVALID_ARGUMENT", f"Party already exists: party {party} is already allocated on this node")
-        return self._saved(request, _party_details(party, metadata=request.local_metadata))
+        return self._saved(request, _party_details(party, request.local_metadata))
 
     @endpoint("PATCH", "/v2/parties/<path:party>", PatchRequest)
     def _update_party(self, party: str, request: PatchRequest) -> Json:
@@ -148,8 +145,7 @@ class Admin(LedgerEndpoints):
         if known is None or not known["isLocal"]:
             raise LedgerApiError("INVALID_ARGUMENT", f"Party: {party} does not exist on this node")
         version = int(known["localMetadata"]["resourceVersion"]) + 1
-        metadata = (request.party_details or {}).get("localMetadata")
-        return self._saved(request, _party_details(party, metadata=metadata, version=version))
+        return self._saved(request, _party_details(party, (request.party_details or {}).get("localMetadata"), version))
 
     def _saved(self, request: msgspec.Struct, details: Json) -> Json:
         self._parties[details["party"]] = details
@@ -177,8 +173,7 @@ class Admin(LedgerEndpoints):
         return {"partyId": party}
 
     def _package_ids(self) -> list[str]:
-        registry = self.services.registry
-        return [*sorted([*registry.packages.values(), *registry.newer_packages.values()]), *self._packages]
+        return [*sorted(package_id for _, package_id in self.services.registry.packages()), *self._packages]
 
     @endpoint("GET", "/v2/packages")
     def _package_list(self) -> Json:
@@ -216,8 +211,7 @@ class Admin(LedgerEndpoints):
         size = check_size(request.page_size, MAX_VETTED, MAX_VETTED, smallest=0)
         binding = [request.package_metadata_filter, request.topology_state_filter]
         (start,) = read_token(request.page_token, binding) or (0,)
-        entries, token = page(self._vetting(request), size, start, binding)
-        return {"vettedPackages": entries, "nextPageToken": token or ""}
+        return page("vettedPackages", self._vetting(request), size, start, binding)
 
     @endpoint("POST", "/v2/package-vetting", VettingRequest)
     @endpoint("POST", "/v2/package-vetting/update", VettingRequest)
@@ -226,22 +220,23 @@ class Admin(LedgerEndpoints):
         for change in request.changes:
             for kind, wrapped in (change.get("operation") or {}).items():
                 names = [entry.get("packageId", "") for entry in wrapped.get("value", wrapped).get("packages", [])]
-                others = [entry for entry in self._vetted if entry["packageId"] not in names]
-                self._vetted = others + [{"packageId": name} for name in names if kind == "Vet"]
+                others = [name for name in self._vetted if name not in names]
+                self._vetted = others + (names if kind == "Vet" else [])
         self.record("ledger", request)
         return {"pastVettedPackages": before, "newVettedPackages": self._vetting(VettingRequest())[0]}
 
     def _vetting(self, request: VettingRequest) -> list[Json]:
         """Return the vetted packages of each participant and synchronizer."""
-        own, people = self.ledger.participant, self.ledger.world.people
+        own, people = self.ledger.participant, self.world.people
         topology = request.topology_state_filter or {}
         participants = dict.fromkeys([own, *(sv.participant for sv in people.svs)])
         entries = [(name, people.synchronizer, serial) for serial, name in enumerate(participants, start=3)]
         entries.insert(1, (own, people.app_synchronizer, entries[0][2]))
         packages = self._vetted_packages(request.package_metadata_filter or {})
+        own_packages = packages + [{"packageId": name} for name in self._vetted]
         return [
             {
-                "packages": packages + (self._vetted if participant == own else []),
+                "packages": own_packages if participant == own else packages,
                 "participantId": participant,
                 "synchronizerId": synchronizer,
                 "topologySerial": serial,
@@ -262,8 +257,7 @@ class Admin(LedgerEndpoints):
                 "packageName": name,
                 "packageVersion": f"0.1.{int(package_id[:2], 16) % 20}",
             }
-            for versions in (self.services.registry.packages, self.services.registry.newer_packages)
-            for name, package_id in sorted(versions.items())
+            for name, package_id in self.services.registry.packages()
             if everything or name.startswith(prefixes) or package_id in identifiers
         ]
 
@@ -273,7 +267,7 @@ def _user_details(user: User) -> Json:
     return {"id": user.name, "primaryParty": user.party, "isDeactivated": False, "identityProviderId": "", "metadata": metadata}
 
 
-def _party_details(party: str, local: bool = True, metadata: Json | None = None, version: int = 0) -> Json:
+def _party_details(party: str, metadata: Json | None = None, version: int = 0, local: bool = True) -> Json:
     annotations = (metadata or {}).get("annotations", {})
     details = {"resourceVersion": str(version), "annotations": annotations} if local else None
     return {"party": party, "isLocal": local, "localMetadata": details, "identityProviderId": ""}

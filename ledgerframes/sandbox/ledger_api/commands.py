@@ -73,13 +73,11 @@ class Commands(LedgerEndpoints):
 
     @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction", TransactionRequest)
     def _wait_for_transaction(self, request: TransactionRequest) -> Json:
-        update = self._submit(request.commands or JsCommands())
-        return {"transaction": self._renderer().transaction(update)}
+        return {"transaction": self._renderer().transaction(self._submit(request.commands or JsCommands()))}
 
     @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction-tree", JsCommands)
     def _wait_for_tree(self, request: JsCommands) -> Json:
-        update = self._submit(request)
-        return {"transactionTree": self._renderer().tree(update)}
+        return {"transactionTree": self._renderer().tree(self._submit(request))}
 
     @endpoint("POST", "/v2/commands/async/submit", JsCommands)
     def _async_submit(self, request: JsCommands) -> Json:
@@ -95,7 +93,7 @@ class Commands(LedgerEndpoints):
             if not getattr(request, member):
                 raise missing(member)
         check_rights(self.user, request.act_as, False)
-        people, now = self.ledger.world.people, self.ledger.clock.now()
+        people, now = self.world.people, self.clock.now()
         body = {"workflow_id": request.workflow_id, "effective_at": instant(now), "synchronizer_id": people.synchronizer}
         update = self._recorded("transaction", request, request.command_id, body)
         parties = update.submitters = frozenset(request.act_as)
@@ -108,7 +106,7 @@ class Commands(LedgerEndpoints):
     def _recorded(self, kind: str, request: msgspec.Struct | Json, command_id: str, body: Json) -> Update:
         self.record("ledger", request)
         update_id = PREFIX + digest("submitted", len(self.services.writes), command_id)
-        return Update(self.ledger.end(), update_id, self.ledger.clock.now(), kind, body, command=command_id)
+        return Update(self.ledger.end(), update_id, self.clock.now(), kind, body, command=command_id)
 
     @endpoint("POST", "/v2/commands/async/submit-reassignment", ReassignmentRequest)
     def _submit_reassignment(self, request: ReassignmentRequest) -> Json:
@@ -121,7 +119,7 @@ class Commands(LedgerEndpoints):
 
     def _reassign(self, request: ReassignmentRequest) -> Update:
         """Record the commands of a reassignment, and return the unassignment that they would make."""
-        commands, people = request.reassignment_commands, self.ledger.world.people
+        commands, people = request.reassignment_commands, self.world.people
         if not commands:
             raise missing("reassignment_commands")
         body = {"workflow_id": commands.get("workflowId", "")}
@@ -162,11 +160,11 @@ class Commands(LedgerEndpoints):
             if verdict.submitting_participant_uid == self.ledger.participant and act_as:
                 rejected = not verdict.verdict_result.endswith("ACCEPTED")
                 yield {"Completion": {"value": self._completion(offset, event, rejected, act_as)}}
-        yield self.checkpoint(end, self.ledger.clock.now())
+        yield self.checkpoint(end, self.clock.now())
 
     def _completion(self, offset: int, event: Event, rejected: bool, act_as: list[str]) -> Json:
         code, message = FAILURES[number("failure", event.update_id) % len(FAILURES)] if rejected else (0, "")
-        synchronizer = self.ledger.world.people.synchronizer
+        synchronizer = self.world.people.synchronizer
         update = None if rejected else self.ledger.at(offset)
         return {
             "commandId": command_id_of(event.update_id),

@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 import flask
 import msgspec
 
-from ..endpoints import Api, Endpoint
+from ..endpoints import Api, Endpoint, Services
 from ..ledger_errors import LedgerApiError, missing
 from ..participant.filters import EventFormat, UpdateFormat
 from ..participant.rendering import EventRenderer, UpdateRenderer
 from ..responses import UNKNOWN_ROUTE, HttpError, Json
-from ..services import Services
 from ..times import SECOND, instant
 from ..users import User, check_rights
 
@@ -104,7 +103,7 @@ class LedgerEndpoints(Api):
 
     def checkpoint(self, offset: int, time: int) -> Json:
         """Return an offset checkpoint with the record time that each synchronizer has reached."""
-        people = self.ledger.world.people
+        people = self.world.people
         times = [
             {"synchronizerId": name, "recordTime": instant(time - time % SECOND + later)}
             for name, later in ((people.synchronizer, 0), (people.app_synchronizer, SECOND // 4))
@@ -140,25 +139,11 @@ def check_size(size: int | None, default: int, largest: int, smallest: int = 1) 
     return size or default
 
 
-def page(
-    items: Iterable[Json], size: int, start: int, binding: Any, position: tuple[int, ...] = ()
-) -> tuple[list[Json], str | None]:
-    """Return the items of a page that starts at an index, and the token of the next page.
-
-    Parameters
-    ----------
-    items
-        All items.
-    size, start
-        Page size, and index of the first item.
-    binding
-        Members of the request that the token belongs to.
-    position
-        Numbers that the token carries after the index.
-    """
+def page(name: str, items: Iterable[Json], size: int, start: int, binding: Any) -> Json:
+    """Return a page from an index on, with a token that is bound to the request."""
     window = list(islice(items, start, start + size + 1))
-    more = len(window) > size
-    return window[:size], write_token(binding, start + size, *position) if more else None
+    token = write_token(binding, start + size) if len(window) > size else ""
+    return {name: window[:size], "nextPageToken": token}
 
 
 def write_token(binding: Any, *position: int) -> str:

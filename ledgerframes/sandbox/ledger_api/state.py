@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import flask
 import msgspec
 
-from ..endpoints import endpoint
+from ..endpoints import Services, endpoint
 from ..ledger_errors import LedgerApiError, missing
 from ..participant.contracts import ASSIGNED, UNASSIGNED, ActiveContract, Contracts
-from ..participant.filters import EventFormat, Filters, Match
+from ..participant.filters import EventFormat, Match
 from ..participant.rendering import EventRenderer, ledger_time
 from ..responses import Json
-from ..services import Services
-from .service import LedgerEndpoints, check_size, limited, malformed_body, page, read_token
+from .service import LedgerEndpoints, check_size, limited, malformed_body, read_token, write_token
 
 DEFAULT_SIZE, MAX_SIZE = 2000, 10_000
 ACTIVE_PAGE = "/v2/state/active-contracts-page"
@@ -64,8 +64,9 @@ class State(LedgerEndpoints):
         # The first page decides the offset of all pages, and the token carries it.
         offset = self.ledger.end() if request.active_at_offset is None else request.active_at_offset
         start, offset = position or (0, offset)
-        contracts, token = page(self._active(request, offset), size, start, binding, (offset,))
-        return {"activeContracts": contracts, "activeAtOffset": offset, "nextPageToken": token}
+        contracts = list(islice(self._active(request, offset), start, start + size + 1))
+        token = write_token(binding, start + size, offset) if len(contracts) > size else None
+        return {"activeContracts": contracts[:size], "activeAtOffset": offset, "nextPageToken": token}
 
     def _active(self, request: ActiveRequest, offset: int) -> Iterator[Json]:
         events, end = self.event_renderer(request.event_format or request.filter), self.ledger.end()
@@ -90,8 +91,7 @@ class State(LedgerEndpoints):
 
     @endpoint("POST", "/v2/contracts/contract-by-id", ContractRequest)
     def _contract(self, request: ContractRequest) -> Json:
-        parties = request.querying_parties or self.user.reads
-        events = self.event_renderer(EventFormat({party: Filters() for party in parties}))
+        events = self.event_renderer(EventFormat.of(request.querying_parties or self.user.reads))
         try:
             created = self._events_of(request.contract_id, events)["created"]
         except LedgerApiError as error:
@@ -127,7 +127,7 @@ class State(LedgerEndpoints):
 
     @endpoint("GET", "/v2/state/connected-synchronizers")
     def _synchronizers(self) -> Json:
-        people, party = self.ledger.world.people, flask.request.args.get("party")
+        people, party = self.world.people, flask.request.args.get("party")
         names = {"global": people.synchronizer, "app": people.app_synchronizer}
         connected = [
             {"synchronizerAlias": alias, "synchronizerId": name, "permission": PERMISSION} for alias, name in names.items()

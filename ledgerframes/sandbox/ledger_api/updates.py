@@ -10,7 +10,7 @@ import msgspec
 from ..builder import encode
 from ..endpoints import endpoint
 from ..ledger_errors import LedgerApiError, missing
-from ..participant.filters import DELTA, EFFECTS, EventFormat, Filters, Shape, TransactionFormat, UpdateFormat
+from ..participant.filters import DELTA, EFFECTS, EventFormat, Shape, TransactionFormat, UpdateFormat
 from ..participant.projection import Update
 from ..participant.rendering import UpdateRenderer
 from ..responses import Json
@@ -141,7 +141,7 @@ class Updates(LedgerEndpoints):
 
     def _with_checkpoints(self, request: ListRequest, renderer: UpdateRenderer) -> Iterator[Json]:
         """Iterate over a list's updates, with checkpoints between them if ascending."""
-        time = self.ledger.clock.now()
+        time = self.clock.now()
         for number, (update, value) in enumerate(renderer.updates(self._range(request)), 1):
             yield value
             if request.end_inclusive is not None:
@@ -168,7 +168,7 @@ class Updates(LedgerEndpoints):
     @endpoint("GET", "/v2/updates/transaction-tree-by-id/<update_id>")
     @endpoint("GET", "/v2/updates/transaction-tree-by-offset/<int:offset>")
     def _tree(self, update_id: str = "", offset: int | None = None) -> Json:
-        events = EventFormat({party: Filters() for party in flask.request.args.getlist("parties")})
+        events = EventFormat.of(flask.request.args.getlist("parties"))
         renderer = self.update_renderer(UpdateFormat.of_transactions(events, EFFECTS))
         return {"transaction": self._render_update(LookupRequest(offset, update_id), renderer.tree)}
 

@@ -39,13 +39,7 @@ class ActiveContract:
 
 
 class Contracts:
-    """Contracts of a participant.
-
-    Parameters
-    ----------
-    ledger
-        The ledger.
-    """
+    """Contracts of a participant."""
 
     def __init__(self, ledger: ParticipantLedger) -> None:
         self._ledger = ledger

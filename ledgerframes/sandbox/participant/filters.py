@@ -12,7 +12,7 @@ import msgspec
 
 from ..ledger import Template
 from ..ledger_errors import LedgerApiError
-from ..transactions import UPGRADED_PACKAGE, Templates, newer
+from ..transactions.constants import UPGRADED_PACKAGE, newer
 
 Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]
 DELTA: Shape = "TRANSACTION_SHAPE_ACS_DELTA"
@@ -39,6 +39,11 @@ class EventFormat(msgspec.Struct, rename="camel"):
     filters_by_party: dict[str, Filters] = {}
     filters_for_any_party: Filters | None = None
     verbose: bool = False
+
+    @classmethod
+    def of(cls, parties: Iterable[str]) -> EventFormat:
+        """Return a format of all events of some parties."""
+        return cls({party: Filters() for party in parties})
 
 
 class TransactionFormat(msgspec.Struct, rename="camel"):
@@ -76,29 +81,28 @@ class UpdateFormat(msgspec.Struct, rename="camel"):
 class Registry:
     """Templates and interfaces that the participant knows, by the names that requests use.
 
-    Parameters
-    ----------
-    templates
-        The templates of the world.
+    `known` are the templates of the world, by their names in the sandbox.
     """
 
-    def __init__(self, templates: Templates) -> None:
-        known: dict[str, Template] = vars(templates)
-        interfaces = ("holding_interface", "allocation_interface")
-        holding, allocation = (known[name].identifier for name in interfaces)
+    def __init__(self, known: Mapping[str, Template]) -> None:
+        holding, allocation = (known[name].identifier for name in ("holding_interface", "allocation_interface"))
         holdings = ("coin", "locked_coin", "token", "locked_token")
         self.implements: Mapping[str, tuple[str, ...]] = {
             **{known[name].identifier: (holding,) for name in holdings},
             known["allocation"].identifier: (allocation,),
         }
-        first = reversed(known.values())  # of two packages of one name the network's own counts
-        self.packages = {entry.package_name: entry.package_id for entry in first}
+        first = reversed([*known.values()])  # of two packages of one name the network's own counts
+        self._packages = {entry.package_name: entry.package_id for entry in first}
         upgraded = [entry for entry in known.values() if entry.package_name == UPGRADED_PACKAGE]
         # A filter matches a template in all versions of its package.
         self._first_versions = {newer(entry).identifier: entry.identifier for entry in upgraded}
-        self.newer_packages = {entry.package_name: newer(entry).package_id for entry in upgraded}
+        self._newer_packages = {entry.package_name: newer(entry).package_id for entry in upgraded}
         self._interfaces = {holding, allocation}
         self._templates = {entry.identifier for entry in known.values()} - self._interfaces
+
+    def packages(self) -> list[tuple[str, str]]:
+        """Return name and id of all packages, the newer versions last."""
+        return sorted(self._packages.items()) + sorted(self._newer_packages.items())
 
     def first_version(self, template_id: str) -> str:
         """Return the id that a template had in the first version of its package."""
@@ -111,10 +115,10 @@ class Registry:
         if len(parts) != IDENTIFIER_PARTS or not all(part.strip("#") for part in parts):
             raise LedgerApiError("INVALID_FIELD", f"cannot read the identifier '{name}': package:module:entity")
         if package.startswith("#"):
-            if package[1:] not in self.packages:
+            if package[1:] not in self._packages:
                 cause = f"package names {NEVER_UPLOADED}: {package[1:]}"
                 raise LedgerApiError("PACKAGE_NAMES_NOT_FOUND", cause, resources=[("PACKAGE_NAME", package[1:])])
-            package = self.packages[package[1:]]
+            package = self._packages[package[1:]]
         identifier = self.first_version(f"{package}:{entity}")
         if identifier not in (self._interfaces if interface else self._templates):
             cause = f"templates or interfaces {NEVER_UPLOADED}: {name}"
@@ -140,15 +144,7 @@ class _Filter(NamedTuple):
 
 
 class EventFilter:
-    """Filters of an event format.
-
-    Parameters
-    ----------
-    request
-        The event format.
-    registry
-        Known templates.
-    """
+    """Filters of an event format."""
 
     def __init__(self, request: EventFormat, registry: Registry) -> None:
         if not request.filters_by_party and request.filters_for_any_party is None:

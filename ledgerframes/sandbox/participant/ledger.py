@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Iterator
+from functools import lru_cache
 from operator import attrgetter
 from threading import RLock
 from typing import NamedTuple
@@ -18,7 +18,6 @@ from ..timeline import OVERLAP, SECOND_MIGRATION
 from ..world import World
 from .participant import Participant
 from .projection import Update, cost_of, offset_before, offset_of, project, slice_of
-from .topology import guests, topology_updates
 
 CACHED_SLICES = 8
 PLANTED_PER_10000 = 3
@@ -35,28 +34,15 @@ class PlantedMismatch(NamedTuple):
     total_traffic_cost: int
 
 
-class ParticipantLedger:
-    """Updates that one participant sees of a world.
-
-    Parameters
-    ----------
-    world
-        The world.
-    clock
-        The present, where the ledger ends.
-    participant
-        Id of the participant; None selects the one with the most parties.
-    """
+class ParticipantLedger(Participant):
+    """Updates that one participant sees of a world."""
 
     def __init__(self, world: World, clock: Clock, participant: str | None = None) -> None:
-        self.world, self.clock = world, clock
-        self._participant = Participant(world, participant)
-        self.participant, self.party_names = self._participant.identifier, self._participant.party_names
-        self.parties = self._participant.parties
-        self.pruned_through = 0
+        super().__init__(world, participant)
+        self.clock, self.pruned_through = clock, 0
         # An update without any of these fingerprints does not concern the participant.
         self._marks = tuple({name.partition("::")[2].encode() for name in self.party_names})
-        self._cache: OrderedDict[int, list[Update]] = OrderedDict()
+        self._slice = lru_cache(CACHED_SLICES)(self._build)
         self._lock = RLock()
 
     def end(self) -> int:
@@ -73,7 +59,7 @@ class ParticipantLedger:
         newest = timeline.number_at(SECOND_MIGRATION if second else SECOND_MIGRATION - 1, time)
         newest = min(newest, timeline.count - 1 if second else timeline.first_count - 1)
         for slice_number in range(newest, -1, -1):
-            count = bisect_right(self._participant.record_times(slice_number), time)
+            count = bisect_right(self.record_times(slice_number), time)
             if count:
                 return offset_of(slice_number, count - 1)
         return offset_before(0, 0)
@@ -90,13 +76,7 @@ class ParticipantLedger:
     def slice(self, slice_number: int) -> list[Update]:
         """Return the updates of one slice by offset, from the cache if recent."""
         with self._lock:
-            if slice_number not in self._cache:
-                with pause_gc():  # no longer than the build, because transactions leave cycles
-                    self._cache[slice_number] = self._build(slice_number)
-                while len(self._cache) > CACHED_SLICES:
-                    self._cache.popitem(last=False)
-            self._cache.move_to_end(slice_number)
-            return self._cache[slice_number]
+            return self._slice(slice_number)
 
     def updates(self, after: int, through: int, descending: bool = False) -> Iterator[Update]:
         """Iterate over the updates with after < offset <= through."""
@@ -115,12 +95,8 @@ class ParticipantLedger:
         position = self.world.identifiers.position(update_id)
         if position and position[0] < self.world.timeline.count:
             return self.at(offset_of(*position))
-        topology = (
-            update
-            for slice_number in range(self.world.timeline.count)
-            for update in topology_updates(self._participant, slice_number)
-        )
-        return next((update for update in topology if update.update_id == update_id), None)
+        slices = map(self.topology_updates, range(self.world.timeline.count))
+        return next((update for updates in slices for update in updates if update.update_id == update_id), None)
 
     def submissions(self, after: int, through: int) -> Iterator[tuple[int, Event]]:
         """Iterate over offset and event of requests that mention the participant."""
@@ -134,7 +110,7 @@ class ParticipantLedger:
 
     def guests(self) -> list[str]:
         """Return the guests that the participant hosts at present."""
-        return guests(self._participant, slice_of(self.end()))
+        return self.guests_at(slice_of(self.end()))
 
     def planted(self) -> list[PlantedMismatch]:
         """Return the submissions with a planted cost, for which the whole world is generated."""
@@ -146,13 +122,13 @@ class ParticipantLedger:
         ]
 
     def _build(self, slice_number: int) -> list[Update]:
-        updates = topology_updates(self._participant, slice_number)
-        for index, event in enumerate(self.world.slice(slice_number, "ledger_json")):
-            text = event.verdict if event.update == NULL else event.update
-            if event.is_in("ledger_json") and any(mark in text for mark in self._marks):
-                update = project(self._participant, event, offset_of(slice_number, index))
-                if update:
-                    updates.append(update)
+        updates = self.topology_updates(slice_number)
+        with pause_gc():  # no longer than the build, because transactions leave cycles
+            for index, event in enumerate(self.world.slice(slice_number, "ledger_json")):
+                text = event.verdict if event.update == NULL else event.update
+                if event.is_in("ledger_json") and any(mark in text for mark in self._marks):
+                    update = project(self.world, self.participant, self.parties, event, offset_of(slice_number, index))
+                    updates += [update] if update else []
         updates.sort(key=by_offset)
         self._plant(slice_number, updates)
         return updates

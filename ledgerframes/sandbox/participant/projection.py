@@ -6,6 +6,7 @@ Offsets follow from the position of an event by arithmetic, so that any update c
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -16,7 +17,6 @@ from ..ledger import Contract, Template, arrange, create, exercise
 from ..randomness import digest, number
 from ..times import instant
 from ..world import World
-from .participant import Participant
 
 STRIDE = 20_000  # offsets per slice, more than twice the events of any slice
 FIRST = 1
@@ -108,25 +108,25 @@ def cost_of(event: Event) -> int | None:
     return None if event.traffic_summary == NULL else decode_traffic(event.traffic_summary).total_traffic_cost
 
 
-def project(participant: Participant, event: Event, offset: int) -> Update | None:
-    """Return a participant's view of an event, or None if it is rejected or not visible."""
+def project(world: World, participant: str, parties: frozenset[str], event: Event, offset: int) -> Update | None:
+    """Return what a participant sees of an event, or None if it is not visible."""
     verdict = decode_verdict(event.verdict) if event.verdict != NULL else None
     if event.update != NULL:
         body = decode_object(event.update)
     elif verdict and verdict.verdict_result.endswith("ACCEPTED"):
-        body = _private_body(participant.world, event, verdict)
+        body = _private_body(world, event, verdict)
     else:
         return None
     half = body.get("event")
-    nodes = _reassigned(half, participant.parties) if half else _Tree(body, participant.parties).nodes
+    nodes = _reassigned(half, parties) if half else _visible_nodes(body, parties)
     if not nodes:
         return None
     kind = "reassignment" if half else "transaction"
     update = Update(offset, event.update_id, event.record_time, kind, body, nodes)
     if verdict is None:  # in the first migration, the first actor is the submitter
-        update.submitters = participant.parties.intersection(_first_actors(body))
-    elif verdict.submitting_participant_uid == participant.identifier:
-        update.submitters = participant.parties.intersection(verdict.submitting_parties)
+        update.submitters = parties.intersection(_first_actors(body))
+    elif verdict.submitting_participant_uid == participant:
+        update.submitters = parties.intersection(verdict.submitting_parties)
         update.paid = cost_of(event)
     return update
 
@@ -162,46 +162,41 @@ def _private_body(world: World, event: Event, verdict: Verdict) -> dict[str, Any
     }
 
 
-class _Tree:
-    """Nodes of a transaction in pre-order that parties of the participant witness."""
+def _visible_nodes(body: dict[str, Any], parties: frozenset[str]) -> list[Node]:
+    """Return the nodes of a transaction in pre-order that some of the parties witness."""
+    nodes: list[Node] = []
+    numbers = count()
+    has_gap = number("rolled back", body["update_id"]) % ROLLED_BACK_EVERY == 0
 
-    def __init__(self, body: dict[str, Any], parties: frozenset[str]) -> None:
-        self._by_id: dict[str, dict[str, Any]] = body["events_by_id"]
-        self._parties = parties
-        self._next = 0
-        self._gap = number("rolled back", body["update_id"]) % ROLLED_BACK_EVERY == 0
-        self.nodes: list[Node] = []
-        for root in body["root_event_ids"]:
-            self._visit(root, NO_PARTIES)
-        self._mark_transient()
-
-    def _visit(self, event_id: str, inherited: frozenset[str]) -> None:
-        body = self._by_id[event_id]
-        own = self._next
-        self._next += 2 if self._gap and own == 0 else 1
-        created = "created_at" in body
-        signatories, observers = (body["signatories"], body["observers"]) if created else body["stakeholders"]
-        parties = self._parties
+    def visit(event_id: str, inherited: frozenset[str]) -> int:
+        """Add a node and those below it, and return the number of the last one."""
+        event = body["events_by_id"][event_id]
+        own = last = next(numbers)
+        if has_gap and own == 0:
+            last = next(numbers)
+        created = "created_at" in event
+        signatories, observers = (event["signatories"], event["observers"]) if created else event["stakeholders"]
         stakeholders = parties.intersection(signatories) | parties.intersection(observers)
-        consumes = not created and body["consuming"]
+        consumes = not created and event["consuming"]
         informees = stakeholders if created or consumes else parties.intersection(signatories)
         if not created:
-            informees |= parties.intersection(body["acting_parties"])
-        witnesses = inherited | informees
-        node = Node(own, own, body, witnesses, stakeholders, consumes, created or consumes)
-        if witnesses:
-            self.nodes.append(node)
-        for child in body.get("child_event_ids", ()):
-            self._visit(child, witnesses)
-        node.last = self._next - 1
+            informees |= parties.intersection(event["acting_parties"])
+        node = Node(own, own, event, inherited | informees, stakeholders, consumes, created or consumes)
+        if node.witnesses:
+            nodes.append(node)
+        for child in event.get("child_event_ids", ()):
+            last = visit(child, node.witnesses)
+        node.last = last
+        return last
 
-    def _mark_transient(self) -> None:
-        archived = {node.body["contract_id"] for node in self.nodes if node.consumes}
-        if archived:
-            created = {node.body["contract_id"] for node in self.nodes if node.delta and not node.consumes}
-            for node in self.nodes:
-                if node.body["contract_id"] in archived and node.body["contract_id"] in created:
-                    node.delta = False
+    for root in body["root_event_ids"]:
+        visit(root, NO_PARTIES)
+    archived = {node.body["contract_id"] for node in nodes if node.consumes}
+    transient = archived.intersection(node.body["contract_id"] for node in nodes if node.delta and not node.consumes)
+    for node in nodes if transient else ():
+        if node.body["contract_id"] in transient:
+            node.delta = False
+    return nodes
 
 
 def _first_actors(body: dict[str, Any]) -> list[str]:

@@ -106,15 +106,7 @@ class EventRenderer(EventFilter):
 
 
 class UpdateRenderer:
-    """Updates in one update format.
-
-    Parameters
-    ----------
-    request
-        The update format; None is refused, as the service does.
-    registry
-        Known templates.
-    """
+    """Updates in one update format."""
 
     def __init__(self, request: UpdateFormat | None, registry: Registry) -> None:
         if request is None:
@@ -146,10 +138,7 @@ class UpdateRenderer:
 
     def updates(self, updates: Iterable[Update]) -> Iterator[tuple[Update, Json]]:
         """Iterate over the updates that the format includes, each with its rendering."""
-        for update in updates:
-            value = self.update(update)
-            if value:
-                yield update, value
+        return ((update, value) for update in updates if (value := self.update(update)))
 
     def update(self, update: Update) -> Json | None:
         """Return an update as a one-of by its kind, or None if excluded."""
@@ -200,7 +189,8 @@ class UpdateRenderer:
         parties = self._topology
         if parties is None:
             return None
-        events = [event for event in update.body["events"] if not parties or _topology_party(event) in parties]
+        values = ((event, *event["event"].values()) for event in update.body["events"])
+        events = [event for event, value in values if not parties or value["value"]["partyId"] in parties]
         return {**_header(update), "synchronizerId": update.body["synchronizer_id"], "events": events} if events else None
 
 
@@ -232,11 +222,6 @@ def _half(update: Update) -> Json:
         "submitter": half["submitter"],
         "reassignmentCounter": half["reassignment_counter"],
     }
-
-
-def _topology_party(event: Json) -> str:
-    ((_, wrapped),) = event["event"].items()
-    return str(wrapped["value"]["partyId"])
 
 
 def _interface_view(interface_id: str, created: Json) -> Json:

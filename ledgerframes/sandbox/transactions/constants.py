@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, NamedTuple, TypeVar
+from functools import cache
+from typing import Any, NamedTuple
 
 from ..identifiers import contract_id
 from ..ledger import Contract, Template
@@ -16,27 +15,19 @@ from ..values import Encoding, Names, Slot, compile_payload
 from ..vocabulary import Vocabulary
 from .declarations import CHOICES, FRAGMENTS, TEMPLATES, TemplateSpec
 
-T = TypeVar("T")
 UPGRADED_PACKAGE = "meadow-batch"
 RISE_PERCENT = 18  # what a request costs more with the newer version
 TREE_TOKEN = re.compile(r"[^\s\[\]]+|[\[\]]")
 
 
-class Templates(SimpleNamespace):
-    """Every template and interface by its name in the sandbox, in the network's words.
-
-    Parameters
-    ----------
-    vocabulary
-        The vocabulary; package ids do not depend on it.
-    """
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        for name, spec in TEMPLATES.items():
-            package_id = digest("package", spec.package.replace("$coin", "coin"))  # with the uploader if not the network
-            package_name = spec.package.partition(" ")[0]
-            identifier = f"{package_id}:{vocabulary.translate(spec.qualified_name)}"
-            setattr(self, name, Template(identifier, vocabulary.translate(package_name)))
+def templates_of(vocabulary: Vocabulary) -> dict[str, Template]:
+    """Return every template and interface by its name in the sandbox, in the network's words."""
+    templates = {}
+    for name, spec in TEMPLATES.items():
+        package_id = digest("package", spec.package.replace("$coin", "coin"))  # with the uploader if not the network
+        identifier, package = (vocabulary.translate(text) for text in (spec.qualified_name, spec.package.partition(" ")[0]))
+        templates[name] = Template(f"{package_id}:{identifier}", package)
+    return templates
 
 
 def newer(template: Template) -> Template:
@@ -72,58 +63,33 @@ class Step(NamedTuple):
     interface: Template | None = None
 
 
-class Compiled(dict[str, T]):
-    """Declarations that are compiled at their first use."""
-
-    def __init__(self, compile_declaration: Callable[[str], T]) -> None:
-        super().__init__()
-        self._compile = compile_declaration
-
-    def __missing__(self, name: str) -> T:
-        """Compile and return a declaration."""
-        return self.setdefault(name, self._compile(name))
-
-
 class WorldConstants:
-    """State that all slices of a world share, in one encoding.
+    """State that all slices of a world share, in one vocabulary and encoding.
 
-    Parameters
-    ----------
-    seed, parties, rounds
-        Seed, parties and mining rounds of the world.
-    vocabulary, encoding
-        The vocabulary, and the encoding of payloads.
-    upgraded_at
-        When the newer version of `UPGRADED_PACKAGE` comes into use, microseconds since 1970.
+    `upgraded_at` is when the newer version of `UPGRADED_PACKAGE` comes into use, microseconds since 1970.
 
     Attributes
     ----------
-    templates_by_name
-        Compiled templates.
-    trees
-        Compiled trees by their notation: ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and
+    compiled
+        Returns a compiled template by its name.
+    tree
+        Returns a compiled tree by its notation: ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and
         ``-x`` archives the contract or contracts named x, ``*x`` inserts the nodes named x.
     names
         Sources of payloads that never change.
     """
 
     def __init__(
-        self,
-        seed: int,
-        parties: WorldParties,
-        rounds: Rounds,
-        vocabulary: Vocabulary,
-        encoding: Encoding,
-        upgraded_at: int,
+        self, seed: int, parties: WorldParties, rounds: Rounds, vocabulary: Vocabulary, encoding: Encoding, upgraded_at: int
     ) -> None:
         self.seed, self.parties, self.rounds = seed, parties, rounds
         self.vocabulary, self.encoding, self._upgraded_at = vocabulary, encoding, upgraded_at
-        self.templates = Templates(vocabulary)
+        self.templates = templates_of(vocabulary)
         self.dso = parties.dso
         self.unit = self._payload("unit")({})
-        self.templates_by_name = Compiled(self._compile_template)
-        self.trees = Compiled(self._compile_tree)
-        self._lasting: dict[tuple[object, ...], Contract] = {}
+        self.compiled = cache(self._compile_template)
+        self.tree = cache(self._compile_tree)
+        self.lasting = cache(self._lasting)
         self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.party.identifier}
         self.names["synchronizer"] = parties.synchronizer
         self.names |= {name: self.lasting(name) for name in ("name_rules", "registry")}
@@ -133,18 +99,14 @@ class WorldConstants:
         """Return whether a request at a record time uses the newer version of a template."""
         return template.package_name == UPGRADED_PACKAGE and time >= self._upgraded_at
 
-    def lasting(self, template: str, *key: object) -> Contract:
+    def _lasting(self, template: str, *key: object) -> Contract:
         """Return a contract known by its template and a key, without its payload.
 
         Its id does not depend on the vocabulary.
         """
-        if (template, *key) not in self._lasting:
-            spec = TEMPLATES[template]
-            parties = sorted({str(self.names.get(name) or key[0]) for name in spec.signatories})
-            identifier = contract_id(self.seed, "lasting", spec.key_word, *key)
-            contract = Contract(identifier, getattr(self.templates, template), None, parties)
-            self._lasting[template, *key] = contract
-        return self._lasting[template, *key]
+        spec = TEMPLATES[template]
+        parties = sorted({str(self.names.get(name) or key[0]) for name in spec.signatories})
+        return Contract(contract_id(self.seed, "lasting", spec.key_word, *key), self.templates[template], None, parties)
 
     def _payload(self, notation: str) -> Slot:
         translate = self.vocabulary.translate
@@ -152,9 +114,7 @@ class WorldConstants:
         return compile_payload(translate(notation), self.encoding, fragments)
 
     def _compile_template(self, name: str) -> CompiledTemplate:
-        spec = TEMPLATES[name]
-        template: Template = getattr(self.templates, name)
-        return CompiledTemplate(template, self._payload(spec.payload), spec)
+        return CompiledTemplate(self.templates[name], self._payload(TEMPLATES[name].payload), TEMPLATES[name])
 
     def _compile_tree(self, notation: str) -> tuple[Step, ...]:
         levels: list[list[Step]] = [[]]
@@ -170,7 +130,7 @@ class WorldConstants:
 
     def _compile_choice(self, name: str) -> Step:
         choice = CHOICES[name]
-        interface = getattr(self.templates, choice.interface) if choice.interface else None
+        interface = self.templates[choice.interface] if choice.interface else None
         payloads = self._payload(choice.argument), self._payload(choice.result)
         name = self.vocabulary.translate(name.partition("/")[0])
         return Step("", name, (), choice.contract, choice.actors, *payloads, choice.is_consuming, interface)

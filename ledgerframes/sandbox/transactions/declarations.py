@@ -106,6 +106,8 @@ def _kind(header: str, lines: list[str]) -> tuple[str, Kind]:
     for option in filter(str.strip, (*options.split(","), *lines)):
         key, value = option.split(maxsplit=1)
         values[key] += f"{value} "
+    if nodes := values["nodes"]:
+        values |= {"content": f"nodes={nodes}", "tree": "*nodes"}
     return name, Kind(
         values["by"].strip(),
         _calls(values["roles"]),

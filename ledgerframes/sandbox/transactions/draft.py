@@ -4,111 +4,79 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from msgspec import Raw
 
+from ..events import ACCEPTED, REJECTED, PlannedEvent
 from ..identifiers import contract_id
 from ..issuance import RoundTotals
 from ..ledger import Contract, Node, Pool, Template, archive, create, exercise
 from ..randomness import Draws, number
 from ..rounds import FIRST_ROUND, RoundState
-from ..schedule import ACCEPTED, REJECTED, PlannedEvent
 from ..values import UNITS_PER_COIN, Names
 from .constants import Step, WorldConstants, newer
 
 TotalsOf = Callable[[int, RoundTotals], RoundTotals]  # of a round, given those of the slice that is being built
 
 
+@dataclass
 class SliceState:
-    """State that the transactions of a slice share.
+    """State that the transactions of a slice share."""
 
-    Parameters
-    ----------
-    constants, slice_number
-        What all slices share, and the number of the slice.
-    totals_of
-        Returns the activity of a round; None if rounds are settled without app rewards.
-    """
+    constants: WorldConstants
+    number: int  # of the slice
+    totals_of: TotalsOf | None = None  # activity of a round; None if rounds are settled without app rewards
+    totals: RoundTotals = field(default_factory=RoundTotals)
+    pools: defaultdict[str, Pool] = field(default_factory=lambda: defaultdict(Pool))  # by template
+    contract_count: int = 0
+    tracking_ids: dict[str, str] = field(default_factory=dict)  # by accepted offer
+    reassignment: dict[str, Any] | None = None  # names of the half that is yet to happen
 
-    def __init__(self, constants: WorldConstants, slice_number: int, totals_of: TotalsOf | None = None) -> None:
-        self.number = slice_number
-        self.totals, self.totals_of = RoundTotals(), totals_of
-        self.draws = Draws(number(constants.seed, "slice", slice_number))
-        self.names = {**constants.names, "draws": self.draws}
-        self.pools: defaultdict[str, Pool] = defaultdict(Pool)  # by template
-        self.contract_count = 0
-        self.tracking_ids: dict[str, str] = {}  # by accepted offer
-        self.reassignment: dict[str, Any] | None = None  # names of the half that is yet to happen
+    def __post_init__(self) -> None:
+        """Begin the draws of the slice."""
+        self.draws = Draws(number(self.constants.seed, "slice", self.number))
 
 
+@dataclass
 class DraftTransaction:
-    """One planned event as its submitter prepares it.
+    """One planned event as its submitter prepares it."""
 
-    Parameters
-    ----------
-    constants, state
-        What all slices share, and the state of this one.
-    event, index
-        The planned event, and its index in the slice.
-    update_id, migration_id
-        Identity of the update.
-    effective_at
-        Ledger effective time, microseconds since 1970.
-    round_state
-        The lowest open round; None if none is open yet.
+    constants: WorldConstants
+    state: SliceState
+    event: PlannedEvent
+    index: int  # in the slice
+    update_id: str
+    migration_id: int
+    effective_at: int  # ledger effective time, microseconds since 1970
+    round_state: RoundState | None  # of the lowest open round; None if none is open yet
+    roots: list[Node] = field(default_factory=list)  # nodes that come before those of the kind's tree
+    bytes_per_view: int = 0  # median traffic cost of the envelope of one view
+    cost_percent: int = 100  # percentage of its cost that each envelope has
+    # Envelope costs that are not left to chance: those without views, then one for each view or each list of view ids.
+    fixed_costs: Sequence[int] = ()
+    fixed_views: Sequence[list[int]] = ()
 
-    Attributes
-    ----------
-    names
-        Sources of payloads and parties of views, by name.
-    roots
-        Nodes that come before those of the kind's tree.
-    bytes_per_view
-        Median traffic cost of the envelope of one view.
-    cost_percent
-        Percentage of its cost that each envelope has.
-    fixed_costs, fixed_views
-        Envelope costs that are not left to chance: those without views, then one for each view, or for each of the
-        lists of view ids.
-    """
-
-    def __init__(
-        self,
-        constants: WorldConstants,
-        state: SliceState,
-        event: PlannedEvent,
-        index: int,
-        update_id: str,
-        migration_id: int,
-        effective_at: int,
-        round_state: RoundState | None,
-    ) -> None:
-        self.constants, self.parties = constants, constants.parties
-        self.state, self.draws, self.pools = state, state.draws, state.pools
-        self.event, self.index = event, index
-        self.update_id, self.migration_id = update_id, migration_id
-        self.effective_at, self.round_state = effective_at, round_state
+    def __post_init__(self) -> None:
+        """Set the names, which are the sources of payloads and the parties of views."""
+        constants, time, round_state = self.constants, self.event.time, self.round_state
+        self.parties, self.draws, self.pools = constants.parties, self.state.draws, self.state.pools
         self.round_number = round_state.number if round_state else FIRST_ROUND
         self.featured: Mapping[str, str] = round_state.featured if round_state else {}
-        self.is_visible, self.is_rejected = event.outcome == ACCEPTED, event.outcome in REJECTED
-        self.roots: list[Node] = []
-        self.bytes_per_view = 0
-        self.cost_percent = 100
-        self.fixed_costs: Sequence[int] = ()
-        self.fixed_views: Sequence[list[int]] = ()
+        self.is_visible, self.is_rejected = self.event.outcome == ACCEPTED, self.event.outcome in REJECTED
         self.names: dict[str, Any] = {
-            **state.names,
-            "now": effective_at,
-            "second": effective_at - effective_at % 1_000_000,
-            "clock": effective_at - effective_at % 1000,
+            **constants.names,
+            "draws": self.draws,
+            "now": self.effective_at,
+            "second": self.effective_at - self.effective_at % 1_000_000,
+            "clock": self.effective_at - self.effective_at % 1000,
             "round": self.round_number,
             "open_round": constants.lasting("open_round", self.round_number),
-            "index": index,
-            "coin_rules": constants.lasting("coin_rules", constants.rounds.config(event.time)[0]),
-            "dso_rules": constants.lasting("dso_rules", constants.rounds.schedule.script.dso_rules_version(event.time)),
-            "migration": migration_id,
+            "index": self.index,
+            "coin_rules": constants.lasting("coin_rules", constants.rounds.config(time)[0]),
+            "dso_rules": constants.lasting("dso_rules", constants.rounds.schedule.script.dso_rules_version(time)),
+            "migration": self.migration_id,
         }
 
     def draw_from(self, draws: Draws) -> None:
@@ -128,18 +96,8 @@ class DraftTransaction:
         return self.pools[template].any(self.draws) if self.is_visible else None
 
     def make(self, template: str, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
-        """Make a contract, which a node of the tree must create.
-
-        Parameters
-        ----------
-        template
-            Name of its template.
-        key, identifier
-            Key or id of a contract that is known by one.
-        **names
-            Sources of its payload, in addition to those of the transaction.
-        """
-        compiled, names = self.constants.templates_by_name[template], {**self.names, **names}
+        """Make a contract, known by a key or an id or not, which the tree must create."""
+        compiled, names = self.constants.compiled(template), {**self.names, **names}
         payload = Raw(compiled.payload(names))
         if key:
             identifier = self.constants.lasting(template, *key).identifier
@@ -156,28 +114,29 @@ class DraftTransaction:
             round_number=names["round"],
         )
 
-    def add_roots(self, tree: str, **names: Any) -> None:
-        """Add the nodes of a tree to the roots."""
-        self.roots += self.nodes(tree, **names)
+    def offer(self, template: str, key: Sequence[object] = (), **names: Any) -> Contract:
+        """Make a contract that later transactions may consume."""
+        contract = self.make(template, key, **names)
+        self.pools[template].add(contract)
+        return contract
 
     def nodes(self, tree: str, **names: Any) -> list[Node]:
         """Return the root nodes of a tree, with more names than those of the transaction."""
-        return self._nodes(self.constants.trees[tree], {**self.names, **names} if names else self.names)
+        return self._nodes(self.constants.tree(tree), {**self.names, **names} if names else self.names)
 
     def _nodes(self, steps: Iterable[Step], names: Names) -> list[Node]:
         nodes: list[Node] = []
         for step in steps:
-            if step.mark:
-                value = names[step.name]
-                values = value if isinstance(value, list) else [value]
-                if step.mark == "+":
-                    nodes += map(create, values)
-                elif step.mark == "-":
-                    nodes += [archive(contract, Raw(self.constants.unit)) for contract in values]
-                else:
-                    nodes += values
-            else:
+            if not step.mark:
                 nodes.append(self._exercise(step, names))
+                continue
+            value = names[step.name]
+            values = value if isinstance(value, list) else [value]
+            if step.mark == "+":
+                values = [create(contract) for contract in values]
+            elif step.mark == "-":
+                values = [archive(contract, Raw(self.constants.unit)) for contract in values]
+            nodes += values
         return nodes
 
     def _exercise(self, step: Step, names: Names) -> Node:

@@ -127,9 +127,7 @@ def confirmation(draft: DraftTransaction) -> list[Node]:
     if stale := pools["confirmation"].any(draws):
         stale.is_spent = True
         return draft.nodes("DsoRules_ExpireStaleConfirmation[Confirmation_Expire]", confirmation=stale)
-    fresh = draft.make("confirmation")
-    pools["confirmation"].add(fresh)
-    return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=fresh)
+    return draft.nodes("DsoRules_ConfirmAction[+confirmation]", confirmation=draft.offer("confirmation"))
 
 
 def grant_rights(draft: DraftTransaction, since: str) -> list[Node]:

@@ -12,9 +12,9 @@ from .draft import DraftTransaction
 
 UPGRADED_KIND = "app batch"
 SUBSTITUTES = {"offer step": payments.choose_offer_step, "round race": governance.choose_race}
-FUNCTIONS: dict[str, Any] = {
-    name: value for module in (roles, payments, governance, rewards, purchases, rights) for name, value in vars(module).items()
-}
+FUNCTIONS: dict[str, Any] = dict(roles.ROLES)
+for module in (payments, governance, rewards, purchases, rights):
+    FUNCTIONS |= vars(module)
 
 
 def assign_roles(draft: DraftTransaction) -> Kind:
@@ -24,7 +24,7 @@ def assign_roles(draft: DraftTransaction) -> Kind:
         name = SUBSTITUTES[name](draft)
     kind = KINDS[name]
     draft.bytes_per_view = kind.bytes_per_view
-    if name == UPGRADED_KIND and draft.constants.is_upgraded(draft.constants.templates.batch, draft.event.time):
+    if name == UPGRADED_KIND and draft.constants.is_upgraded(draft.constants.templates["batch"], draft.event.time):
         draft.cost_percent += RISE_PERCENT
     _call(draft, kind.roles)
     return kind

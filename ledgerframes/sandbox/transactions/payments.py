@@ -40,11 +40,6 @@ def keep(draft: DraftTransaction, template: str) -> None:
     draft.pools[template].add(draft.names[template])
 
 
-def take(draft: DraftTransaction, template: str, owner: str, limit: str) -> list[Contract]:
-    """Take contracts of an owner from a pool, which the tree must consume."""
-    return draft.pools[template].take(draft.names[owner], int(limit))
-
-
 # Contracts that one slice leaves for the next are formulas of slice and index, so that the next slice is built alone.
 
 
@@ -79,7 +74,7 @@ def carried(draft: DraftTransaction, template: str) -> str:
 def carried_contract(constants: WorldConstants, template: str, slice_number: int, index: int) -> Contract:
     """Return a contract that an event of the slice before has left."""
     names = {**constants.names, **carried_names(constants, template, slice_number, index)}
-    compiled = constants.templates_by_name[template]
+    compiled = constants.compiled(template)
     return Contract(names["identifier"], compiled.template, None, *compiled.parties(names), names["units"])
 
 
@@ -88,8 +83,8 @@ def carried_contract(constants: WorldConstants, template: str, slice_number: int
 
 def mint(draft: DraftTransaction, owner: str, units: int) -> Contract:
     """Make a coin that a root node mints for its owner."""
-    coin = draft.make("coin", owner=owner, units=units)
-    draft.add_roots("$CoinRules_DevNet_Tap[$CoinRules_Mint[+coin]]", coin=coin, owner=owner, units=units)
+    coin = _coin(draft, owner, units)
+    draft.roots += draft.nodes("$CoinRules_DevNet_Tap[$CoinRules_Mint[+coin]]", coin=coin, owner=owner, units=units)
     return coin
 
 
@@ -98,44 +93,23 @@ def take_coins(draft: DraftTransaction, owner: str, limit: int = 3) -> list[Cont
     return draft.pools["coin"].take(owner, limit) or [mint(draft, owner, draft.draw_units(220))]
 
 
-def transfer(
-    draft: DraftTransaction, sender: str, provider: str, inputs: list[Contract], parts: list[tuple[str, int]]
-) -> list[Node]:
-    """Return the node of a coin transfer to (receiver, units) parts, with change if any."""
-    outputs = [draft.make("coin", owner=receiver, units=units) for receiver, units in parts]
-    names = transfer_names(draft, sender, inputs, outputs)
-    for coin in names["coins"]:
-        if coin.owner != draft.constants.dso:
-            draft.pools["coin"].add(coin)
-    return move_coins(draft, sender, provider, names)
-
-
 def transfer_names(
     draft: DraftTransaction,
     sender: str,
     inputs: list[Contract],
     outputs: list[Contract],
+    coupons: Mapping[str, list[Contract]],
     spent: int = 0,
-    coupons: Mapping[str, list[Contract]] | None = None,
 ) -> dict[str, Any]:
-    """Return the names of a transfer or a purchase, with change if any.
+    """Return the names of a transfer, or of a purchase that burns units, with change if any.
 
-    Parameters
-    ----------
-    draft, sender
-        The transaction, and who pays.
-    inputs, outputs
-        Coins that are used and made.
-    spent
-        Units that are burned.
-    coupons
-        Those of COUPONS, which mint their units.
+    Coupons are those of `COUPONS`, and mint their units.
     """
-    coupons = {name: (coupons or {}).get(name, []) for name in COUPONS}
+    coupons = {name: coupons.get(name, []) for name in COUPONS}
     minted = {name: total_of(contracts) for name, contracts in coupons.items()}
     change_units = total_of(inputs) + sum(minted.values()) - total_of(outputs) - spent
     change = draft.make("coin", owner=sender, units=change_units) if change_units > 0 else None
-    issuing = draft.constants.rounds.issuing_at(draft.event.time)
+    constants = draft.constants
     return {
         **coupons,
         "inputs": inputs,
@@ -149,17 +123,34 @@ def transfer_names(
         "from_sv": minted["sv_coupons"],
         "change": change,
         "change_units": max(0, change_units),
-        "price": draft.constants.rounds.price(draft.round_number),
+        "price": constants.rounds.price(draft.round_number),
         "issuing_rounds": [
-            {"number": number, "issuing_round": draft.constants.lasting("issuing_round", number)} for number in issuing
+            {"number": number, "issuing_round": constants.lasting("issuing_round", number)}
+            for number in constants.rounds.issuing_at(draft.event.time)
         ],
     }
 
 
-def move_coins(draft: DraftTransaction, sender: str, provider: str, names: dict[str, Any]) -> list[Node]:
-    """Return the node of a coin transfer."""
+def transfer(
+    draft: DraftTransaction,
+    sender: str,
+    provider: str,
+    inputs: list[Contract],
+    outputs: list[Contract],
+    coupons: Mapping[str, list[Contract]] | None = None,
+    is_offered: bool = True,
+) -> list[Node]:
+    """Return the node of a coin transfer, whose coins later transactions may get."""
+    names = transfer_names(draft, sender, inputs, outputs, coupons or {})
+    for coin in names["coins"] if is_offered else ():
+        if coin.owner != draft.constants.dso:
+            draft.pools["coin"].add(coin)
     actors = list({sender, provider, *(part["receiver"] for part in names["parts"])})
     return draft.nodes("$CoinRules_Transfer[-used +coins]", sender=sender, provider=provider, actors=actors, **names)
+
+
+def _coin(draft: DraftTransaction, owner: str, units: int) -> Contract:
+    return draft.make("coin", owner=owner, units=units)
 
 
 def pay(draft: DraftTransaction, payer: str, receiver: str, provider: str, price: str) -> list[Node]:
@@ -167,7 +158,7 @@ def pay(draft: DraftTransaction, payer: str, receiver: str, provider: str, price
     names = draft.names
     inputs = names["inputs"] = take_coins(draft, names[payer])
     units = names["units"] = min(inputs[0].units, int(float(price) * UNITS_PER_COIN))
-    return transfer(draft, names[payer], names[provider], inputs, [(names[receiver], units)])
+    return transfer(draft, names[payer], names[provider], inputs, [_coin(draft, names[receiver], units)])
 
 
 def pay_some(draft: DraftTransaction) -> list[Node]:
@@ -178,7 +169,7 @@ def pay_some(draft: DraftTransaction) -> list[Node]:
     parts = [(names["receiver"], units)]
     if names["pays_many"]:
         parts = [(names["receiver"], units // 2), (user(draft), units // 3)]
-    return transfer(draft, names["sender"], names["provider"], inputs, parts)
+    return transfer(draft, names["sender"], names["provider"], inputs, [_coin(draft, *part) for part in parts])
 
 
 # Tokens of an app's own registry, and delivery versus payment: an allocation first, then a settlement
@@ -187,11 +178,11 @@ def pay_some(draft: DraftTransaction) -> list[Node]:
 def take_tokens(draft: DraftTransaction, owner: str, limit: str = "3") -> list[Contract]:
     """Take tokens of an owner, or mint some, for the tree to consume."""
     owner = draft.names[owner]
-    tokens = draft.pools["token"].take(owner, int(limit))
-    if not tokens:
-        tokens = [draft.make("token", owner=owner, units=draft.draw_units(40))]
-        draft.add_roots("Registry_Mint[+token]", token=tokens[0], owner=owner, units=tokens[0].units)
-    return tokens
+    if tokens := draft.pools["token"].take(owner, int(limit)):
+        return tokens
+    token = draft.make("token", owner=owner, units=draft.draw_units(40))
+    draft.roots += draft.nodes("Registry_Mint[+token]", token=token, owner=owner, units=token.units)
+    return [token]
 
 
 def move_tokens(draft: DraftTransaction, sender: str, receiver: str, limit: str = "3") -> list[Node]:
@@ -199,11 +190,9 @@ def move_tokens(draft: DraftTransaction, sender: str, receiver: str, limit: str 
     names = {"sender": draft.names[sender], "receiver": draft.names[receiver]}
     tokens = take_tokens(draft, sender, limit)
     units = total_of(tokens) * draft.draws.between(10, 100) // 100
-    outputs = [draft.make("token", owner=names["receiver"], units=units)]
+    outputs = [draft.offer("token", owner=names["receiver"], units=units)]
     if total_of(tokens) > units:
-        outputs.append(draft.make("token", owner=names["sender"], units=total_of(tokens) - units))
-    for token in outputs:
-        draft.pools["token"].add(token)
+        outputs.append(draft.offer("token", owner=names["sender"], units=total_of(tokens) - units))
     return draft.nodes("Registry_Transfer[-tokens +outputs]", units=units, tokens=tokens, outputs=outputs, **names)
 
 
@@ -212,7 +201,7 @@ def allocate(draft: DraftTransaction, owner: str) -> Contract:
     names: dict[str, Any] = {"owner": draft.names[owner], "units": draft.draw_units(60)}
     names["reference"] = f"trade-{draft.state.number}-{draft.index}"
     allocation = draft.make("allocation", **names)
-    draft.add_roots("Venue_Allocate[+allocation]", allocation=allocation, **names)
+    draft.roots += draft.nodes("Venue_Allocate[+allocation]", allocation=allocation, **names)
     return allocation
 
 
@@ -228,7 +217,7 @@ def pay_promise(draft: DraftTransaction) -> list[Node]:
     names = draft.names
     inputs = take_coins(draft, names["buyer"])
     units = min(names["allocation"].units, total_of(inputs))
-    return transfer(draft, names["buyer"], names["wallet"], inputs, [(names["seller"], units)])
+    return transfer(draft, names["buyer"], names["wallet"], inputs, [_coin(draft, names["seller"], units)])
 
 
 # Apps
@@ -238,11 +227,9 @@ def mark_activity(draft: DraftTransaction, provider: str, count: str = "") -> li
     """Return the node by which a featured provider marks its activity."""
     party, marker_count = draft.names[provider], draft.names[count] if count else 1
     weight = "1.0" if marker_count == 1 else "0.25"
-    markers = [draft.make("activity_marker", provider=party, weight=weight) for _ in range(marker_count)]
-    for marker in markers:
-        draft.pools["activity_marker"].add(marker)
-    tree, shares = "FeaturedAppRight_CreateActivityMarker[+markers]", [{"owner": party}] * marker_count
-    return draft.nodes(tree, provider=party, markers=markers, shares=shares)
+    markers = [draft.offer("activity_marker", provider=party, weight=weight) for _ in range(marker_count)]
+    tree = "FeaturedAppRight_CreateActivityMarker[+markers]"
+    return draft.nodes(tree, provider=party, markers=markers, shares=[{"owner": party}] * marker_count)
 
 
 def mark_featured(draft: DraftTransaction, provider: str) -> list[Node]:
@@ -293,8 +280,7 @@ def accept_offer(draft: DraftTransaction) -> Contract:
     names, offer = draft.names, draft.names["offer"]
     offer.is_spent = True
     names["tracking_id"] = tracking_id(draft)
-    accepted = draft.make("accepted_offer", units=offer.units)
-    draft.pools["accepted_offer"].add(accepted)
+    accepted = draft.offer("accepted_offer", units=offer.units)
     draft.state.tracking_ids[accepted.identifier] = names["tracking_id"]
     return accepted
 
@@ -307,7 +293,7 @@ def complete_offer(draft: DraftTransaction) -> list[Node]:
     if total_of(inputs) < accepted.units:
         inputs.append(mint(draft, sender, accepted.units))
     names["host"] = draft.parties.by_identifier[sender].participant
-    return transfer(draft, sender, names["host"], inputs, [(names["receiver"], accepted.units)])
+    return transfer(draft, sender, names["host"], inputs, [_coin(draft, names["receiver"], accepted.units)])
 
 
 # Reassignments between the global synchronizer and the one of an app. Each has two halves, and each half is an event.
@@ -337,17 +323,15 @@ def begin_reassignment(draft: DraftTransaction) -> str:
 
 def reassignment(draft: DraftTransaction) -> dict[str, Any]:
     """Return one half of a reassignment, of which the assignment may come first."""
-    names, contract = draft.names, draft.names["contract"]
+    names, contract, is_assignment = draft.names, draft.names["contract"], draft.names["is_assignment"]
     shared = {name: names[name] for name in ("contract", "source", "target", "unassign_id", "counter")}
-    is_assignment = names["is_assignment"]
     draft.state.reassignment = None if names["is_second"] else {**shared, "is_assignment": not is_assignment}
     created = {**create(contract), "created_at": trimmed(contract.created_at)}
-    event = {"submitter": contract.owner, "source_synchronizer": names["source"]}
-    target = {"target_synchronizer": names["target"]}
-    migration = {"migration_id": draft.migration_id}
+    # The two halves have most members in common, in different orders.
+    unassign_id, counter = {"unassign_id": names["unassign_id"]}, {"reassignment_counter": names["counter"]}
+    target, migration = {"target_synchronizer": names["target"]}, {"migration_id": draft.migration_id}
+    half = {"submitter": contract.owner, "source_synchronizer": names["source"]}
     if is_assignment:
         created["event_id"] = f"{draft.update_id}:0"
-        unassign = {"unassign_id": names["unassign_id"], "created_event": created}
-        return {**event, **target, **migration, **unassign, "reassignment_counter": names["counter"]}
-    counter = {"unassign_id": names["unassign_id"], "reassignment_counter": names["counter"]}
-    return {**event, **migration, **target, **counter, "contract_id": contract.identifier, LEDGER_ONLY: created}
+        return {**half, **target, **migration, **unassign_id, "created_event": created, **counter}
+    return {**half, **migration, **target, **unassign_id, **counter, "contract_id": contract.identifier, LEDGER_ONLY: created}

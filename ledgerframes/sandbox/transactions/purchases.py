@@ -10,7 +10,7 @@ from ..ledger import Contract, Node
 from ..randomness import number
 from ..values import UNITS_PER_COIN
 from .draft import DraftTransaction
-from .payments import mint, move_coins, take_coins, total_of, transfer_names
+from .payments import mint, take_coins, total_of, transfer, transfer_names
 from .roles import ENTRY_NAMES
 
 OWN, FOR_OTHER, BY_TRANSFER, MERGE = "own", "for another", "by transfer", "merge"
@@ -28,11 +28,6 @@ DUST = 123_456  # units
 # Traffic. The purchases of a validator are known by their occurrence, so that a merge knows what it merges.
 
 
-def traffic_buyer(draft: DraftTransaction) -> str:
-    """Return the validator that buys traffic."""
-    return draft.parties.validators[draft.event.member].identifier
-
-
 def _how(draft: DraftTransaction, occurrence: int) -> str:
     """Return the turn of a validator, which has nothing to merge at first."""
     turn = PURCHASES[(occurrence + draft.event.member) % len(PURCHASES)]
@@ -42,19 +37,15 @@ def _how(draft: DraftTransaction, occurrence: int) -> str:
 def _bought(draft: DraftTransaction, occurrence: int) -> dict[str, Any]:
     """Return what is the same for a purchase and its contract."""
     validators, member = draft.parties.validators, draft.event.member
-    other = validators[(member + 3) % len(validators)]
     is_other = _how(draft, occurrence) == FOR_OTHER
     blocks = 1 + number(draft.constants.seed, "purchase", member, occurrence) % 9
-    return {
-        "member_id": f"PAR::{(other if is_other else validators[member]).participant}",
-        "bytes": blocks * BLOCK,
-        "purchases": 1,
-    }
+    buyer = validators[(member + 3) % len(validators) if is_other else member]
+    return {"member_id": f"PAR::{buyer.participant}", "bytes": blocks * BLOCK, "purchases": 1}
 
 
-def _paid(draft: DraftTransaction, byte_count: int) -> dict[str, int]:
-    """Return the units of coin and USD that traffic costs now."""
-    terms = draft.constants.rounds.terms(draft.round_number)
+def _paid(draft: DraftTransaction, byte_count: int, round_number: int) -> dict[str, int]:
+    """Return the units of coin and USD that traffic costs in a round."""
+    terms = draft.constants.rounds.terms(round_number)
     usd = EXACT.multiply(Decimal(byte_count) / MEGABYTE, terms.traffic_price)
     return {"usd": units(usd), "spent": units(EXACT.divide(usd, terms.price))}
 
@@ -65,57 +56,43 @@ def _traffic(draft: DraftTransaction, occurrence: int, **names: Any) -> Contract
 
 def buy_traffic(draft: DraftTransaction) -> list[Node]:
     """Buy traffic for the validator or another, or merge what was bought."""
-    occurrence, buyer = draft.event.occurrence, draft.names["buyer"]
+    occurrence, buyer, dso = draft.event.occurrence, draft.names["buyer"], draft.constants.dso
     how = _how(draft, occurrence)
     if how == MERGE:
         return _merge(draft, occurrence)
     bought = _bought(draft, occurrence)
-    bought |= _paid(draft, bought["bytes"])
-    records = draft.pools["liveness_record"].take(buyer, MAX_RECORDS, draft.constants.rounds.issuing_at(draft.event.time))
-    if how == BY_TRANSFER:
-        return _buy_by_transfer(draft, bought, records, _traffic(draft, occurrence, **bought))
-    burned = draft.make("coin", owner=draft.constants.dso, units=bought["spent"])
-    inputs = _coins_for(draft, buyer, bought["spent"], records)
-    names = transfer_names(draft, buyer, inputs, [], bought["spent"], {"records": records})
-    names |= {**bought, "traffic": _traffic(draft, occurrence, **bought), "burned": burned, "parts": []}
-    return draft.nodes("$CoinRules_BuyMemberTraffic[-used +burned -burned +coins +traffic]", **names)
-
-
-def _buy_by_transfer(draft: DraftTransaction, bought: dict[str, Any], records: list[Contract], traffic: Contract) -> list[Node]:
-    """Buy traffic by a transfer to the DSO that names the member."""
-    buyer, dso = draft.names["buyer"], draft.constants.dso
+    bought |= _paid(draft, bought["bytes"], draft.round_number)
+    coupons = {
+        "records": draft.pools["liveness_record"].take(buyer, MAX_RECORDS, draft.constants.rounds.issuing_at(draft.event.time))
+    }
     paid = draft.make("coin", owner=dso, units=bought["spent"])
-    names = transfer_names(draft, buyer, _coins_for(draft, buyer, paid.units, records), [paid], coupons={"records": records})
-    transfer = move_coins(draft, buyer, buyer, names)
-    tree = "TransferFactory_Transfer[*transfer -paid +traffic]"
-    return draft.nodes(tree, sender=buyer, transfer=transfer, paid=paid, traffic=traffic, **bought)
-
-
-def _coins_for(draft: DraftTransaction, buyer: str, spent: int, records: list[Contract]) -> list[Contract]:
-    missing = spent - total_of(records)
-    return [mint(draft, buyer, missing)] if missing > 0 else []
+    missing = paid.units - total_of(coupons["records"])
+    inputs = [mint(draft, buyer, missing)] if missing > 0 else []
+    if how == BY_TRANSFER:  # to the DSO, which names the member
+        nodes = transfer(draft, buyer, buyer, inputs, [paid], coupons, is_offered=False)
+        names = {**bought, "sender": buyer, "transfer": nodes, "paid": paid}
+        tree = "TransferFactory_Transfer[*transfer -paid +traffic]"
+    else:
+        names = {**transfer_names(draft, buyer, inputs, [], coupons, paid.units), **bought, "burned": paid}
+        tree = "$CoinRules_BuyMemberTraffic[-used +burned -burned +coins +traffic]"
+    return draft.nodes(tree, traffic=_traffic(draft, occurrence, **bought), **names)
 
 
 def _merge(draft: DraftTransaction, occurrence: int) -> list[Node]:
     """Merge the validator's own purchases since the last merge."""
-    since = max(0, occurrence - len(PURCHASES) + 1)
+    rounds, since = draft.constants.rounds, max(0, occurrence - len(PURCHASES) + 1)
     earlier = [number_ for number_ in range(since, occurrence) if _how(draft, number_) != FOR_OTHER]
-    merged = [_traffic(draft, number_, **_bought(draft, number_), usd=0, spent=0) for number_ in earlier]
-    amounts = [_bought(draft, number_)["bytes"] for number_ in earlier]
-    paid = [_spent_at(draft, number_) for number_ in earlier]
-    names = {**_bought(draft, occurrence), "bytes": sum(amounts), "purchases": len(earlier)}
+    bought = [_bought(draft, number_) for number_ in earlier]
+    merged = [_traffic(draft, n, **each, usd=0, spent=0) for n, each in zip(earlier, bought, strict=True)]
+    times = (rounds.schedule.purchases[draft.event.member].time(number_) for number_ in earlier)
+    paid = [
+        _paid(draft, each["bytes"], rounds.lowest_open(time) or draft.round_number)
+        for each, time in zip(bought, times, strict=True)
+    ]
+    names = {**_bought(draft, occurrence), "bytes": sum(each["bytes"] for each in bought), "purchases": len(earlier)}
     names |= {name: sum(each[name] for each in paid) for name in ("usd", "spent")}
     tree = "$CoinRules_MergeMemberTrafficContracts[-merged +traffic]"
     return draft.nodes(tree, merged=merged, traffic=_traffic(draft, occurrence, **names))
-
-
-def _spent_at(draft: DraftTransaction, occurrence: int) -> dict[str, int]:
-    """Return what an earlier purchase cost, in the round of its time."""
-    rounds = draft.constants.rounds
-    time = rounds.schedule.purchases[draft.event.member].time(occurrence)
-    terms = rounds.terms(rounds.lowest_open(time) or draft.round_number)
-    usd = EXACT.multiply(Decimal(_bought(draft, occurrence)["bytes"]) / MEGABYTE, terms.traffic_price)
-    return {"usd": units(usd), "spent": units(EXACT.divide(usd, terms.price))}
 
 
 # Names
@@ -124,11 +101,6 @@ def _spent_at(draft: DraftTransaction, occurrence: int) -> dict[str, int]:
 def buy_name(draft: DraftTransaction) -> list[Node]:
     """Request a name and pay for it."""
     return _pay_for_name(draft, draft.make("name_entry", expires=draft.effective_at + TERM))
-
-
-def name_owner(draft: DraftTransaction) -> str:
-    """Return the owner of a recurring name."""
-    return draft.parties.users[60 + draft.event.member].identifier
 
 
 def _term(draft: DraftTransaction, occurrence: int) -> Contract:
@@ -172,18 +144,10 @@ def _pay_fee(draft: DraftTransaction, provider: str) -> dict[str, Any]:
     if missing > 0:
         inputs.append(mint(draft, user, missing))
     fee = draft.make("coin", owner=draft.constants.dso, units=NAME_FEE)
-    names = transfer_names(draft, user, inputs, [fee])
-    for coin in names["coins"][1:]:
-        draft.pools["coin"].add(coin)
-    return {"transfer": move_coins(draft, user, provider, names), "fee": fee}
+    return {"transfer": transfer(draft, user, provider, inputs, [fee]), "fee": fee}
 
 
 # Dust: what is too small to keep expires, locked or not
-
-
-def dust_owner(draft: DraftTransaction) -> str:
-    """Return the owner of dust."""
-    return draft.parties.users[80 + draft.event.member].identifier
 
 
 def dust(draft: DraftTransaction) -> list[Node]:
@@ -195,4 +159,4 @@ def dust(draft: DraftTransaction) -> list[Node]:
         tree = "Locked$Coin_Expire$CoinV2" if is_locked else "$Coin_ExpireV2"
         return draft.nodes(tree, dust=tiny, units=DUST)
     coin = mint(draft, owner, DUST + UNITS_PER_COIN)
-    return move_coins(draft, owner, owner, transfer_names(draft, owner, [coin], [tiny]))
+    return transfer(draft, owner, owner, [coin], [tiny], is_offered=False)

@@ -14,7 +14,7 @@ from ..rounds import FIRST_ROUND, Rounds
 from ..schedule import TICK
 from ..values import UNITS_PER_COIN
 from .draft import DraftTransaction
-from .payments import mint, move_coins, total_of, transfer_names
+from .payments import mint, total_of, transfer
 
 MAX_CACHED_ROUNDS = 2000
 MAX_COUPONS = 14
@@ -68,6 +68,7 @@ def _start_issuing(draft: DraftTransaction, round_number: int) -> list[Node]:
     """Begin to issue what a round issues."""
     totals_of = draft.state.totals_of
     totals = totals_of(round_number, draft.state.totals) if totals_of else draft.state.totals
+    terms = draft.constants.rounds.terms(round_number)
     nodes = draft.nodes(
         "DsoRules_ExecuteConfirmedAction[$CoinRules_MiningRound_StartIssuing[-old +new]]",
         old=round_contract(draft, "summarizing_round", round_number),
@@ -76,24 +77,20 @@ def _start_issuing(draft: DraftTransaction, round_number: int) -> list[Node]:
         sv_weight=sv_weight(draft.constants.rounds, round_number),
         faucet_coupons=totals.faucets[round_number],
     )
-    terms = draft.constants.rounds.terms(round_number)
     if not terms.is_traffic_based:
         return nodes
     rewards = app_rewards(terms, totals.weights[round_number]) if totals_of else {}
     coupons = [_coupon_v2(draft, round_number, party, amount) for party, amount in rewards.items()]
     names: dict[str, Any] = {"round": round_number, "batch_hash": digest(draft.constants.seed, "batch", round_number)}
-    names["process"] = draft.make("process_rewards", (round_number,), **names)
-    tree = "DsoRules_ExecuteConfirmedAction/rewards[CalculateRewardsV2_StartProcessing[+process]]"
-    return [
-        *nodes,
-        *draft.nodes(tree, calculate=round_contract(draft, "calculate_rewards", round_number), **names),
-        *draft.nodes(
-            "ProcessRewardsV2_ProcessBatch[+coupons]",
-            coupons=coupons,
-            awards=[{"provider": party, "units": amount} for party, amount in rewards.items()],
-            **names,
-        ),
-    ]
+    return nodes + draft.nodes(
+        "DsoRules_ExecuteConfirmedAction/rewards[CalculateRewardsV2_StartProcessing[+process]]"
+        " ProcessRewardsV2_ProcessBatch[+coupons]",
+        calculate=round_contract(draft, "calculate_rewards", round_number),
+        process=draft.make("process_rewards", (round_number,), **names),
+        coupons=coupons,
+        awards=[{"provider": party, "units": amount} for party, amount in rewards.items()],
+        **names,
+    )
 
 
 def _coupon_v2(
@@ -143,9 +140,7 @@ def make_coupon(draft: DraftTransaction, provider: str, weight: str) -> list[Con
     amount = units(Decimal(weight))
     draft.state.totals.coupons[draft.round_number] += amount
     minted = amount * units(FEATURED_CAP) // UNITS_PER_COIN
-    fresh = draft.make("reward_coupon", provider=provider, featured=True, weight=weight, units=minted)
-    draft.pools["reward_coupon"].add(fresh)
-    return [fresh]
+    return [draft.offer("reward_coupon", provider=provider, featured=True, weight=weight, units=minted)]
 
 
 def collect(draft: DraftTransaction, owner: str) -> list[Node]:
@@ -165,13 +160,7 @@ def collect(draft: DraftTransaction, owner: str) -> list[Node]:
         coins.append(mint(draft, party, missing))
     merged = draft.make("coin", identifier=names["identifier"], owner=party, units=names["units"])
     # The change is not offered to others: with coupons it depends on activity, on which the history must not depend.
-    return move_coins(draft, party, party, transfer_names(draft, party, coins, [merged], coupons=coupons))
-
-
-def recurring_provider(draft: DraftTransaction) -> str:
-    """Return the provider that splits its coupons next."""
-    providers = draft.parties.providers
-    return providers[draft.event.occurrence % len(providers)].party.identifier
+    return transfer(draft, party, party, coins, [merged], coupons, is_offered=False)
 
 
 def split_rewards(draft: DraftTransaction) -> list[Node]:
@@ -182,20 +171,23 @@ def split_rewards(draft: DraftTransaction) -> list[Node]:
         return draft.nodes(
             "DsoRules_ConfirmAction[+confirmation]", sv=provider, confirmation=draft.make("confirmation", sv=provider)
         )
-    is_other = draft.event.occurrence % OTHER_EVERY == OTHER_REMAINDER
-    percentages = OTHER_SHARES if is_other else SPLIT_SHARES
-    first = number(draft.constants.seed, "beneficiaries", provider) % len(draft.parties.users)
-    beneficiaries = [provider, *(draft.parties.users[(first + n) % len(draft.parties.users)].identifier for n in (0, 1))]
-    shares = [
-        {"beneficiary": party, "percentage": percentage} for party, percentage in zip(beneficiaries, percentages, strict=True)
-    ]
+    percentages = OTHER_SHARES if draft.event.occurrence % OTHER_EVERY == OTHER_REMAINDER else SPLIT_SHARES
+    users = draft.parties.users
+    first = number(draft.constants.seed, "beneficiaries", provider) % len(users)
+    beneficiaries = [provider, *(users[(first + n) % len(users)].identifier for n in (0, 1))]
+    shares = list(zip(beneficiaries, percentages, strict=True))
     assigned = [
-        _coupon_v2(draft, each.round_number, provider, _part(each.units, share["percentage"]), share["beneficiary"], rank)
+        _coupon_v2(draft, each.round_number, provider, _part(each.units, percentage), beneficiary, rank)
         for each in coupons
-        for rank, share in enumerate(shares)
+        for rank, (beneficiary, percentage) in enumerate(shares)
     ]
-    tree = "RewardCoupon_AssignBeneficiaries[-others +assigned]"
-    return draft.nodes(tree, coupon=coupons[0], others=coupons[1:], assigned=assigned, shares=shares)
+    return draft.nodes(
+        "RewardCoupon_AssignBeneficiaries[-others +assigned]",
+        coupon=coupons[0],
+        others=coupons[1:],
+        assigned=assigned,
+        shares=[{"beneficiary": beneficiary, "percentage": percentage} for beneficiary, percentage in shares],
+    )
 
 
 def _part(amount: int, percentage: str) -> int:
@@ -203,11 +195,6 @@ def _part(amount: int, percentage: str) -> int:
 
 
 # Rewards of SVs and validators
-
-
-def recurring_sv(draft: DraftTransaction) -> str:
-    """Return the SV of a recurring event."""
-    return draft.parties.svs[draft.event.member].identifier
 
 
 def sv_weight(rounds: Rounds, round_number: int) -> int:
@@ -224,13 +211,18 @@ def _sv_rewards(rounds: Rounds, round_number: int) -> Iterable[tuple[int, int]]:
                 yield member, occurrence
 
 
+def _sv_shares(draft: DraftTransaction, member: int) -> list[tuple[str, int]]:
+    """Return who gets which weight of an SV's reward, the SV first."""
+    sv, weight = draft.parties.svs[member].identifier, SV_WEIGHTS[member]
+    if member != SHARING_SV:
+        return [(sv, weight)]
+    return [(sv, weight - SHARED_WEIGHT), (draft.parties.users[0].identifier, SHARED_WEIGHT)]
+
+
 def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[Contract]:
     """Make the coupons of an SV's reward, its own first."""
     rounds, sv = draft.constants.rounds, draft.parties.svs[member].identifier
     round_number = rounds.lowest_open(rounds.schedule.sv_rewards[member].time(occurrence)) or FIRST_ROUND
-    shares = [(sv, SV_WEIGHTS[member])]
-    if member == SHARING_SV:
-        shares = [(sv, SV_WEIGHTS[member] - SHARED_WEIGHT), (draft.parties.users[0].identifier, SHARED_WEIGHT)]
     per_weight = per_sv_weight(rounds.terms(round_number), sv_weight(rounds, round_number))
     return [
         draft.make(
@@ -242,7 +234,7 @@ def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[C
             units=per_weight * weight,
             round=round_number,
         )
-        for rank, (beneficiary, weight) in enumerate(shares)
+        for rank, (beneficiary, weight) in enumerate(_sv_shares(draft, member))
     ]
 
 
@@ -257,28 +249,19 @@ def _expired_sv_coupons(draft: DraftTransaction, round_number: int) -> Iterable[
 def receive_sv_reward(draft: DraftTransaction) -> list[Node]:
     """Give an SV its coupons of the current round."""
     coupons = _sv_coupons(draft, draft.event.member, draft.event.occurrence)
-    shares: list[dict[str, Any]] = [{"beneficiary": each.owner, "weight": _weight(draft, each)} for each in coupons]
+    shares = [{"beneficiary": party, "weight": weight} for party, weight in _sv_shares(draft, draft.event.member)]
     return draft.nodes("DsoRules_ReceiveSvRewardCoupon[+coupons]", coupons=coupons, shares=shares)
-
-
-def _weight(draft: DraftTransaction, coupon: Contract) -> int:
-    member = draft.event.member
-    if member != SHARING_SV:
-        return SV_WEIGHTS[member]
-    return SHARED_WEIGHT if coupon.owner != draft.names["sv"] else SV_WEIGHTS[member] - SHARED_WEIGHT
 
 
 def collect_sv_reward(draft: DraftTransaction) -> list[Node]:
     """Mint the coin of an SV's own coupon."""
     sv = draft.names["sv"]
     coupon = _sv_coupons(draft, draft.event.member, draft.event.occurrence)[0]
-    return move_coins(draft, sv, sv, transfer_names(draft, sv, [], [], coupons={"sv_coupons": [coupon]}))
+    return transfer(draft, sv, sv, [], [], {"sv_coupons": [coupon]}, is_offered=False)
 
 
 def liveness_record(draft: DraftTransaction) -> Contract:
     """Make the liveness record of a validator, which mints its share of the round."""
     terms = draft.constants.rounds.terms(draft.round_number)
     draft.state.totals.faucets[draft.round_number] += 1
-    record = draft.make("liveness_record", units=per_faucet(terms))
-    draft.pools["liveness_record"].add(record)
-    return record
+    return draft.offer("liveness_record", units=per_faucet(terms))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ledger import Contract, Node
-from ..planted import MEMBER, MESSAGES, SCRIPT, SV, Step
+from ..planted import MEMBER, MESSAGES, SCRIPT, SV
 from ..schedule import CONFIG_CHANGE
 from .draft import DraftTransaction
 from .payments import mint, transfer
@@ -54,9 +54,8 @@ def change_state(draft: DraftTransaction) -> list[Node]:
         price = str(draft.constants.rounds.config(draft.event.time + 1)[1].traffic_price)
         tree = "DsoRules_ExecuteConfirmedAction/config[$CoinRules_SetConfig[+new_rules]]"
         return draft.nodes(tree, coin_rules=old, new_rules=new, traffic_price=price)
-    what, *arguments = SCRIPT[draft.event.member].action
-    nodes: list[Node] = _CHANGES[what](draft, *arguments)
-    return nodes
+    action = SCRIPT[draft.event.member].action
+    return draft.nodes(CHANGES[action[0]], **_names_of_change(draft, *action))
 
 
 def _right(draft: DraftTransaction, party: str, slot: str) -> Contract:
@@ -71,51 +70,28 @@ def _right(draft: DraftTransaction, party: str, slot: str) -> Contract:
     return draft.make("featured_right", identifier=rounds.right_id(right), provider=provider, weight=right.weight)
 
 
-def _grant(draft: DraftTransaction, party: str, slot: str, weight: str) -> list[Node]:
-    right, provider = _right(draft, party, slot), draft.parties.planted[party].identifier
-    return draft.nodes("DsoRules_GrantFeaturedAppRight[+right]", right=right, provider=provider, weight=weight or None)
-
-
-def _withdraw(draft: DraftTransaction, party: str, slot: str) -> list[Node]:
-    names = {"right": _right(draft, party, slot), "provider": draft.parties.planted[party].identifier}
-    return draft.nodes("DsoRules_RevokeFeaturedAppRight[FeaturedAppRight_Withdraw]", **names)
-
-
-def _cancel(draft: DraftTransaction, party: str, slot: str) -> list[Node]:
-    names = {"right": _right(draft, party, slot), "provider": draft.parties.planted[party].identifier}
-    return draft.nodes("FeaturedAppRight_Cancel", **names)
-
-
-def _update(draft: DraftTransaction, party: str, slot: str, new_slot: str, weight: str) -> list[Node]:
-    tree = "DsoRules_UpdateFeaturedAppRight[FeaturedAppRight_Update[+renewed]]"
-    names = {"right": _right(draft, party, slot), "renewed": _right(draft, party, new_slot)}
-    return draft.nodes(tree, **names, provider=draft.parties.planted[party].identifier, weight=weight)
-
-
-def _imitate(draft: DraftTransaction, party: str) -> list[Node]:
-    """Make a contract that looks like a right, from a package that anybody may upload."""
-    impostor = draft.parties.users[-1].identifier
-    fake = draft.make("look_alike", impostor=impostor, provider=draft.parties.planted[party].identifier)
-    return draft.nodes("+fake", fake=fake)
-
-
-def _change_members(choice: str, draft: DraftTransaction) -> list[Node]:
-    version = draft.constants.rounds.schedule.script.dso_rules_version(draft.event.time)
-    member = draft.parties.member
-    names: dict[str, Any] = {"dso_rules": dso_rules(draft, version), "new_rules": dso_rules(draft, version + 1)}
-    names |= {"member": member.identifier, "member_name": member.name, "member_id": f"PAR::{member.participant}"}
-    return draft.nodes(f"{choice}[+new_rules]", **names)
-
-
-_CHANGES: dict[str, Any] = {
-    "grant": _grant,
-    "withdraw": _withdraw,
-    "cancel": _cancel,
-    "update": _update,
-    "imitate": _imitate,
-    "add": lambda draft: _change_members("DsoRules_AddSv", draft),
-    "offboard": lambda draft: _change_members("DsoRules_OffboardSv", draft),
+CHANGES = {  # tree of each action of the script
+    "grant": "DsoRules_GrantFeaturedAppRight[+right]",
+    "withdraw": "DsoRules_RevokeFeaturedAppRight[FeaturedAppRight_Withdraw]",
+    "cancel": "FeaturedAppRight_Cancel",
+    "update": "DsoRules_UpdateFeaturedAppRight[FeaturedAppRight_Update[+renewed]]",
+    "imitate": "+fake",
+    "add": "DsoRules_AddSv[+new_rules]",
+    "offboard": "DsoRules_OffboardSv[+new_rules]",
 }
+
+
+def _names_of_change(draft: DraftTransaction, what: str, party: str = "", slot: str = "", *rest: str) -> dict[str, Any]:
+    """Return the names of an action of the script."""
+    if not party:
+        version, member = draft.constants.rounds.schedule.script.dso_rules_version(draft.event.time), draft.parties.member
+        rules = {"dso_rules": dso_rules(draft, version), "new_rules": dso_rules(draft, version + 1)}
+        return {**rules, "member": member.identifier, "member_name": member.name, "member_id": f"PAR::{member.participant}"}
+    names: dict[str, Any] = {"provider": draft.parties.planted[party].identifier}
+    if what == "imitate":  # a contract that looks like a right, from a package that anybody may upload
+        return {"fake": draft.make("look_alike", impostor=draft.parties.users[-1].identifier, **names)}
+    names |= {"right": _right(draft, party, slot), "weight": (rest[-1] if rest else "") or None}
+    return names | {"renewed": _right(draft, party, rest[0])} if what == "update" else names
 
 
 # Requests
@@ -129,21 +105,15 @@ def scripted_sender(draft: DraftTransaction) -> str:
     draft.names["confirming"] = [sender] if step.is_second else [sender, party]
     draft.names["second"] = [party] if step.is_second else []
     draft.names["receiver"] = parties.users[6].identifier
-    _fix_costs(draft, step)
+    draft.fixed_costs = (*MESSAGES, step.total - sum(MESSAGES))
+    if step.has_unknown_views:
+        draft.fixed_costs = (*MESSAGES, step.total - sum(MESSAGES) - UNKNOWN_COST, UNKNOWN_COST)
+        draft.fixed_views = ([], [], [0, UNKNOWN_VIEWS[1]], [UNKNOWN_VIEWS[0]])
     return sender
-
-
-def _fix_costs(draft: DraftTransaction, step: Step) -> None:
-    rest = step.total - sum(MESSAGES)
-    if not step.has_unknown_views:
-        draft.fixed_costs = (*MESSAGES, rest)
-        return
-    draft.fixed_costs = (*MESSAGES, rest - UNKNOWN_COST, UNKNOWN_COST)
-    draft.fixed_views = ([], [], [0, UNKNOWN_VIEWS[1]], [UNKNOWN_VIEWS[0]])
 
 
 def scripted_transfer(draft: DraftTransaction) -> list[Node]:
     """Transfer a coin."""
     sender, receiver = draft.names["sender"], draft.names["receiver"]
     coin = mint(draft, sender, draft.draw_units(20))
-    return transfer(draft, sender, sender, [coin], [(receiver, coin.units // 2)])
+    return transfer(draft, sender, sender, [coin], [draft.make("coin", owner=receiver, units=coin.units // 2)])
