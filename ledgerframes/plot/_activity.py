@@ -110,12 +110,12 @@ def activity_rounds(chart: Chart) -> None:
     if np.isnan(amounts).all():
         chart.notes.append(WITHOUT_AMOUNTS)
     else:
-        hollow: dict[str, Any] = {"facecolor": "none", "edgecolor": c.color(0), "linewidth": 0.8, "hatch": "...."}
+        hollow: dict[str, Any] = {"facecolor": "none", "edgecolor": c.color(0), "linewidth": 0.8}
         parts: list[s.Part] = [("reward", bins["paid"].to_numpy(), {"color": c.color(0)})]
         if is_below.any():
             parts.append(("below the threshold, not paid", bins["unpaid"].to_numpy(), hollow))
         ax.set_ylim(0, s.areas(ax, edges, parts).max() * 1.35 or 1)
-        ax.set_ylabel("Reward (coin)")
+        c.amount_axis(ax.yaxis, "Reward")
         ax.legend(loc="upper left", ncols=2)
         chart.notes += ["Line: weight", _rounds_text(int(np.isnan(amounts).sum()), "without a known reward")]
         ax = ax.twinx()

@@ -82,11 +82,11 @@ def text_color(ax: Axes) -> str:
 # -- texts --------------------------------------------------------------------------------------------------------------
 
 
-def set_titles(ax: Axes, title: str, *notes: str, room: float = 0) -> None:
-    """Set the title, and below it in small the limitations, above some room for other texts."""
+def set_titles(ax: Axes, title: str, *notes: str, label_height: float = 0) -> None:
+    """Set the title, and below it in small the limitations, above labels of some height."""
     note = ". ".join(part for part in notes if part)
-    ax.set_title(title, loc="left", pad=room + (20 if note else 8))
-    annotate(ax, note, (0, 1), (0, room + 6), "axes fraction")
+    ax.set_title(title, loc="left", pad=label_height + (20 if note else 8))
+    annotate(ax, note, (0, 1), (0, label_height + 6), "axes fraction")
 
 
 def annotate(ax: Axes, text: str, point: tuple[float, float], shift: tuple[float, float], coordinates: Any, **style: Any) -> None:
@@ -142,6 +142,11 @@ def bytes_axis(axis: Axis, largest: float, quantity: str) -> None:
 def count_axis(axis: Axis, quantity: str) -> None:
     """Show whole numbers."""
     number_axis(axis, quantity, lambda number: f"{number:,.0f}", integer=True)
+
+
+def amount_axis(axis: Axis, quantity: str) -> None:
+    """Show amounts of coin."""
+    number_axis(axis, f"{quantity} (coin)", lambda number: f"{number:,.6g}", steps=ROUND_STEPS)
 
 
 def percent_axis(axis: Axis, quantity: str) -> None:

@@ -1,4 +1,4 @@
-"""A result with the axes to draw it on, and the decorator that makes a plot out of a drawing."""
+"""Results with the axes to draw them on, and the decorator of plots."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class Chart:
         Whether the axes fill a new figure, whose height can change.
     notes : list of str
         Notes on what is drawn, for the line below the title.
-    room : int
-        Printer's points above the axes that the names of eras need.
+    label_height : int
+        Height of the names of eras above the axes, in printer's points.
     """
 
     frame: pd.DataFrame
@@ -86,7 +86,7 @@ class Chart:
     ax: Axes
     is_new: bool
     notes: list[str] = field(default_factory=list)
-    room: int = 0
+    label_height: int = 0
 
     @property
     def is_over_time(self) -> bool:
@@ -150,10 +150,11 @@ class Chart:
     # -- periods and rounds ---------------------------------------------------------------------------------------------
 
     def edges(self) -> r.Numbers:
-        """Return the edges of all periods or rounds, or of rows without either, for bars and areas."""
+        """Return the edges of periods or rounds, or of rows without either, for areas."""
         if self.has_rounds:
             rounds = self.numbers("round_number")
-            return np.arange(rounds.min() - 0.5, rounds.max() + 1)
+            edges: r.Numbers = np.arange(rounds.min() - 0.5, rounds.max() + 1)
+            return edges
         if not self.has_periods:
             return np.arange(len(self.frame) + 1) - 0.5
         starts, ends = (c.time_numbers(self.frame[name]) for name in ("period_start", "period_end"))
@@ -211,15 +212,15 @@ class Chart:
                 self.ax.axvspan(start, end, color=c.color(0), alpha=0.07, linewidth=0, zorder=0)
             if (end - start) / (last - first) > ERA_LABEL_WIDTH * len(name):
                 c.annotate(self.ax, name, (start, 1), (2, 2), self.ax.get_xaxis_transform(), fontsize=7)
-        self.room = 10
+        self.label_height = 10
         self.notes.append(f"Eras of the main network: {', '.join(names)}")
 
     # -- texts and size -------------------------------------------------------------------------------------------------
 
     def show_titles(self, title: str, *notes: str, suffix: str | None = None) -> None:
-        """Show a title with the grouping and the period, and below it the notes, those of what is drawn and the population."""
+        """Show a title with the grouping and the period, and all notes below it."""
         title += self.suffix if suffix is None else suffix
-        c.set_titles(self.ax, title, *notes, *self.notes, r.population_note(self.frame), room=self.room)
+        c.set_titles(self.ax, title, *notes, *self.notes, r.population_note(self.frame), label_height=self.label_height)
 
     @property
     def suffix(self) -> str:

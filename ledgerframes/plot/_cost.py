@@ -28,8 +28,9 @@ MAX_ENVELOPES = 25
 MAX_POINTS = 5_000
 NO_COST = "No request with a known cost in this window."
 VERDICT_COLORS = {"dearer": 1, "cheaper": 3}
-TOPS = {"top_1": "highest", "top_3": "highest 3", "top_10": "highest 10"}
-MEMBERS = {"participant": "participants", "party": "parties, of requests submitted alone", "template": "kinds of transaction"}
+TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
+MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
+STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th percentile of the" for each in (90, 95, 99)}}
 DAY = pd.Timedelta(days=1)
 
 
@@ -156,7 +157,7 @@ def cost_wasted(chart: Chart) -> None:
         else:
             _draw_control_chart(chart)
         c.percent_axis(ax.yaxis, chart.axis_title("share"))
-    return chart.show_titles("Share of the traffic cost that was wasted", r.coverage_note(frame))
+    return chart.show_titles("Wasted share of the traffic cost", r.coverage_note(frame))
 
 
 def _draw_control_chart(chart: Chart) -> None:
@@ -200,7 +201,7 @@ def cost_concentration(chart: Chart) -> None:
         s.bars(chart, labels, values, [r.percent(value, 1) for value in values])
         c.percent_axis(ax.xaxis, quantity)
         ax.set(xlim=(0, 1.22), xticks=ticks)
-    title = f"Concentration of the cost on {MEMBERS[str(frame['member'].iloc[0])]}"
+    title = f"Concentration of the traffic cost among {MEMBERS[str(frame['member'].iloc[0])]}"
     return chart.show_titles(title, "Ties included", r.coverage_note(frame))
 
 
@@ -324,7 +325,7 @@ def cost_budget(chart: Chart) -> None:
     c.percent_axis(ax.xaxis, "Cost as a share of the budget")
     omitted = len(frame) - len(visible)
     notes = ("Hatched: above the budget", f"Not shown: {omitted:,} without enough requests" if omitted else "")
-    return chart.show_titles(f"Cost per request ({visible['statistic'].iloc[0]}) and its budget", *notes)
+    return chart.show_titles(f"{STATISTICS[visible['statistic'].iloc[0]]} cost per request and its budget", *notes)
 
 
 @draws("cost.runway")

@@ -68,7 +68,7 @@ def economy_rounds(chart: Chart) -> None:
     ax.axhline(0, color=c.text_color(ax), linewidth=0.6)
     ax.set_ylim(-burned.max() * 1.15, max(minted.max(), MIN_AMOUNT) * 1.45)
     ax.legend(loc="upper left", ncols=4)
-    c.count_axis(ax.yaxis, "Minted and burned (coin)")
+    c.amount_axis(ax.yaxis, "Minted and burned")
     return chart.show_titles("Coin minted and burned", _unexplained_note(frame), _known_note(frame), suffix=suffix)
 
 
@@ -97,14 +97,14 @@ def economy_burn_mint(chart: Chart) -> None:
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_burn_mint(lf.economy.burn_mint(frames, every="1d"))
     """
-    ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned for each coin minted"
+    ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned per coin minted"
     if np.isnan(ratio).all():
         return chart.show_message("No coin was minted in this window.")
-    title = "Coin burned for each coin minted"
+    title = "Coin burned per coin minted"
     if not chart.has_periods:
         s.bars(chart, [quantity.lower()], ratio[:1], [f"{ratio[0]:.4f}"])
         ax.set_ylabel(quantity)
-        return chart.show_titles(title, "1 is balance", _unexplained_note(frame))
+        return chart.show_titles(title, "1: burn equals mint", _unexplained_note(frame))
     burned, part = chart.numbers("burned"), np.nan_to_num(chart.numbers("traffic_part"))
     back = ax.twinx()
     parts: list[s.Part] = [
@@ -112,7 +112,7 @@ def economy_burn_mint(chart: Chart) -> None:
         ("otherwise", burned * (1 - part), {"color": c.color(2), "alpha": 0.3}),
     ]
     highest = s.areas(back, chart.edges(), parts).max()
-    c.count_axis(back.yaxis, "Burned (coin)")
+    c.amount_axis(back.yaxis, "Burned")
     back.set_ylim(0, max(highest, MIN_AMOUNT) * 1.5)
     back.grid(visible=False)
     back.legend(loc="upper right")
@@ -122,7 +122,7 @@ def economy_burn_mint(chart: Chart) -> None:
     ax.plot(x, ratio, color=c.color(3), marker="o", markersize=4)
     ax.plot(x[is_partial], ratio[is_partial], "o", color=c.color(3), markersize=4, markerfacecolor="white")
     ax.axhline(1, color=c.text_color(ax), linestyle="--", linewidth=1)
-    c.annotate(ax, "1 is balance", (0.01, 1), (0, 3), ("axes fraction", "data"))
+    c.annotate(ax, "1: burn equals mint", (0.01, 1), (0, 3), ("axes fraction", "data"))
     ax.set_ylim(0, max(1.3, float(np.nanmax(ratio)) * 1.3))
     ax.set_ylabel(quantity)
     chart.draw_time_axis()
@@ -153,7 +153,7 @@ def economy_leaderboard(chart: Chart) -> None:
     s.bars(chart, labels, np.nan_to_num(r.numbers(visible["amount"])), [_leader_text(row) for _, row in visible.iterrows()])
     chart.ax.set_xlabel("Amount (coin or bytes)")
     omitted = f"The first {len(visible):,} of {len(known):,}" if len(known) > len(visible) else ""
-    return chart.show_titles("Largest amounts", omitted, _known_note(visible), suffix=suffix)
+    return chart.show_titles("Parties with the largest amounts", omitted, _known_note(visible), suffix=suffix)
 
 
 def _leader_text(row: pd.Series) -> str:
@@ -191,7 +191,7 @@ def economy_reward_split(chart: Chart) -> None:
             ax.barh(np.full(len(widths), row + shift), widths, left=lefts, label=label, **style)
     chart.show_rows([r.label(name) for name in visible], 0.6)
     ax.set_xlim(0, max(float(totals.max()), MIN_AMOUNT) * 1.12)
-    ax.set_xlabel("Reward (coin)")
+    c.amount_axis(ax.xaxis, "Reward")
     ax.legend(loc="lower right")
     counts = frame["outcome"].astype("str").value_counts()
     outcomes = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
@@ -228,11 +228,11 @@ def economy_purchases(chart: Chart) -> None:
     ax.set_yticks(range(len(visible)), [_member(name) for name in visible.index])
     ax.set_xlabel("For whom: participant or mediator")
     ax.set_ylabel("Buyer")
-    shown = f"{visible.shape[0]} of {table.shape[0]:,} buyers, {visible.shape[1]} of {table.shape[1]:,} members"
+    counts = f"{visible.shape[0]} of {table.shape[0]:,} buyers, {visible.shape[1]} of {table.shape[1]:,} members"
     differing = int(frame["price_differs"].sum())
     prices = f"{differing:,} at another price than that of their round" if differing else ""
     title = f"Traffic bought: {c.size(float(np.nansum(bought)))}"
-    return chart.show_titles(title, "" if table.shape == visible.shape else shown, prices, suffix="")
+    return chart.show_titles(title, "" if table.shape == visible.shape else counts, prices, suffix="")
 
 
 def _member(text: object) -> str:
@@ -258,8 +258,8 @@ def economy_names(chart: Chart) -> None:
     x = c.time_numbers(times)
     ax.step(x, values, where="post", color=c.color(0))
     ax.plot(x[-1:], values[-1:], "o", color=c.color(0), markersize=4)
-    room = max((x[-1] - x[0]) * 0.04, 0.02)
-    chart.show_times(x[0] - room, x[-1] + room)
+    margin = max((x[-1] - x[0]) * 0.04, 0.02)
+    chart.show_times(x[0] - margin, x[-1] + margin)
     c.count_axis(ax.yaxis, "Names")
     ax.set_ylim(min(0, values.min()), max(values.max(), 1) * 1.15)
     bought, renewed, expired = (int(frame[name].sum()) for name in ("bought", "renewed", "expired"))

@@ -81,14 +81,14 @@ def reconcile_coverage(chart: Chart) -> None:
     names, status = frame["dataset"].astype("str"), frame["status"].astype("str")
     if not chart.has_periods:
         chart.ax.set_xlabel("Record time (UTC)")
-        chart.show_titles("Periods in the store")
+        chart.show_titles("Coverage of the store")
         return chart.show_message(f"{', '.join(f'{name}: {text}' for name, text in zip(names, status, strict=True))}.")
     codes, labels = pd.factorize(names)
     s.cells(chart, [*labels], _cell_spans(frame), codes, status.tolist(), STATUSES)
     chart.show_times(*_limits(frame))
     reasons = frame.loc[status == "degraded", "reason"].dropna().astype("str").unique()
     ok = f"{(status == 'ok').sum():,} of {len(frame):,} ok"
-    return chart.show_titles("Periods in the store", ok, ", ".join(reasons).capitalize())
+    return chart.show_titles("Coverage of the store", ok, ", ".join(reasons).capitalize())
 
 
 def _cell_spans(periods: pd.DataFrame) -> tuple[r.Numbers, r.Numbers]:
@@ -246,7 +246,7 @@ def reconcile_contracts(chart: Chart) -> None:
     total = int(unequal.sum() + frame["equal"].sum())
     equal = f"{frame['equal'].sum():,} of {total:,} equal"
     return chart.show_titles(
-        "Contracts by replay of the history and in a snapshot", equal, r.omitted_note(len(frame) - r.MAX_ROWS)
+        "Contracts from the history and in a snapshot", equal, r.omitted_note(len(frame) - r.MAX_ROWS, noun="templates")
     )
 
 
@@ -268,11 +268,11 @@ def reconcile_supply(chart: Chart) -> None:
     left = np.array([0, opening, opening + minted - burned, expected, 0, 0])
     labels = ["at the start", "minted", "burned", "fees", "expected at the end", "at the end"]
     signs = ("", "+", "−", "−", "", "")
-    texts = [f"{sign}{length:,.2f}" for sign, length in zip(signs, lengths, strict=True)]
+    texts = [f"{sign if length else ''}{length:,.2f}" for sign, length in zip(signs, lengths, strict=True)]
     drawn = s.bars(chart, labels, lengths, texts, left)
     for bar, number in zip(drawn, (0, 4, 1, 1, 0, 0), strict=True):
         bar.set_facecolor(c.color(number))
-    c.count_axis(chart.ax.xaxis, "Coin")
+    c.amount_axis(chart.ax.xaxis, "Amount")
     difference = "No unexplained difference" if row["unexplained"] == 0 else f"Unexplained: {row['unexplained']:,f} coin"
     parts = f"Locked: {float(row['locked']):,.2f}, owned by the network's own party: {float(row['owned_by_dso']):,.2f}"
     return chart.show_titles("Coin from mint and burn, and coin at the end", difference, parts)

@@ -78,7 +78,7 @@ def check_result(frame: object, name: str, plot: str) -> tuple[str | None, bool,
 
 
 def numbers(values: pd.Series) -> Numbers:
-    """Return numbers of any type, durations in seconds, as floats for a drawing. A missing one is NaN."""
+    """Return numbers, or durations in seconds, as floats with NaN for a missing one."""
     if values.dtype.kind == "m":
         values = values.dt.total_seconds()
     floats: Numbers = values.to_numpy("float64", na_value=np.nan)

@@ -43,7 +43,10 @@ def bars(chart: Chart, labels: Sequence[str], values: r.Numbers, texts: Sequence
 
 
 def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Callable[[float], str]) -> float:
-    """Draw a bar with its share for each of the first rows, and one for all others. Return the length of the longest."""
+    """Draw a bar with its share for each of the first rows and one for all others.
+
+    Return the length of the longest bar.
+    """
     labels, values = r.group_remaining(labels, values)
     total = np.nansum(values) or 1
     bars(chart, labels, np.nan_to_num(values), [f"{to_text(value)}  ({r.percent(value / total)})" for value in values])
@@ -71,7 +74,7 @@ def count_bars(chart: Chart, labels: Sequence[str], counts: Mapping[str, Values]
         positions = np.arange(len(labels)) - 0.4 + height * (number + 0.5)
         drawn = ax.barh(positions, counts[name], height=height, label=name, linewidth=0, **styles[name])
         ax.bar_label(drawn, [f"{value:,.0f}" for value in counts[name]], padding=3, fontsize=7, color=c.text_color(ax))
-    chart.show_rows(labels, 0.25 + 0.15 * len(occurring))
+    chart.show_rows(labels, 0.17 + 0.13 * len(occurring))
     c.log_counts(ax, float(max(values.max() for values in counts.values())), quantity)
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
 
@@ -95,7 +98,7 @@ def lines(chart: Chart, table: pd.DataFrame) -> float:
 
 
 def areas(ax: Axes, edges: Values, parts: Iterable[Part], sign: int = 1) -> r.Numbers:
-    """Stack the values of each period or round, downwards with a sign of -1, and return their sums."""
+    """Stack values of periods or rounds, downwards with sign -1, and return their sums."""
     base = np.zeros(len(edges) - 1)
     for text, values, style in parts:
         top = base + np.nan_to_num(values)
@@ -115,9 +118,9 @@ def largest_parts(table: pd.DataFrame, most: int, colors: Sequence[Any], rest: A
 
 
 def round_bins(frame: pd.DataFrame, columns: Iterable[str]) -> tuple[pd.DataFrame, Values, int]:
-    """Return sums of columns over bins of rounds, the edges of the bins, and how many rounds a bin has.
+    """Return sums over bins of rounds, the edges of the bins, and the rounds of a bin.
 
-    More rounds than can be told apart are added up, so that nothing is left out. A bin without a known amount is NaN.
+    Rounds are added up if there are too many to be drawn one by one. A bin without a known amount is NaN.
     """
     known = frame[frame["round_number"].notna()]
     rounds = known["round_number"].to_numpy("int64")
@@ -158,7 +161,7 @@ def cells(
     outcomes: Sequence[str],
     styles: Styles,
 ) -> None:
-    """Draw spans as cells in the styles of their outcomes, a line of them for each row, and a legend."""
+    """Draw spans as cells in the styles of their outcomes, with a legend."""
     from matplotlib.patches import Patch
 
     (starts, ends), outcome = spans, np.array(outcomes)

@@ -12,6 +12,7 @@ from ledgerframes.plot._chart import Chart, draws
 
 __all__ = ["state_featured", "state_rounds", "state_super_validators"]
 
+MIN_SPAN = 1 / 24  # days
 LIFETIMES: s.Styles = {"active": {"color": s.FINE}, "ended": {"color": s.PALE}}
 
 
@@ -38,8 +39,8 @@ def state_rounds(chart: Chart) -> None:
     right.set_ylabel("Traffic price (USD per MB)")
     right.grid(visible=False)
     ax.legend(handles=[*ax.lines, *right.lines], loc="upper left", ncols=2)
-    room = (times[-1] - times[0]) * 0.02 or 0.02
-    chart.show_times(times[0] - room, times[-1] + room, "Opening of the round (UTC)")
+    margin = (times[-1] - times[0]) * 0.02 or 0.02
+    chart.show_times(times[0] - margin, times[-1] + margin, "Opening of the round (UTC)")
     numbers = known["round_number"].dropna()
     rounds = f"Rounds {numbers.min():.0f} to {numbers.max():.0f}" if len(numbers) else ""
     return chart.show_titles("Prices of coin and traffic", rounds)
@@ -57,7 +58,7 @@ def state_featured(chart: Chart) -> None:
     """
     if chart.frame.empty:
         return chart.show_message("No party has a featured right in this history.")
-    factors = [f"× {factor:f}".rstrip("0").rstrip(".") if pd.notna(factor) else "" for factor in chart.frame["weight"]]
+    factors = [f"× {float(factor):,.6g}" if pd.notna(factor) else "" for factor in chart.frame["weight"]]
     names = [r.label(party) for party in chart.frame["party"]]
     return _draw_lifetimes(chart, names, factors, "Featured rights of app providers", "parties")
 
@@ -92,7 +93,7 @@ def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], title: st
     )
     starts = c.time_numbers(frame["from"])
     is_active = frame["until"].isna()
-    last = max(starts.max(), c.time_numbers(frame["until"].dropna()).max(initial=starts.min())) + 1e-3
+    last = max(starts.max(), c.time_numbers(frame["until"].dropna()).max(initial=0), starts.min() + MIN_SPAN)
     end = last + (last - starts.min()) * 0.03
     ends = np.where(is_active, end, c.time_numbers(frame["until"].fillna(frame["from"])))
     outcomes = np.where(is_active, "active", "ended")[is_shown].tolist()

@@ -251,7 +251,7 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
                 curve = _curve(np.sort(values[~is_timeout]), len(values))
                 ax.step(*curve, line, where="post", color=c.color(number), label=f"{name} ({len(values):,}{timeouts})")
         c.latency_axis(ax.xaxis, "Latency")
-        c.percent_axis(ax.yaxis, "Share of requests decided within")
+        c.percent_axis(ax.yaxis, "Requests decided within this time")
         ax.set_ylim(0, 1.02)
         ax.set_xlim(latencies.min() / 1.6, max(latencies.max(), TIMEOUT_SECONDS) * 1.6)
         _draw_timeout(ax)
@@ -301,7 +301,7 @@ def verdict_quorums(chart: Chart) -> None:
         s.ranked_bars(chart, labels, counts, lambda count: f"{count:,.0f}")
         c.count_axis(ax.xaxis, chart.axis_title("quorums"))
         chart.notes.append(f"Percent of {counts.sum():,.0f} quorums, {len(frame):,} of them different")
-    return chart.show_titles("Quorums: confirmations needed and parties", r.coverage_note(frame, "Verdict"))
+    return chart.show_titles("Quorums by confirmations needed and parties", r.coverage_note(frame, "Verdict"))
 
 
 @draws("verdict.waited_for")
@@ -328,7 +328,7 @@ def verdict_waited_for(chart: Chart) -> None:
     ax.set_xlim(0, min(1.02, float(visible["high"].max()) * 1.1))
     c.percent_axis(ax.xaxis, chart.axis_title("slow_rate"))
     ax.legend(loc="lower right")
-    return chart.show_titles("Slow requests among those that need a party", "Association, not cause")
+    return chart.show_titles("Share of slow requests by confirming party", "Association, not cause")
 
 
 @draws("verdict.head_of_line")
@@ -356,8 +356,8 @@ def verdict_head_of_line(chart: Chart) -> None:
         ax.scatter(times[waited], np.full(waited.sum(), row), s=area, color=c.color(1), alpha=0.5)
         ax.plot(times[nobody], np.full(nobody.sum(), row), "x", color=c.text_color(ax), markersize=4, alpha=0.6)
     chart.show_rows([r.label(names[code]) for code in order[: r.MAX_ROWS]])
-    room = max((times.max() - times.min()) * 0.03, 0.01)
-    chart.show_times(times.min() - room, times.max() + room)
+    margin = max((times.max() - times.min()) * 0.03, 0.01)
+    chart.show_times(times.min() - margin, times.max() + margin)
     notes = (
         f"{int(frame['victims'].sum()):,} requests waited, {frame['expected_victims'].sum():,.1f} expected by chance",
         f"Largest circle: {largest:,.0f} s, cross: nobody waited",

@@ -35,8 +35,8 @@ def votes_price(chart: Chart) -> None:
     ax.step(times, median, where="post", color=c.color(0), marker="o", markersize=4, label="median")
     ax.legend(loc="upper left", ncols=2)
     ax.set_ylim(0, highest.max() * 1.3)
-    room = (times.max() - times.min()) * 0.04 or 0.5  # days; matplotlib would show years around one time
-    chart.show_times(times.min() - room, times.max() + room, "Time of the observation (UTC)")
+    margin = (times.max() - times.min()) * 0.04 or 0.5  # days; matplotlib would show years around one time
+    chart.show_times(times.min() - margin, times.max() + margin, "Time of the observation (UTC)")
     ax.set_ylabel("Price (USD per coin)")
     return chart.show_titles("Votes on the network's own conversion rate", NO_MARKET)
 
