@@ -551,7 +551,7 @@ def test_the_supply_is_a_waterfall():
 def test_lifetimes_of_one_party_share_a_row():
     frame = result("state.featured")(3).assign(party=["a", "b", "a"], until=[START + pd.Timedelta(hours=2), pd.NaT, pd.NaT])
     ax = plot.state_featured(frame.astype({"party": "str", "until": "datetime64[us, UTC]"}))
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["a  (× 9,000)", "b  (× 18,000)"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["× 9,000  a", "× 18,000  b"]
     assert "2 active at the end of the history" in texts_of(ax)
 
 

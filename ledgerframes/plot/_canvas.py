@@ -154,7 +154,7 @@ def percent_axis(axis: Axis, quantity: str) -> None:
     number_axis(axis, f"{quantity} (%)", lambda number: f"{number * 100:.4g}", steps=ROUND_STEPS)
 
 
-def time_axis(axis: Axis, label: str = "Record time (UTC)") -> None:
+def time_axis(axis: Axis, label: str) -> None:
     """Show few, readable dates in UTC, in any time zone of the user."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
@@ -165,7 +165,7 @@ def time_axis(axis: Axis, label: str = "Record time (UTC)") -> None:
     formatter.zero_formats = ["", "%b %Y", "%d %b", "%d %b", "%H:%M", "%H:%M"]
     formatter.offset_formats = ["", "", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M"]
     axis.set_major_formatter(formatter)
-    axis.set_label_text(label)
+    axis.axes.set_xlabel(label, loc="left")  # the date stands at the right
 
 
 def hour_axis(ax: Axes) -> None:

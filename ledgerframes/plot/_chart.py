@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.analysis import FIGURES, Figure, eras
@@ -151,14 +152,14 @@ class Chart:
 
     def edges(self) -> r.Numbers:
         """Return the edges of periods or rounds, or of rows without either, for areas."""
+        edges: npt.NDArray[Any] = np.arange(len(self.frame) + 1) - 0.5
         if self.has_rounds:
             rounds = self.numbers("round_number")
-            edges: r.Numbers = np.arange(rounds.min() - 0.5, rounds.max() + 1)
-            return edges
-        if not self.has_periods:
-            return np.arange(len(self.frame) + 1) - 0.5
-        starts, ends = (c.time_numbers(self.frame[name]) for name in ("period_start", "period_end"))
-        return np.append(np.unique(starts), ends.max())
+            edges = np.arange(rounds.min() - 0.5, rounds.max() + 1)
+        elif self.has_periods:
+            starts, ends = (c.time_numbers(self.frame[name]) for name in ("period_start", "period_end"))
+            edges = np.append(np.unique(starts), ends.max())
+        return edges
 
     def positions(self, rows: pd.DataFrame | None = None) -> r.Numbers:
         """Return the middle of each row's period, or its round, for points and lines."""

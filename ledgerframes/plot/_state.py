@@ -31,7 +31,7 @@ def state_rounds(chart: Chart) -> None:
         return chart.show_message("No round of this history has a price.")
     times, coin, traffic = c.time_numbers(known["opens_at"]), r.numbers(known["coin_price"]), r.numbers(known["traffic_price"])
     ax.step(times, coin, where="post", color=c.color(0), label="coin (left axis)")
-    ax.set_ylim(0, np.nanmax(coin) * 1.35)
+    ax.set_ylim(0, np.nanmax(coin) * 1.35 or 1)
     ax.set_ylabel("Coin price (USD)")
     right = ax.twinx()
     right.step(times, traffic, "--", where="post", color=c.color(1), label="traffic (right axis)")
@@ -50,8 +50,8 @@ def state_rounds(chart: Chart) -> None:
 def state_featured(chart: Chart) -> None:
     """Draw from when to when parties have a featured right.
 
-    Record time [UTC], one row for each of the 25 parties whose first right is latest, with the factor of the last right in its
-    label.
+    Record time [UTC], one row for each of the 25 parties whose first right is latest, with the factor of the last right before
+    its name.
 
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.state_featured(lf.state.featured(frames))
@@ -67,14 +67,15 @@ def state_featured(chart: Chart) -> None:
 def state_super_validators(chart: Chart) -> None:
     """Draw from when to when super validators belong to the network.
 
-    Record time [UTC], one row for each of the 25 super validators that joined last, with the latest reward weight in its label.
+    Record time [UTC], one row for each of the 25 super validators that joined last, with the latest reward weight before its
+    name.
 
     >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.state_super_validators(lf.state.super_validators(frames))
     """
     if chart.frame.empty:
         return chart.show_message("No super validator is known in this history.")
-    weights = [f"weight {weight:,}" if pd.notna(weight) else "" for weight in chart.frame["reward_weight"]]
+    weights = [f"{weight:,}" if pd.notna(weight) else "" for weight in chart.frame["reward_weight"]]
     names = [
         r.label(name if isinstance(name, str) else party)
         for name, party in zip(chart.frame["name"], chart.frame["party"], strict=True)
@@ -88,9 +89,7 @@ def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], title: st
     codes, parties = pd.factorize(frame["party"], use_na_sentinel=False)
     rows = codes - max(len(parties) - r.MAX_ROWS, 0)
     is_shown = rows >= 0
-    texts = dict(
-        zip(codes, (f"{name}  ({value})" if value else name for name, value in zip(names, values, strict=True)), strict=True)
-    )
+    texts = dict(zip(codes, (f"{value}  {name}".strip() for name, value in zip(names, values, strict=True)), strict=True))
     starts = c.time_numbers(frame["from"])
     is_active = frame["until"].isna()
     last = max(starts.max(), c.time_numbers(frame["until"].dropna()).max(initial=0), starts.min() + MIN_SPAN)
