@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -218,9 +219,9 @@ PICTURES = {
     "what if": (plot.activity_what_if, result("activity.what_if"), "Activity weight (", ""),
     "coin per round": (plot.economy_rounds, per_round("economy.rounds"), "Mining round", "(coin)"),
     "coin over time": (plot.economy_rounds, result("economy.rounds", over_time=True), TIME, "(coin)"),
-    "coin": (plot.economy_rounds, limited(result("economy.rounds"), 1), "All of the window", "(coin)"),
-    "burn and mint over time": (plot.economy_burn_mint, result("economy.burn_mint", over_time=True), TIME, "Burned for each"),
-    "burn and mint": (plot.economy_burn_mint, limited(result("economy.burn_mint"), 1), "", "Burned for each"),
+    "coin": (plot.economy_rounds, limited(result("economy.rounds"), 1), "Whole window", "(coin)"),
+    "burn and mint over time": (plot.economy_burn_mint, result("economy.burn_mint", over_time=True), TIME, "Burned per coin"),
+    "burn and mint": (plot.economy_burn_mint, limited(result("economy.burn_mint"), 1), "", "Burned per coin"),
     "leaderboard": (plot.economy_leaderboard, result("economy.leaderboard"), "Amount (coin or bytes)", ""),
     "leaderboard over time": (plot.economy_leaderboard, result("economy.leaderboard", over_time=True), "Amount (", ""),
     "reward split": (plot.economy_reward_split, result("economy.reward_split"), "Reward (coin)", ""),
@@ -235,6 +236,12 @@ PICTURES = {
     "bulk over time": (plot.reconcile_bulk_totals, result("reconcile.bulk_totals", over_time=True), TIME, ""),
     "nodes": (plot.reconcile_nodes, result("reconcile.nodes"), "Updates", ""),
     "nodes over time": (plot.reconcile_nodes, result("reconcile.nodes", over_time=True), TIME, ""),
+    "bounds": (plot.reconcile_bounds, result("reconcile.bounds"), "Offset", ""),
+    "contracts": (plot.reconcile_contracts, result("reconcile.contracts"), "Contracts", ""),
+    "supply": (plot.reconcile_supply, limited(result("reconcile.supply"), 1), "Amount (coin)", ""),
+    "prices": (plot.state_rounds, result("state.rounds"), "Opening of the round (UTC)", "Coin price (USD)"),
+    "featured rights": (plot.state_featured, result("state.featured"), TIME, ""),
+    "super validators": (plot.state_super_validators, result("state.super_validators"), TIME, ""),
     "evidence": (plot.grant_evidence, result("grant.evidence"), TIME, "Bytes of outside parties ("),
     "quorums over time": (plot.verdict_quorums, result("verdict.quorums", over_time=True), TIME, "Quorums"),
 }
@@ -251,17 +258,25 @@ def no_figure_stays_open():
 
 @pytest.mark.parametrize("rows", SIZES)
 @each_picture
-def test_draws_on_one_new_figure(name, rows):
+def test_draws_on_one_new_figure_with_labels_that_fit(name, rows):
     draw, frame, x, y = PICTURES[name]
     ax = draw(frame(rows))
     ax.figure.canvas.draw()
     assert len(plt.get_fignums()) == 1
-    if rows:
-        assert x in ax.get_xlabel()
-        assert y in ax.get_ylabel()
-        assert ax.get_title(loc="left")
-    else:
+    if not rows:
         assert any(text.get_text().endswith(".") for text in ax.texts)
+        return
+    assert x in ax.get_xlabel()
+    assert y in ax.get_ylabel()
+    assert ax.get_title(loc="left")
+    renderer, whole = ax.figure.canvas.get_renderer(), ax.figure.bbox
+    for axis, low, high in ((ax.xaxis, "x0", "x1"), (ax.yaxis, "y0", "y1")):
+        start, end = sorted(axis.get_view_interval())
+        drawn = [tick.label1 for tick in axis.get_major_ticks() if start <= tick.get_loc() <= end]
+        boxes = [text.get_window_extent(renderer) for text in drawn if text.get_text()]
+        assert all(box.x0 >= whole.x0 - 1 and box.x1 <= whole.x1 + 1 for box in boxes)
+        boxes = sorted(boxes, key=lambda box, low=low: getattr(box, low))
+        assert all(getattr(a, high) <= getattr(b, low) + 1 for a, b in pairwise(boxes))
 
 
 @pytest.mark.parametrize("rows", SIZES)
@@ -276,34 +291,12 @@ def test_draws_on_given_axes_and_opens_no_figure(name, rows):
 
 
 @each_picture
-def test_style_does_not_leak(name):
+def test_neither_style_nor_frame_changes(name):
     draw, frame, _, _ = PICTURES[name]
-    before = mpl.rcParams.copy()
-    draw(frame(20))
-    assert mpl.rcParams == before
-
-
-@each_picture
-def test_a_frame_is_not_changed(name):
-    draw, frame, _, _ = PICTURES[name]
-    frame_drawn, same = frame(20), frame(20)
+    before, frame_drawn = mpl.rcParams.copy(), frame(20)
     draw(frame_drawn)
-    pd.testing.assert_frame_equal(frame_drawn, same)
-
-
-@each_picture
-def test_labels_stay_inside_the_figure_and_do_not_overlap(name):
-    draw, frame, _, _ = PICTURES[name]
-    ax = draw(frame(200))
-    ax.figure.canvas.draw()
-    renderer, whole = ax.figure.canvas.get_renderer(), ax.figure.bbox
-    for axis, low, high in ((ax.xaxis, "x0", "x1"), (ax.yaxis, "y0", "y1")):
-        start, end = sorted(axis.get_view_interval())
-        drawn = [tick.label1 for tick in axis.get_major_ticks() if start <= tick.get_loc() <= end]
-        boxes = [text.get_window_extent(renderer) for text in drawn if text.get_text()]
-        assert all(box.x0 >= whole.x0 - 1 and box.x1 <= whole.x1 + 1 for box in boxes)
-        boxes = sorted(boxes, key=lambda box, low=low: getattr(box, low))
-        assert all(getattr(a, high) <= getattr(b, low) + 1 for a, b in pairwise(boxes))
+    assert mpl.rcParams == before
+    pd.testing.assert_frame_equal(frame_drawn, frame(20))
 
 
 @pytest.mark.parametrize(("name", "by", "over_time"), [each for each in GROUPINGS if not each[2] or FIGURES[each[0]].has_periods])
@@ -472,3 +465,106 @@ def test_periods_are_named(every, words):
 def test_importing_needs_no_matplotlib():
     code = "from ledgerframes import plot; from ledgerframes.analysis import cost, verdict"
     subprocess.run([sys.executable, "-c", f"import sys; {code}; assert 'matplotlib' not in sys.modules"], check=True)
+
+
+# -- eras, rounds and pictures with a meaning of their own -----------------------------------------------------------------
+
+
+def days(name, start, count):
+    """A result with one row per day."""
+    starts = pd.Timestamp(start, tz="UTC") + pd.to_timedelta(range(count), unit="D")
+    frame = result(name, over_time=True)(count)
+    return frame.assign(period_start=starts.as_unit("us"), period_end=(starts + pd.Timedelta(days=1)).as_unit("us"))
+
+
+def texts_of(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_eras_of_a_window_are_bands_with_names():
+    ax = plot.cost_spend(days("cost.spend", "2026-02-20", 20))
+    assert {"migration 4", "free responses"} <= set(texts_of(ax))
+    assert any("Eras of the main network: migration 4, free responses" in text for text in texts_of(ax))
+    (band,) = [patch for patch in ax.patches if isinstance(patch, mpl.patches.Rectangle)]
+    assert band.get_x() == pytest.approx(pd.Timestamp("2026-03-02").timestamp() / 86_400)
+
+
+def test_a_window_in_one_era_names_none():
+    assert not any(
+        "migration" in text or "Eras" in text for text in texts_of(plot.cost_spend(days("cost.spend", "2026-03-02", 20)))
+    )
+
+
+def test_short_eras_are_named_in_the_note_only():
+    ax = plot.cost_spend(days("cost.spend", "2024-06-20", 800))
+    assert "migration 1" not in texts_of(ax)
+    assert any("migration 0, migration 1, migration 2, migration 3, migration 4, free responses" in text for text in texts_of(ax))
+
+
+def test_many_rounds_are_added_up():
+    frame = one_party(1_000).assign(below_threshold=False, amount=2)
+    ax = plot.activity_rounds(frame.astype({"below_threshold": "boolean"}))
+    assert ax.get_title(loc="left").endswith(", per 10 rounds")
+    (rewards,) = [patch.get_data() for patch in ax.patches if isinstance(patch, mpl.patches.StepPatch)]
+    assert rewards.values.tolist() == [20] * 100
+    weights = ax.figure.axes[1].lines[0].get_ydata()
+    assert weights.sum() == frame["weight"].sum()
+
+
+def test_rounds_without_a_weight_are_a_gap():
+    frame = result("activity.rounds")(3).assign(round_number=[1, 2, 5]).astype({"round_number": "Int64"})
+    ax = plot.activity_rounds(frame)
+    assert np.isnan(ax.figure.axes[-1].lines[0].get_ydata()).tolist() == [False, False, True, True, False]
+
+
+def test_gaps_and_overlaps_of_offsets_are_counted_and_drawn():
+    """Offsets 0 to 10 pruned, 10 to 20, a gap to 25, 25 to 40, and 35 to 50 that covers 5 of them again."""
+    ranges = {"after": [0, 10, 25, 35], "through": [10, 20, 40, 50], "gap_before": [0, 0, 5, 0], "overlap_before": [0, 0, 0, 5]}
+    status = {"is_pruned": [True, False, False, False], "status": ["gap", "final", "final", "provisional"]}
+    ax = plot.reconcile_bounds(result("reconcile.bounds")(4).assign(**ranges, **status))
+    assert "4 ranges: 5 offsets not in the store, 5 covered twice, 10 pruned" in texts_of(ax)
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["final", "provisional", "pruned", "not in the store", "covered twice"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["offsets", "covered twice"]
+
+
+def test_templates_with_differences_come_first():
+    counts = {"equal": [50, 3], "different": [0, 1], "only_replay": [0, 0], "only_snapshot": [0, 2]}
+    ax = plot.reconcile_contracts(result("reconcile.contracts")(2).assign(**counts))
+    assert [text.get_text()[-1] for text in ax.get_yticklabels()] == ["1", "0"]
+    assert "53 of 56 equal" in texts_of(ax)
+
+
+def test_an_unknown_amount_is_no_supply():
+    frame = result("reconcile.supply")(1)
+    ax = plot.reconcile_supply(frame.assign(burned=pd.Series([None], dtype=frame["burned"].dtype)))
+    assert texts_of(ax) == ["An amount is unknown, so the coin cannot be added up."]
+
+
+def test_the_supply_is_a_waterfall():
+    amounts = {"opening": 10, "minted": 5, "burned": 3, "fees": 1, "closing_expected": 11, "closing_found": 11, "unexplained": 0}
+    ax = plot.reconcile_supply(result("reconcile.supply")(1).assign(**amounts))
+    assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 10), (10, 5), (12, 3), (11, 1), (0, 11), (0, 11)]
+    assert any("No unexplained difference" in text for text in texts_of(ax))
+
+
+def test_lifetimes_of_one_party_share_a_row():
+    frame = result("state.featured")(3).assign(party=["a", "b", "a"], until=[START + pd.Timedelta(hours=2), pd.NaT, pd.NaT])
+    ax = plot.state_featured(frame.astype({"party": "str", "until": "datetime64[us, UTC]"}))
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["× 9,000  a", "× 18,000  b"]
+    assert "2 active at the end of the history" in texts_of(ax)
+
+
+def test_help_of_a_plot_has_all_sections():
+    text = plot.cost_spend.__doc__
+    for section in ("Parameters", "Returns", "Raises", "Examples"):
+        assert f"\n{section}\n{'-' * len(section)}\n" in text
+    assert str(inspect.signature(plot.cost_spend)).startswith("(frame")
+    assert "From :func:`ledgerframes.cost.spend`, with any ``by=`` and ``every=``." in text
+
+
+def test_every_plot_of_a_figure_is_documented_alike():
+    for name, (draw, figure) in PLOTS.items():
+        assert draw.__module__.startswith("ledgerframes.plot._")
+        assert f":func:`ledgerframes.{figure}`" in draw.__doc__, name
+        assert ">>> ax = lf.plot." in draw.__doc__, name

@@ -8,46 +8,25 @@ is drawn. The style applies only to these plots.
 
 from __future__ import annotations
 
-from ledgerframes.plot import (
-    _activity,
-    _activity_checks,
-    _calendar,
-    _cost,
-    _economy,
-    _economy_parties,
-    _grant,
-    _money,
-    _operations,
-    _quorums,
-    _reconcile,
-    _rejections,
-    _verdict,
-)
+from ledgerframes.plot import _activity, _cost, _economy, _grant, _reconcile, _state, _verdict, _votes
 from ledgerframes.plot._activity import *  # noqa: F403
-from ledgerframes.plot._activity_checks import *  # noqa: F403
-from ledgerframes.plot._calendar import *  # noqa: F403
 from ledgerframes.plot._cost import *  # noqa: F403
 from ledgerframes.plot._economy import *  # noqa: F403
-from ledgerframes.plot._economy_parties import *  # noqa: F403
 from ledgerframes.plot._grant import *  # noqa: F403
-from ledgerframes.plot._money import *  # noqa: F403
-from ledgerframes.plot._operations import *  # noqa: F403
-from ledgerframes.plot._quorums import *  # noqa: F403
 from ledgerframes.plot._reconcile import *  # noqa: F403
-from ledgerframes.plot._rejections import *  # noqa: F403
+from ledgerframes.plot._state import *  # noqa: F403
 from ledgerframes.plot._verdict import *  # noqa: F403
+from ledgerframes.plot._votes import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += _activity.__all__
-__all__ += _activity_checks.__all__
-__all__ += _calendar.__all__
 __all__ += _cost.__all__
 __all__ += _economy.__all__
-__all__ += _economy_parties.__all__
 __all__ += _grant.__all__
-__all__ += _money.__all__
-__all__ += _operations.__all__
-__all__ += _quorums.__all__
 __all__ += _reconcile.__all__
-__all__ += _rejections.__all__
+__all__ += _state.__all__
 __all__ += _verdict.__all__
+__all__ += _votes.__all__
+
+# doctest looks for examples in functions that were defined here: the decorated ones are not.
+__test__ = {name: globals()[name] for name in __all__}

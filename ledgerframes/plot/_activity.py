@@ -1,249 +1,62 @@
-"""Plots of activity weights, rewards of rounds and concentration."""
+"""Plots of activity weights, of rewards and of their checks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ledgerframes.plot import _shapes as s
+from ledgerframes.plot._chart import Chart, draws
 
 __all__ = [
     "activity_concentration",
     "activity_lorenz",
+    "activity_reconcile",
+    "activity_reconcile_summary",
     "activity_rounds",
     "activity_weights",
+    "activity_what_if",
 ]
 
 MAX_AREAS = 10
-MAX_MARKERS = 60
 HUES = (0, 1, 3, 4)  # the colors of the style without its gray
 TINTS = (1.0, 0.6, 0.3)
 REST_COLOR = "#d5d8dc"
 NO_RECORD = "No activity record in this window."
 WITHOUT_AMOUNTS = "No rewards: the rounds do not reward traffic, or records can be missing"
+FIXED = "Requests, costs and the behavior of all parties stay the same"
 
 
-def activity_weights(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("activity.weights")
+def activity_weights(chart: Chart) -> None:
     """Draw the shares of app providers over time, or their weights.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.weights`, in any grouping.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
+    Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [bytes] of all.
+    Otherwise: a bar of weight [bytes] per party, those beyond 15 in one.
 
-    Returns
-    -------
-    Axes
-        Per round or period: stacked shares [%] of the ten largest parties and of all others, or the weight [bytes] of all.
-        Otherwise: a bar of weight [bytes] per party, those beyond 15 in one.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.weights``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), during="2026-11-08")
-    >>> ax = lf.plot.activity_weights(lf.activity.weights(frames, every="6h"))
-    >>> ax.get_ylabel()
-    'Share (%)'
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.activity_weights(lf.activity.weights(day, by="party", every="6h"))
     """
-    shape = r.check_result(frame, "activity.weights")
-    is_over_time = shape.has_periods or shape.has_rounds
-    labels, values = r.group_remaining(_labels(frame, shape), frame["weight"].to_numpy("float64", na_value=np.nan))
-    with c.canvas(ax, 4.2 if is_over_time else c.height_for_rows(len(labels))) as ax:
-        if frame["weight"].notna().sum() == 0:
-            return c.draw_message(ax, NO_RECORD)
-        title, period = "Activity weight", f", per {_period(frame, shape)}" if is_over_time else ""
-        if not is_over_time:
-            total = np.nansum(values) or 1
-            c.bars(ax, labels, list(np.nan_to_num(values)), [f"{c.size(each)}  ({r.percent(each / total)})" for each in values])
-            c.bytes_axis(ax.xaxis, float(np.nanmax(values)), "Activity weight")
-        elif shape.by is None:
-            _draw_line(ax, frame, shape)
-        else:
-            title = "Share of the activity weight"
-            _stack_shares(ax, frame, shape)
-        c.set_titles(ax, title + period, _partial_note(frame, shape))
-        return ax
-
-
-def activity_rounds(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the reward and the weight of each round.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.rounds`, in any grouping. Of several parties, the one with the largest weight.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and a line of the
-        weight [bytes] on an axis to the right. Without rewards: the weight alone.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.rounds``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
-    >>> ax = lf.plot.activity_rounds(lf.activity.rounds(frames))
-    >>> ax.get_xlabel()
-    'Mining round'
-    """
-    shape = r.check_result(frame, "activity.rounds")
-    visible, title = _largest_party(frame, shape)
-    with c.canvas(ax, 4.2) as ax:
-        if visible.empty:
-            return c.draw_message(ax, NO_RECORD)
-        rounds = visible["round_number"].to_numpy("float64")
-        amounts = _floats(visible["amount"])
-        if np.isnan(amounts).all():
-            _draw_weights(ax, visible, rounds)
-            c.set_titles(ax, title, WITHOUT_AMOUNTS)
-        else:
-            notes = _draw_amounts(ax, visible, rounds, amounts)
-            _draw_weights(ax.twinx(), visible, rounds)
-            c.set_titles(ax, title, *notes)
-        _round_axis(ax, rounds)
-        return ax
-
-
-def activity_concentration(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how much of the activity the largest parties have.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.concentration`, with any ``every=``.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        A line per share and coefficient [%] over time, or a bar for each of them.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.concentration``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), during="2026-11-08")
-    >>> ax = lf.plot.activity_concentration(lf.activity.concentration(frames))
-    >>> ax.get_xlabel()
-    'Share or coefficient (%)'
-    """
-    shape = r.check_result(frame, "activity.concentration")
-    tops = [name for name in frame.columns if name.startswith("top_") and not name.endswith("_parties")]
-    names = {"gini": "Gini coefficient", "hhi": "HHI", **{name: _top_label(name) for name in tops}}
-    is_over_time = shape.has_periods or shape.has_rounds
-    title = "Concentration of activity"
-    with c.canvas(ax, 4.0 if is_over_time else c.height_for_rows(len(names))) as ax:
-        if frame["gini"].notna().sum() == 0:
-            return c.draw_message(ax, NO_RECORD)
-        if is_over_time:
-            marker = "o" if len(frame) <= MAX_MARKERS else ""
-            for number, (name, text) in enumerate(names.items()):
-                ax.plot(_positions(frame, shape), frame[name], color=c.color(number), marker=marker, markersize=3, label=text)
-            ax.set_ylim(0, 1.35)
-            ax.set_yticks(np.arange(0, 1.1, 0.2))
-            ax.legend(loc="upper left", ncols=3)
-            ax.yaxis.set_major_formatter(lambda number, _: f"{number * 100:.4g}")
-            ax.set_ylabel("Share or coefficient (%)")
-            _time_or_rounds(ax, frame, shape)
-            title += f", per {_period(frame, shape)}"
-        else:
-            row = frame.iloc[0]
-            values = [float(row[name]) for name in names]
-            c.bars(ax, [*names.values()], values, [r.percent(value) for value in values])
-            c.percent_axis(ax.xaxis, "Share or coefficient")
-        parties = frame["parties"].max()
-        among = f"Among {'at most ' if is_over_time else ''}{parties:,} parties with any"
-        c.set_titles(ax, title, among, r.partial_note(frame) if shape.has_periods else "")
-        return ax
-
-
-def activity_lorenz(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the Lorenz curve of the activity of all parties.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.activity.lorenz`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Share of activity [%] of the smallest parties over their share of all parties [%], with the diagonal.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``activity.lorenz``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), during="2026-11-08")
-    >>> ax = lf.plot.activity_lorenz(lf.activity.lorenz(frames))
-    >>> ax.get_xlabel()
-    'Share of parties, smallest first (%)'
-    """
-    r.check_result(frame, "activity.lorenz")
-    with c.canvas(ax, 5.0) as ax:
-        if frame.empty:
-            return c.draw_message(ax, NO_RECORD)
-        x, y = (np.append(0, frame[name].to_numpy("float64")) for name in ("cumulative_parties", "cumulative_share"))
-        ax.plot([0, 1], [0, 1], "--", color=c.color(2), linewidth=1.2, label="all equal")
-        marker = "o" if len(frame) <= r.MAX_ROWS else ""
-        ax.plot(x, y, color=c.color(0), marker=marker, markersize=4, label="activity")
-        ax.fill_between(x, y, x, color=c.color(0), alpha=0.12)
-        c.percent_axis(ax.xaxis, "Share of parties, smallest first")
-        c.percent_axis(ax.yaxis, "Share of activity")
-        ax.set_xlim(0, 1.02)
-        ax.set_ylim(0, 1.02)
-        ax.legend(loc="upper left")
-        largest = f"{r.label(frame['party'].iloc[-1])} has {r.percent(1 - y[-2])}"
-        c.set_titles(ax, "Distribution of activity over parties", f"Among {len(frame):,} parties with any. {largest}")
-        return ax
-
-
-# -- helpers ------------------------------------------------------------------------------------------------------------
-
-
-def _labels(frame: pd.DataFrame, shape: r.ResultShape) -> list[str]:
-    return r.group_labels(frame, shape) if shape.by else ["all parties"] * len(frame)
-
-
-def _period(frame: pd.DataFrame, shape: r.ResultShape) -> str:
-    return "round" if shape.has_rounds else r.period_length(frame)
-
-
-def _top_label(name: str) -> str:
-    number = name.removeprefix("top_")
-    return "largest party" if number == "1" else f"{number} largest"
+    ax, weights, title = chart.ax, chart.numbers("weight"), "Activity weight"
+    if np.isnan(weights).all():
+        return chart.show_message(NO_RECORD)
+    if not chart.is_over_time:
+        labels = chart.labels() if chart.by else ["all parties"]
+        c.bytes_axis(ax.xaxis, s.ranked_bars(chart, labels, weights, c.size), title)
+    elif chart.by:
+        title = "Share of the activity weight"
+        _stack_shares(chart, weights)
+    else:
+        largest = s.lines(chart, pd.DataFrame({"all parties": weights}, index=chart.positions()))
+        c.bytes_axis(ax.yaxis, largest, title)
+    if chart.has_rounds:
+        uncertain = chart.frame.loc[chart.frame["is_partial"].fillna(True), "round_number"].nunique()
+        chart.notes.append(_rounds_text(uncertain, "with records that can be missing"))
+    return chart.show_titles(title)
 
 
 def _rounds_text(count: int, text: str) -> str:
@@ -251,133 +64,205 @@ def _rounds_text(count: int, text: str) -> str:
     return f"{count:,} {'round' if count == 1 else 'rounds'} {text}" if count else ""
 
 
-def _partial_note(frame: pd.DataFrame, shape: r.ResultShape) -> str:
-    if "is_partial" not in frame:
-        return ""
-    if shape.has_periods:
-        return r.partial_note(frame)
-    count = frame.loc[frame["is_partial"].fillna(True), "round_number"].nunique()
-    return _rounds_text(count, "with records that can be missing")
-
-
-def _positions(frame: pd.DataFrame, shape: r.ResultShape) -> r.Numbers:
-    """Return each row's round, or the middle of its period."""
-    if shape.has_rounds:
-        return frame["round_number"].to_numpy("float64")
-    return (c.time_numbers(frame["period_start"]) + c.time_numbers(frame["period_end"])) / 2
-
-
-def _time_or_rounds(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
-    if shape.has_rounds:
-        _round_axis(ax, frame["round_number"].to_numpy("float64"))
-    else:
-        c.period_axis(ax, frame)
-
-
-def _round_axis(ax: Axes, rounds: r.Numbers) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:.0f}"))
-    ax.set_xlim(rounds.min() - 0.6, rounds.max() + 0.6)
-    ax.set_xlabel("Mining round")
-
-
-def _draw_line(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
-    values = frame["weight"].to_numpy("float64", na_value=np.nan)
-    ax.plot(_positions(frame, shape), values, color=c.color(0), marker="o", markersize=3)
-    ax.set_ylim(0, float(np.nanmax(values)) * 1.15 or 1)
-    c.bytes_axis(ax.yaxis, float(np.nanmax(values)), "Activity weight")
-    _time_or_rounds(ax, frame, shape)
-
-
-def _stack_shares(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
-    """Stack the shares of the ten largest groups, and those of all others as one."""
-    weight = frame["weight"].astype("Float64").to_numpy("float64", na_value=0)
-    starts, edges = _edges(frame, shape)
-    rows = pd.DataFrame({"start": starts, "group": frame[shape.keys[0]].to_numpy(), "weight": weight})
-    rows = rows[rows["weight"] > 0]
-    order = rows.groupby("group")["weight"].sum().sort_values(ascending=False, kind="stable").index
-    table = rows.pivot_table(index="start", columns="group", values="weight", aggfunc="sum", fill_value=0)[order]
-    table = table.reindex(edges[:-1], fill_value=0)
-    largest = table.iloc[:, :MAX_AREAS]
-    labels, areas = [r.label(name, 32) for name in largest], [largest[name].to_numpy() for name in largest]
-    colors = [_tint(number) for number in range(len(labels))]
-    rest = len(order) - MAX_AREAS
-    if rest > 0:
-        labels.append(f"{r.OTHER} ({rest:,})")
-        areas.append(table.iloc[:, MAX_AREAS:].sum(axis=1).to_numpy())
-        colors.append(_rgb(REST_COLOR))
-    totals = np.maximum(table.sum(axis=1).to_numpy(), 1)
-    bottom = np.zeros(len(table))
-    for label, area, color in zip(labels, areas, colors, strict=True):
-        top = bottom + area / totals
-        ax.stairs(top, edges, baseline=bottom, fill=True, color=color, linewidth=0, label=label)
-        bottom = top
+def _stack_shares(chart: Chart, weights: r.Numbers) -> None:
+    ax, table = chart.ax, chart.group_table(weights, weights).fillna(0)
+    table = table.loc[:, table.sum().to_numpy() > 0]
+    shares = table.div(np.maximum(table.sum(axis=1), 1), axis=0)
+    s.areas(ax, chart.edges(), s.largest_parts(shares, MAX_AREAS, [_tint(number) for number in range(12)], REST_COLOR))
+    chart.draw_time_axis()
     c.percent_axis(ax.yaxis, "Share")
     ax.set_ylim(0, 1)
-    _time_or_rounds(ax, frame, shape)
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, labelcolor=c.text_color(ax))
-
-
-def _edges(frame: pd.DataFrame, shape: r.ResultShape) -> tuple[r.Numbers, r.Numbers]:
-    """Return the start of each row's round or period, and the edges of all of them."""
-    if shape.has_rounds:
-        starts = frame["round_number"].to_numpy("float64") - 0.5
-        return starts, np.arange(starts.min(), starts.max() + 2)
-    starts = c.time_numbers(frame["period_start"])
-    return starts, np.append(np.unique(starts), c.time_numbers(frame["period_end"]).max())
 
 
 def _tint(number: int) -> tuple[float, float, float]:
     """Return one of twelve colors, first the strong ones."""
+    from matplotlib.colors import to_rgb
+
     tint = TINTS[number // len(HUES) % len(TINTS)]
-    red, green, blue = (1 - tint * (1 - part) for part in _rgb(c.color(HUES[number % len(HUES)])))
+    red, green, blue = (1 - tint * (1 - part) for part in to_rgb(c.color(HUES[number % len(HUES)])))
     return red, green, blue
 
 
-def _rgb(color: str) -> tuple[float, float, float]:
-    from matplotlib.colors import to_rgb
+@draws("activity.rounds")
+def activity_rounds(chart: Chart) -> None:
+    """Draw the reward and the weight of each round.
 
-    return to_rgb(color)
+    Of several parties, the one with the largest weight is shown. More than 100 rounds are added up in groups, which the title
+    says.
+
+    A bar of the reward [coin] per round, hollow at the allowance where it is below the threshold, and a line of the weight
+    [bytes] on an axis to the right. Without rewards: the weight alone.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.activity_rounds(lf.activity.rounds(frames))
+    """
+    visible, title = _largest_party(chart)
+    if visible.empty:
+        return chart.show_message(NO_RECORD)
+    is_below = r.flags(visible["below_threshold"]) if "below_threshold" in visible else np.zeros(len(visible), dtype=bool)
+    amounts = r.numbers(visible["amount"])
+    allowances = r.numbers(visible["allowance"]) if "allowance" in visible else amounts
+    heights = {"paid": np.where(is_below, 0, amounts), "unpaid": np.where(is_below, allowances, 0)}
+    bins, edges, width = s.round_bins(visible.assign(**heights), [*heights, "weight"])
+    suffix = f", per {width} rounds" if width > 1 else ", per round"
+    ax = chart.ax
+    if np.isnan(amounts).all():
+        chart.notes.append(WITHOUT_AMOUNTS)
+    else:
+        hollow: dict[str, Any] = {"facecolor": "none", "edgecolor": c.color(0), "linewidth": 0.8}
+        parts: list[s.Part] = [("reward", bins["paid"].to_numpy(), {"color": c.color(0)})]
+        if is_below.any():
+            parts.append(("below the threshold, not paid", bins["unpaid"].to_numpy(), hollow))
+        ax.set_ylim(0, s.areas(ax, edges, parts).max() * 1.35 or 1)
+        c.amount_axis(ax.yaxis, "Reward")
+        ax.legend(loc="upper left", ncols=2)
+        chart.notes += ["Line: weight", _rounds_text(int(np.isnan(amounts).sum()), "without a known reward")]
+        ax = ax.twinx()
+        ax.grid(visible=False)
+    weights, largest = bins["weight"].to_numpy(), float(bins["weight"].max())
+    ax.plot((edges[1:] + edges[:-1]) / 2, weights, color=c.color(1), marker="o", markersize=3, linewidth=1.2)
+    ax.set_ylim(0, largest * 1.35 or 1)
+    c.bytes_axis(ax.yaxis, largest, "Activity weight")
+    chart.draw_round_axis(edges)
+    return chart.show_titles(title, suffix=suffix)
 
 
-def _largest_party(frame: pd.DataFrame, shape: r.ResultShape) -> tuple[pd.DataFrame, str]:
-    if shape.by is None or frame.empty:
-        return frame, "Reward and activity weight per round"
+def _largest_party(chart: Chart) -> tuple[pd.DataFrame, str]:
+    frame = chart.frame
+    if chart.by is None or frame.empty:
+        return frame, "Reward and activity weight"
     sums = frame[["party", "weight"]].groupby("party", sort=False)["weight"].sum()
-    party, others = str(sums.idxmax()), len(sums) - 1
-    more = f" (the largest of {others + 1:,} parties)" if others else ""
+    party = str(sums.idxmax())
+    more = f" (the largest of {len(sums):,} parties)" if len(sums) > 1 else ""
     return frame[frame["party"] == party], f"Reward and activity weight of {r.label(party)}{more}"
 
 
-def _floats(values: pd.Series) -> r.Numbers:
-    return np.array([np.nan if pd.isna(value) else float(value) for value in values])
+@draws("activity.concentration")
+def activity_concentration(chart: Chart) -> None:
+    """Draw how much of the activity the largest parties have.
+
+    A line per share and coefficient [%] over time, or a bar for each of them.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.activity_concentration(lf.activity.concentration(day))
+    """
+    ax, frame, quantity = chart.ax, chart.frame, "Share or coefficient"
+    if frame["gini"].isna().all():
+        return chart.show_message(NO_RECORD)
+    tops = [name for name in frame.columns if name.startswith("top_") and not name.endswith("_parties")]
+    names = {"gini": "Gini coefficient", "hhi": "HHI", **{name: _top_label(name) for name in tops}}
+    values = pd.DataFrame({text: chart.numbers(name) for name, text in names.items()})
+    if chart.is_over_time:
+        s.lines(chart, values.set_index(chart.positions()))
+        ax.set_ylim(0, 1.35)
+        c.percent_axis(ax.yaxis, quantity)
+        ax.set_yticks(np.arange(0, 1.1, 0.2))
+    else:
+        s.bars(chart, [*names.values()], values.iloc[0].to_numpy(), [r.percent(value) for value in values.iloc[0]])
+        ax.set_xlim(0, 1.22)
+        c.percent_axis(ax.xaxis, quantity)
+    among = f"Among {'at most ' if chart.is_over_time else ''}{frame['parties'].max():,} parties with activity"
+    return chart.show_titles("Concentration of activity", among)
 
 
-def _draw_amounts(ax: Axes, visible: pd.DataFrame, rounds: r.Numbers, amounts: r.Numbers) -> list[str]:
-    """Draw a bar per round, hollow below the threshold, and return the notes."""
-    is_below = np.zeros(len(visible), dtype=bool)
-    heights = amounts
-    if "below_threshold" in visible:
-        is_below = visible["below_threshold"].fillna(False).to_numpy(dtype=bool)
-        heights = np.where(is_below, _floats(visible["allowance"]), amounts)
-    ax.bar(rounds[~is_below], heights[~is_below], width=0.75, color=c.color(0), label="reward")
-    if is_below.any():
-        hollow: dict[str, Any] = {"facecolor": "none", "edgecolor": c.color(0), "linewidth": 1.2}
-        ax.bar(rounds[is_below], heights[is_below], width=0.75, label="below the threshold, not paid", **hollow)
-    ax.set_ylim(0, float(np.nanmax(heights, initial=0)) * 1.35 or 1)
-    ax.set_ylabel("Reward (coin)")
-    ax.legend(loc="upper left", ncols=2)
-    unknown = int(np.isnan(amounts).sum())
-    return ["Line: weight", _rounds_text(unknown, "without a known reward")]
+def _top_label(name: str) -> str:
+    number = name.removeprefix("top_")
+    return "largest party" if number == "1" else f"{number} largest"
 
 
-def _draw_weights(ax: Axes, visible: pd.DataFrame, rounds: r.Numbers) -> None:
-    weights = visible["weight"].to_numpy("float64", na_value=np.nan)
-    ax.plot(rounds, weights, color=c.color(1), marker="o", markersize=3, linewidth=1.2)
-    largest = float(np.nanmax(weights, initial=0))
-    ax.set_ylim(0, largest * 1.35 or 1)
-    c.bytes_axis(ax.yaxis, largest, "Activity weight")
-    if ax.yaxis.get_ticks_position() == "right":
-        ax.grid(visible=False)
+@draws("activity.lorenz")
+def activity_lorenz(chart: Chart) -> None:
+    """Draw the Lorenz curve of the activity of all parties.
+
+    Share of activity [%] of the smallest parties over their share of all parties [%], with the diagonal.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.activity_lorenz(lf.activity.lorenz(day))
+    """
+    ax, frame = chart.ax, chart.frame
+    if frame.empty:
+        return chart.show_message(NO_RECORD)
+    x, y = (np.append(0, chart.numbers(name)) for name in ("cumulative_parties", "cumulative_share"))
+    ax.plot([0, 1], [0, 1], "--", color=c.color(2), linewidth=1.2, label="all equal")
+    marker = "o" if len(frame) <= r.MAX_ROWS else ""
+    ax.plot(x, y, color=c.color(0), marker=marker, markersize=4, label="activity")
+    ax.fill_between(x, y, x, color=c.color(0), alpha=0.12)
+    c.percent_axis(ax.xaxis, "Share of parties, smallest first")
+    c.percent_axis(ax.yaxis, "Share of activity")
+    ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
+    ax.legend(loc="upper left")
+    chart.set_height(5)
+    largest = f"{r.label(frame['party'].iloc[-1])} has {r.percent(1 - y[-2])}"
+    return chart.show_titles("Distribution of activity over parties", f"Among {len(frame):,} parties with activity. {largest}")
+
+
+@draws("activity.what_if")
+def activity_what_if(chart: Chart) -> None:
+    """Draw the weight of each party before and after a change.
+
+    Rounds are summed.
+
+    A row per party with its weight [bytes] before and after, the 25 with the largest weight.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.activity_what_if(lf.activity.what_if(frames, confirmers="informees"))
+    """
+    sums = chart.frame[["party", "weight_before", "weight_after"]].groupby("party", sort=False).sum()
+    visible = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]]
+    if visible.empty:
+        return chart.show_message("No weight before or after the change.")
+    before, after = (r.numbers(visible[name]) for name in visible)
+    colors = [c.color(1 if more else 0) for more in after > before]
+    s.changes(chart, [r.label(party) for party in visible.index], before, after, colors, "Activity weight")
+    notes = ("Hollow: before, filled: after", FIXED, r.omitted_note(len(sums) - len(visible)))
+    return chart.show_titles("Activity weight before and after", *notes, suffix="")
+
+
+# -- published and computed weights -------------------------------------------------------------------------------------
+
+
+@draws("activity.reconcile")
+def activity_reconcile(chart: Chart) -> None:
+    """Draw the number of records for each reason of a mismatch.
+
+    A bar per outcome and reason on a logarithmic axis, and the parties with the most mismatches in the note.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.activity_reconcile(lf.activity.reconcile(frames))
+    """
+    frame = chart.frame
+    counts = frame.groupby(["outcome", "reason"], dropna=False, observed=True).size().reset_index(name="records")
+    parties = frame.loc[frame["outcome"] != "equal", "party"].value_counts().head(2)
+    most = ", ".join(f"{r.label(party, 30)} ({count:,})" for party, count in parties.items())
+    return _draw_reasons(chart, counts, f"Most mismatches: {most}" if most else "")
+
+
+@draws("activity.reconcile_summary")
+def activity_reconcile_summary(chart: Chart) -> None:
+    """Draw the number of records for each reason of a mismatch.
+
+    A bar per outcome and reason on a logarithmic axis.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.activity_reconcile_summary(lf.activity.reconcile_summary(frames))
+    """
+    return _draw_reasons(chart, chart.frame, "")
+
+
+def _draw_reasons(chart: Chart, counts: pd.DataFrame, note: str) -> None:
+    """Draw a bar per outcome and reason, the equal records first."""
+    if counts.empty:
+        return chart.show_message(NO_RECORD)
+    is_equal = (counts["outcome"] == "equal").to_numpy(dtype=bool)
+    visible = counts.iloc[np.lexsort((-counts["records"].to_numpy(), ~is_equal))[: r.MAX_ROWS]]
+    labels = [
+        "equal" if outcome == "equal" else f"{outcome}: {reason if isinstance(reason, str) else 'unknown'}"
+        for outcome, reason in zip(visible["outcome"], visible["reason"], strict=True)
+    ]
+    values, total = r.numbers(visible["records"]), counts["records"].sum() or 1
+    drawn = s.bars(chart, labels, values, [f"{value:,.0f}  ({r.percent(value / total)})" for value in values])
+    for bar, outcome in zip(drawn, visible["outcome"], strict=True):
+        bar.set_facecolor(c.color(0 if outcome == "equal" else 1))
+    c.log_counts(chart.ax, values.max(), "Records")
+    return chart.show_titles("Published and computed activity weights", note, r.omitted_note(len(counts) - r.MAX_ROWS))

@@ -33,8 +33,7 @@ def draw_anatomy(
         nodes = table[table["part"] == "node"]
         draw_levels(tree_axes, nodes["depth"].tolist(), nodes["label"].tolist(), "Tree", missing["node"])
         draw_levels(view_axes, views["depth"].tolist(), _view_texts(views), "Views and who confirms", missing["view"])
-        with c.canvas(cost_axes):
-            cost_anatomy(table, ax=cost_axes)
+        cost_anatomy(table, ax=cost_axes)
         _draw_earned(earned_axes, earned, missing["activity"])
     return figure
 
@@ -45,7 +44,7 @@ def draw_levels(ax: Axes, depths: Sequence[int], texts: Sequence[str], title: st
     omitted = len(texts) - MAX_NODES
     c.set_titles(ax, f"{title} ({len(texts):,})" if texts else title, f"{omitted:,} more not shown" if omitted > 0 else "")
     if not texts:
-        ax.text(0.5, 0.5, missing, transform=ax.transAxes, ha="center", va="center", color=c.text_color(ax))
+        c.draw_message(ax, missing)
         return
     last_row: dict[int, int] = {}
     for row, (depth, text) in enumerate(zip(depths[:MAX_NODES], texts[:MAX_NODES], strict=True)):
@@ -77,16 +76,17 @@ def _names(parties: str) -> str:
 def _draw_earned(ax: Axes, earned: pd.DataFrame, missing: str) -> None:
     if earned.empty:
         c.set_titles(ax, "Activity weight")
-        c.draw_message(ax, missing)
-        return
+        return c.draw_message(ax, missing)
     rows = earned.sort_values("weight", ascending=False)
-    texts = [_earned_text(row) for _, row in rows.iterrows()]
     weights = rows["weight"].to_numpy("float64")
-    c.bars(ax, [r.label(party) for party in rows["party"]], list(weights), texts)
+    drawn = ax.barh(range(len(rows)), weights, height=0.7, color=c.color(0))
+    ax.bar_label(drawn, [_earned_text(row) for _, row in rows.iterrows()], padding=4, fontsize=8, color=c.text_color(ax))
+    c.row_labels(ax, [r.label(party) for party in rows["party"]])
     ax.set_xlim(0, max(weights.max(), 1) * 1.9)
     c.bytes_axis(ax.xaxis, weights.max(), "Activity weight")
     rounds = ", ".join(str(number) for number in rows["round_number"].unique())
-    c.set_titles(ax, f"Activity weight of round {rounds}", "An allowance is paid only if the party reaches the round's threshold")
+    note = "An allowance is paid only if the party reaches the round's threshold"
+    return c.set_titles(ax, f"Activity weight of round {rounds}", note)
 
 
 def _earned_text(row: pd.Series) -> str:

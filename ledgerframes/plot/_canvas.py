@@ -1,8 +1,8 @@
-"""Style, axes, units, bars and lines of all plots."""
+"""Style, texts and axes of all plots."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC
 from pathlib import Path
@@ -13,19 +13,18 @@ import numpy.typing as npt
 import pandas as pd
 
 from ledgerframes.extras import extra_for
-from ledgerframes.plot._results import MAX_LINES, OTHER, omitted_note
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis, XAxis, YAxis
-    from matplotlib.container import BarContainer
 
 STYLE = Path(__file__).parent.parent / "ledgerframes.mplstyle"
 MARK_SETTINGS = ("axes.prop_cycle", "hatch.", "legend.", "lines.", "text.usetex")
-WIDTH = 9.0
+SIZE = (9.0, 4.0)
 BYTE_UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"), (1, "B"))
+ROUND_STEPS = (1, 2, 2.5, 5, 10)
 Numbers = npt.NDArray[np.float64]
 
 
@@ -37,7 +36,7 @@ def pyplot() -> ModuleType:
 
 
 @contextmanager
-def canvas(ax: Axes | None, height: float = 4.0) -> Iterator[Axes]:
+def canvas(ax: Axes | None) -> Iterator[Axes]:
     """Yield axes to draw on, new ones without `ax`, in the style of these plots.
 
     The user's own axes keep their text, ticks and grid: those of the style would be dark on dark there.
@@ -49,7 +48,7 @@ def canvas(ax: Axes | None, height: float = 4.0) -> Iterator[Axes]:
             yield ax
         return
     with plt.style.context(STYLE):
-        _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+        _, ax = plt.subplots(figsize=SIZE, layout="constrained")
         yield ax
         for axis in (ax.xaxis, ax.yaxis):
             # matplotlib makes ticks when it draws, in the style of that time. Made here, they have this style.
@@ -80,32 +79,35 @@ def text_color(ax: Axes) -> str:
     return str(ax.xaxis.label.get_color())
 
 
-def height_for_rows(count: int) -> float:
-    """Return the height of a plot with this many rows, in inches."""
-    return 1.5 + 0.3 * max(count, 1)
-
-
 # -- texts --------------------------------------------------------------------------------------------------------------
 
 
-def set_titles(ax: Axes, title: str, *notes: str) -> None:
-    """Set the title, and below it in small the limitations."""
+def set_titles(ax: Axes, title: str, *notes: str, label_height: float = 0) -> None:
+    """Set the title, and below it in small the limitations, above labels of some height."""
     note = ". ".join(part for part in notes if part)
-    ax.set_title(title, loc="left", pad=20 if note else 8)
-    ax.annotate(
-        note, (0, 1), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points", fontsize=8, color=text_color(ax)
-    )
+    ax.set_title(title, loc="left", pad=label_height + (20 if note else 8))
+    annotate(ax, note, (0, 1), (0, label_height + 6), "axes fraction")
 
 
-def draw_message(ax: Axes, text: str) -> Axes:
-    """Return axes without data that state the reason."""
+def annotate(ax: Axes, text: str, point: tuple[float, float], shift: tuple[float, float], coordinates: Any, **style: Any) -> None:
+    """Write a text next to a point, shifted by printer's points."""
+    style = {"color": text_color(ax), "fontsize": 8, **style}
+    ax.annotate(text, point, xycoords=coordinates, xytext=shift, textcoords="offset points", **style)
+
+
+def draw_message(ax: Axes, text: str) -> None:
+    """Write a sentence on axes without data."""
     ax.set_xticks([])
     ax.set_yticks([])
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=text_color(ax))
-    return ax
 
 
-# -- axes with units ----------------------------------------------------------------------------------------------------
+def legend_above(ax: Axes, has_notes: bool = True) -> None:
+    """Show the legend next to the title, because anywhere inside the axes there can be points."""
+    ax.legend(
+        ncols=4, frameon=False, labelcolor=text_color(ax),
+        loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=2.1 if has_notes else 0.6,
+    )  # fmt: skip
 
 
 def size(number: float) -> str:
@@ -115,35 +117,44 @@ def size(number: float) -> str:
     return f"{number / scale:,.{digits}f} {unit}"
 
 
-def bytes_axis(axis: Axis, largest: float, quantity: str) -> None:
-    """Show plain numbers at the ticks and the unit in the label."""
+def _byte_unit(number: float) -> tuple[int, str]:
+    return next((pair for pair in BYTE_UNITS if abs(number) >= pair[0]), BYTE_UNITS[-1])
+
+
+# -- axes with units ----------------------------------------------------------------------------------------------------
+
+
+def number_axis(axis: Axis, label: str, to_text: Callable[[float], str], **ticks: Any) -> None:
+    """Show numbers as texts at few ticks."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+    axis.set_major_locator(MaxNLocator(6, **ticks))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: to_text(number)))
+    axis.set_label_text(label)
+
+
+def bytes_axis(axis: Axis, largest: float, quantity: str) -> None:
+    """Show plain numbers at the ticks and the unit in the label."""
     scale, unit = _byte_unit(largest)
-    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number / scale:,.6g}"))
-    axis.set_label_text(f"{quantity} ({unit})")
+    number_axis(axis, f"{quantity} ({unit})", lambda number: f"{number / scale:,.6g}", steps=ROUND_STEPS)
 
 
 def count_axis(axis: Axis, quantity: str) -> None:
     """Show whole numbers."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    number_axis(axis, quantity, lambda number: f"{number:,.0f}", integer=True)
 
-    axis.set_major_locator(MaxNLocator(6, integer=True))
-    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
-    axis.set_label_text(quantity)
+
+def amount_axis(axis: Axis, quantity: str) -> None:
+    """Show amounts of coin."""
+    number_axis(axis, f"{quantity} (coin)", lambda number: f"{number:,.6g}", steps=ROUND_STEPS)
 
 
 def percent_axis(axis: Axis, quantity: str) -> None:
     """Show shares as percent."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number * 100:.4g}"))
-    axis.set_label_text(f"{quantity} (%)")
+    number_axis(axis, f"{quantity} (%)", lambda number: f"{number * 100:.4g}", steps=ROUND_STEPS)
 
 
-def time_axis(axis: Axis) -> None:
+def time_axis(axis: Axis, label: str) -> None:
     """Show few, readable dates in UTC, in any time zone of the user."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
@@ -154,17 +165,7 @@ def time_axis(axis: Axis) -> None:
     formatter.zero_formats = ["", "%b %Y", "%d %b", "%d %b", "%H:%M", "%H:%M"]
     formatter.offset_formats = ["", "", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M"]
     axis.set_major_formatter(formatter)
-    axis.set_label_text("Record time (UTC)")
-
-
-def period_axis(ax: Axes, frame: pd.DataFrame) -> None:
-    """Show the time of all periods, and those that are partial in gray."""
-    time_axis(ax.xaxis)
-    ax.set_xlim(time_numbers(frame["period_start"]).min(), time_numbers(frame["period_end"]).max())
-    partial = frame[frame["is_partial"].fillna(value=False).astype(bool)].drop_duplicates("period_start")
-    starts = time_numbers(partial["period_start"])
-    intervals = list(zip(starts, time_numbers(partial["period_end"]) - starts, strict=True))
-    ax.broken_barh(intervals, (0, 1), transform=ax.get_xaxis_transform(), color="0.5", alpha=0.15, linewidth=0, zorder=0)
+    axis.axes.set_xlabel(label, loc="left")  # the date stands at the right
 
 
 def hour_axis(ax: Axes) -> None:
@@ -186,29 +187,6 @@ def latency_axis(axis: XAxis | YAxis, quantity: str) -> None:
     axis.set_label_text(f"{quantity} (s)")
 
 
-def time_numbers(times: pd.Series) -> Numbers:
-    """Return times as days since 1970, as matplotlib counts them."""
-    return times.astype("int64").to_numpy() / 86_400e6
-
-
-def _byte_unit(number: float) -> tuple[int, str]:
-    return next((pair for pair in BYTE_UNITS if abs(number) >= pair[0]), BYTE_UNITS[-1])
-
-
-# -- bars, rows and lines -----------------------------------------------------------------------------------------------
-
-
-def bars(ax: Axes, labels: Sequence[str], values: Sequence[float], texts: Sequence[str]) -> BarContainer:
-    """Draw horizontal bars from the top down, each with a text at its end."""
-    drawn = ax.barh(range(len(values)), values, height=0.7, color=color(0), edgecolor="none")
-    if labels[-1].startswith(OTHER):
-        drawn[-1].set_facecolor(color(2))
-    ax.bar_label(drawn, labels=list(texts), padding=4, fontsize=8, color=text_color(ax))
-    row_labels(ax, labels)
-    ax.set_xlim(0, max([*values, 1]) * 1.22)
-    return drawn
-
-
 def row_labels(ax: Axes, labels: Sequence[str]) -> None:
     """Show one label per row, the first at the top."""
     ax.set_yticks(range(len(labels)), labels=list(labels))
@@ -217,17 +195,14 @@ def row_labels(ax: Axes, labels: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def lines_over_time(ax: Axes, table: pd.DataFrame, frame: pd.DataFrame) -> str:
-    """Draw the first groups as lines, and return a note on the omitted groups.
+def log_counts(ax: Axes, largest: float, quantity: str) -> None:
+    """Show counts on a logarithmic axis, with room for a text at the end of each bar."""
+    ax.set_xscale("log")
+    ax.set_xlim(0.5, max(largest, 1) * 8)
+    ax.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+    ax.set_xlabel(quantity)
 
-    Points are in the middle of their periods.
-    """
-    visible = table.iloc[:, :MAX_LINES]
-    periods = frame.drop_duplicates("period_start").sort_values("period_start")
-    times = (time_numbers(periods["period_start"]) + time_numbers(periods["period_end"])) / 2
-    for number, name in enumerate(visible):
-        ax.plot(times, visible.iloc[:, number], color=color(number), marker="o", markersize=3, linewidth=1.2, label=name)
-    ax.legend(loc="upper left", ncols=2)
-    ax.set_ylim(0, float(np.nanmax(visible.to_numpy(), initial=0)) * 1.4 or 1)
-    period_axis(ax, frame)
-    return omitted_note(len(table.columns) - MAX_LINES, MAX_LINES)
+
+def time_numbers(times: pd.Series) -> Numbers:
+    """Return times as days since 1970, as matplotlib counts them."""
+    return times.astype("int64").to_numpy() / 86_400e6

@@ -2,357 +2,368 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
+from ledgerframes.plot import _shapes as s
+from ledgerframes.plot._chart import Chart, draws
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["cost_anatomy", "cost_overhead", "cost_spend", "cost_wasted"]
+__all__ = [
+    "cost_anatomy",
+    "cost_budget",
+    "cost_compare",
+    "cost_concentration",
+    "cost_estimate",
+    "cost_overhead",
+    "cost_runway",
+    "cost_spend",
+    "cost_wasted",
+]
 
 MAX_ENVELOPES = 25
+MAX_POINTS = 5_000
 NO_COST = "No request with a known cost in this window."
-HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
+VERDICT_COLORS = {"dearer": 1, "cheaper": 3}
+TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
+MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
+STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th percentile of the" for each in (90, 95, 99)}}
+DAY = pd.Timedelta(days=1)
 
 
-def cost_spend(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+# -- sums ---------------------------------------------------------------------------------------------------------------
+
+
+@draws("cost.spend")
+def cost_spend(chart: Chart) -> None:
     """Draw traffic cost over time, or the groups with the highest cost.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.spend`, in any grouping.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
+    Per period: cost [bytes] with its rejected and overhead parts over record time [UTC], or stacked by group; a strip marks
+    periods with unknown costs. Otherwise: a bar of cost [bytes] per group, those beyond 15 in one.
 
-    Returns
-    -------
-    Axes
-        Per period: cost [bytes] with its rejected and overhead parts over record time [UTC], or stacked by group; a strip
-        marks periods with unknown costs. Otherwise: a bar of cost [bytes] per group, those beyond 15 in one.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.spend``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.cost_spend(lf.cost.spend(day, every="1h"))
-    >>> ax.get_xlabel()
-    'Record time (UTC)'
     """
-    shape = r.check_result(frame, "cost.spend")
-    column, title = "total_traffic_cost", f"Traffic cost{r.group_text(shape)}"
-    if not shape.has_periods:
-        return _ranked(frame, r.group_labels(frame, shape), column, title, ax)
-    with c.canvas(ax) as ax:
-        if frame[column].notna().sum() == 0:
-            return c.draw_message(ax, NO_COST)
-        largest = _stack_parts(ax, frame) if shape.by is None else _stack_groups(ax, frame, shape)
-        _mark_partly_known(ax, frame)
-        ax.set_ylim(0, largest * (1.25 if shape.by is None else 1.4) or 1)
-        ax.legend(loc="upper left", ncols=4 if shape.by is None else 3)
-        c.bytes_axis(ax.yaxis, largest, shape.title(column))
-        c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", r.coverage_note(frame))
-        return ax
+    ax, frame = chart.ax, chart.frame
+    costs = chart.numbers("total_traffic_cost")
+    if np.isnan(costs).all():
+        return chart.show_message(NO_COST)
+    if not chart.has_periods:
+        _rank_costs(chart, chart.labels(), costs)
+        return chart.show_titles("Traffic cost", r.coverage_note(frame))
+    if chart.by:
+        table = chart.group_table(costs, costs)
+        colors = [c.color(each) for each in range(s.MAX_LINES)]
+        largest = s.areas(ax, chart.edges(), s.largest_parts(table, s.MAX_LINES - 1, colors, colors[-1])).max()
+    else:
+        largest = _stack_outcomes(chart, costs)
+    partly = frame[frame["coverage"] < 1].drop_duplicates("period_start")
+    if len(partly):
+        chart.draw_strip(partly, 0, 0.015, color="0.45", label="cost partly known", zorder=3)
+    ax.set_ylim(0, largest * (1.4 if chart.by else 1.25) or 1)
+    ax.legend(loc="upper left", ncols=3 if chart.by else 4)
+    c.bytes_axis(ax.yaxis, largest, chart.axis_title("total_traffic_cost"))
+    chart.draw_time_axis()
+    return chart.show_titles("Traffic cost", r.coverage_note(frame))
 
 
-def cost_overhead(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the cost of envelopes with views and of those without.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.overhead`, in any grouping.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the cost of both kinds of envelopes over
-        record time [UTC]. Groups over time: the share [%] of envelopes without views.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.overhead``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_overhead(lf.cost.overhead(day))
-    >>> ax.get_xlabel().startswith("Traffic cost")
-    True
-    """
-    shape = r.check_result(frame, "cost.overhead")
-    title = f"Traffic cost of envelopes with and without views{r.group_text(shape)}"
-    if not shape.has_periods and shape.by is None:
-        visible = frame[(frame["kind"] != "unassigned") | (frame["traffic_cost"] > 0).fillna(value=False)]
-        pairs = zip(visible["kind"], visible["envelopes"], strict=True)
-        labels = [kind if kind == "unassigned" else f"{kind}\n{count:,} envelopes" for kind, count in pairs]
-        return _ranked(visible, labels, "traffic_cost", title, ax)
-    if not shape.has_periods:
-        return _stacked_rows(frame, shape, title, ax)
-    with c.canvas(ax) as ax:
-        if frame["traffic_cost"].notna().sum() == 0:
-            return c.draw_message(ax, NO_COST)
-        if shape.by is None:
-            note = ""
-            _stack_kinds(ax, frame, shape)
-        else:
-            without, title = frame[_is_without_views(frame)].reset_index(drop=True), "Share of envelopes without views"
-            labels = r.group_labels(without, shape)
-            table = r.by_group_over_time(without, shape.keys, labels, without["share"], without["traffic_cost"])
-            note = c.lines_over_time(ax, table, without)
-            c.percent_axis(ax.yaxis, "Share of the traffic cost")
-        c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.coverage_note(frame))
-        return ax
+def _rank_costs(chart: Chart, labels: list[str], costs: r.Numbers) -> None:
+    known = [label for label, cost in zip(labels, costs, strict=True) if not np.isnan(cost)]
+    longest = s.ranked_bars(chart, known, costs[~np.isnan(costs)], c.size)
+    c.bytes_axis(chart.ax.xaxis, longest, "Traffic cost")
 
 
-def cost_wasted(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the share of the cost that rejected requests caused, as a control chart.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.wasted`, in any grouping.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        Share [%] over record time [UTC] with the median and ± 3 median absolute deviations; diamonds are outside, partial
-        periods are open. Groups over time: a line for each of the largest. Otherwise: one bar of share [%] per group.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.wasted``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_wasted(lf.cost.wasted(day, every="1h"))
-    >>> ax.get_ylabel()
-    'Share of the cost that was wasted (%)'
-    """
-    shape = r.check_result(frame, "cost.wasted")
-    title = f"Share of the traffic cost that was wasted{r.group_text(shape)}"
-    visible, note = (frame, "") if shape.has_periods else r.largest_groups(frame[frame["share"].notna()])
-    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(visible))) as ax:
-        if frame["share"].notna().sum() == 0:
-            return c.draw_message(ax, NO_COST)
-        if not shape.has_periods:
-            texts = [r.percent(share, 1) for share in visible["share"]]
-            c.bars(ax, r.rows_with_counts(visible, shape), list(visible["share"]), texts)
-            ax.set_xlim(0, max(visible["share"].max(), 0.01) * 1.22)
-            c.percent_axis(ax.xaxis, shape.title("share"))
-            c.set_titles(ax, title, note, r.coverage_note(frame), r.population_note(frame))
-            return ax
-        if shape.by is None:
-            _draw_control_chart(ax, frame)
-        else:
-            labels = r.group_labels(frame, shape)
-            table = r.by_group_over_time(frame, shape.keys, labels, frame["share"], frame["requests"])
-            note = c.lines_over_time(ax, table, frame)
-        c.percent_axis(ax.yaxis, shape.title("share"))
-        c.period_axis(ax, frame)
-        c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.coverage_note(frame), r.population_note(frame))
-        return ax
-
-
-def cost_anatomy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the envelopes of one transaction as a waterfall of bytes.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.cost.anatomy`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        One bar per envelope [bytes], each starting at the end of the previous one; hatched if it carries no view.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``cost.anatomy``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> ax = lf.plot.cost_anatomy(lf.cost.anatomy(day, day.traffic["update_id"].iloc[0]))
-    >>> ax.get_ylabel()
-    'Envelope'
-    """
-    shape = r.check_result(frame, "cost.anatomy")
-    envelopes = frame[frame["part"].isin(["envelope", "unassigned"])]
-    texts = [f"{position}   {r.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
-    labels, costs = r.group_remaining(texts, envelopes["traffic_cost"].to_numpy("float64"), MAX_ENVELOPES)
-    with c.canvas(ax, c.height_for_rows(len(labels) + 1)) as ax:
-        if len(costs) == 0:
-            return c.draw_message(ax, "The cost of this transaction is unknown.")
-        starts, total = np.concatenate([[0.0], np.cumsum(costs)[:-1]]), float(costs.sum())
-        drawn = ax.barh(range(len(costs)), costs, left=starts, height=0.7, color=c.color(0), edgecolor="white", linewidth=0)
-        for bar, text in zip(drawn, labels, strict=True):
-            if "no views" in text:
-                bar.set(facecolor=c.color(2), hatch="////")
-        ax.bar_label(drawn, labels=[c.size(cost) for cost in costs], padding=4, fontsize=8, color=c.text_color(ax))
-        c.row_labels(ax, labels)
-        ax.set_xlim(0, max(total, 1) * 1.18)
-        c.bytes_axis(ax.xaxis, total, shape.title("traffic_cost"))
-        ax.set_ylabel("Envelope")
-        counts = frame["part"].value_counts().reindex(["node", "view", "envelope", "activity"], fill_value=0)
-        note = f"Nodes: {counts['node']:,}. Views: {counts['view']:,}. Activity records: {counts['activity']:,}"
-        c.set_titles(ax, f"Traffic cost by envelope: {c.size(total)} in {counts['envelope']:,} envelopes", note)
-        return ax
-
-
-# -- helpers ------------------------------------------------------------------------------------------------------------
-
-
-def _ranked(frame: pd.DataFrame, labels: list[str], column: str, title: str, ax: Axes | None) -> Axes:
-    """Draw a bar of cost for each of the first rows, and one for all others."""
-    is_known = frame[column].notna().to_numpy()
-    known_labels = [label for label, known in zip(labels, is_known, strict=True) if known]
-    labels, values = r.group_remaining(known_labels, frame.loc[is_known, column].to_numpy("float64"))
-    with c.canvas(ax, c.height_for_rows(len(labels))) as ax:
-        if len(values) == 0:
-            return c.draw_message(ax, NO_COST)
-        total = values.sum() or 1
-        c.bars(ax, labels, list(values), [f"{c.size(value)}  ({r.percent(value / total)})" for value in values])
-        c.bytes_axis(ax.xaxis, values.max(), "Traffic cost")
-        c.set_titles(ax, title, r.coverage_note(frame))
-        return ax
-
-
-def _stacked_rows(frame: pd.DataFrame, shape: r.ResultShape, title: str, ax: Axes | None) -> Axes:
-    """Draw the cost of both kinds of envelopes as a bar per group, highest cost first."""
-    is_without = _is_without_views(frame)
-    with_views, without = (np.nan_to_num(_bytes(frame[mask], "traffic_cost")) for mask in (_is_with_views(frame), is_without))
-    order = np.argsort(-(with_views + without), kind="stable")
-    order = order[(with_views + without)[order] > 0]
-    all_labels = r.group_labels(frame[is_without], shape)
-    labels, with_views = r.group_remaining([all_labels[index] for index in order], with_views[order])
-    _, without = r.group_remaining(labels, without[order])
-    with c.canvas(ax, c.height_for_rows(len(labels)) + 0.3) as ax:
-        if len(labels) == 0:
-            return c.draw_message(ax, NO_COST)
-        rows, both = range(len(labels)), with_views + without
-        ax.barh(rows, with_views, height=0.7, color=c.color(0), edgecolor="none", label="with views")
-        drawn = ax.barh(rows, without, left=with_views, height=0.7, label="without views", facecolor=c.color(2), **HATCHED)
-        ax.bar_label(drawn, labels=[c.size(cost) for cost in both], padding=4, fontsize=8, color=c.text_color(ax))
-        c.row_labels(ax, labels)
-        ax.set_xlim(0, both.max() * 1.22)
-        ax.legend(loc="lower right")
-        c.bytes_axis(ax.xaxis, both.max(), shape.title("traffic_cost"))
-        c.set_titles(ax, title, r.coverage_note(frame))
-        return ax
-
-
-def _stack_parts(ax: Axes, frame: pd.DataFrame) -> float:
-    edges = _edges(frame)
-    total, rejected, overhead = (_bytes(frame, f"{part}_traffic_cost") for part in ("total", "rejected", "overhead"))
+def _stack_outcomes(chart: Chart, total: r.Numbers) -> float:
+    edges, rejected = chart.edges(), chart.numbers("rejected_traffic_cost")
+    is_known = chart.frame["rejected"].notna().any()
     accepted = total - np.nan_to_num(rejected)
-    is_known = frame["rejected"].notna().any()
-    ax.stairs(accepted, edges, fill=True, color=c.color(0), label="not rejected" if is_known else "committed updates")
+    parts: list[s.Part] = [("not rejected" if is_known else "committed updates", accepted, {"color": c.color(0)})]
     if is_known:
-        ax.stairs(total, edges, baseline=accepted, fill=True, label="rejected", facecolor=c.color(1), **HATCHED)
-    ax.stairs(overhead, edges, color=c.text_color(ax), linestyle="--", linewidth=1.2, label="overhead (no views)")
+        parts.append(("rejected", rejected, {"facecolor": c.color(1), **s.HATCHED}))
+    s.areas(chart.ax, edges, parts)
+    line: dict[str, Any] = {"color": c.text_color(chart.ax), "linestyle": "--", "linewidth": 1.2}
+    chart.ax.stairs(chart.numbers("overhead_traffic_cost"), edges, label="overhead (no views)", **line)
     return float(np.nanmax(total))
 
 
-def _stack_groups(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> float:
-    costs = frame["total_traffic_cost"]
-    table = r.by_group_over_time(frame, shape.keys, r.group_labels(frame, shape), costs, costs).fillna(0)
-    edges, base = _edges(frame), np.zeros(len(table))
-    visible = [(str(name), table.iloc[:, number].to_numpy()) for number, name in enumerate(table.columns[: r.MAX_LINES - 1])]
-    rest = table.iloc[:, r.MAX_LINES - 1 :]
-    if len(rest.columns):
-        visible.append((f"{r.OTHER} ({len(rest.columns):,})", rest.sum(axis=1).to_numpy()))
-    for number, (name, values) in enumerate(visible):
-        ax.stairs(base + values, edges, baseline=base, fill=True, color=c.color(number), label=name)
-        base = base + values
-    return float(base.max())
+@draws("cost.overhead")
+def cost_overhead(chart: Chart) -> None:
+    """Draw the cost of envelopes with views and of those without.
+
+    Bars of cost [bytes], a stacked bar per group, those beyond 15 in one, or the cost of both kinds of envelopes over record
+    time [UTC]. Groups over time: the share [%] of envelopes without views.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.cost_overhead(lf.cost.overhead(day))
+    """
+    ax, frame = chart.ax, chart.frame
+    if not frame["traffic_cost"].gt(0).any():
+        return chart.show_message(NO_COST)
+    with_views, without = (frame[frame["kind"] == kind].reset_index(drop=True) for kind in ("with views", "without views"))
+    costs = [np.nan_to_num(r.numbers(rows["traffic_cost"])) for rows in (with_views, without)]
+    styles: list[dict[str, Any]] = [{"color": c.color(0)}, {"facecolor": c.color(2), **s.HATCHED}]
+    title = "Traffic cost of envelopes with and without views"
+    if chart.by and chart.has_periods:
+        title = "Share of envelopes without views in the traffic cost"
+        s.lines(chart, chart.group_table(r.numbers(without["share"]), costs[1], without))
+        c.percent_axis(ax.yaxis, "Share of the traffic cost")
+    elif chart.has_periods:
+        parts = zip(("with views", "without views"), costs, styles, strict=True)
+        largest = s.areas(ax, chart.edges(), parts).max()
+        ax.set_ylim(0, largest * 1.25 or 1)
+        ax.legend(loc="upper left", ncols=2)
+        c.bytes_axis(ax.yaxis, largest, "Traffic cost")
+        chart.draw_time_axis()
+    elif chart.by:
+        both = costs[0] + costs[1]
+        order = np.argsort(-both, kind="stable")[: (both > 0).sum()]
+        all_labels = chart.labels(without)
+        ranked = [r.group_remaining([all_labels[each] for each in order], values[order]) for values in costs]
+        parts = zip(("with views", "without views"), (values for _, values in ranked), styles, strict=True)
+        c.bytes_axis(ax.xaxis, s.stacked_rows(chart, ranked[0][0], parts).max(), "Traffic cost")
+    else:
+        visible = frame[(frame["kind"] != "unassigned") | r.flags(frame["traffic_cost"] > 0)]
+        counts = zip(visible["kind"], visible["envelopes"], strict=True)
+        labels = [kind if kind == "unassigned" else f"{kind}\n{count:,} envelopes" for kind, count in counts]
+        _rank_costs(chart, labels, r.numbers(visible["traffic_cost"]))
+    return chart.show_titles(title, r.coverage_note(frame))
 
 
-def _stack_kinds(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
-    is_without = _is_without_views(frame)
-    periods = frame[is_without].reset_index(drop=True)
-    without, with_views = (np.nan_to_num(_bytes(frame[mask], "traffic_cost")) for mask in (is_without, _is_with_views(frame)))
-    ax.stairs(with_views, _edges(periods), fill=True, color=c.color(0), label="with views")
-    both = with_views + without
-    ax.stairs(both, _edges(periods), baseline=with_views, fill=True, label="without views", facecolor=c.color(2), **HATCHED)
-    ax.set_ylim(0, both.max() * 1.25 or 1)
-    ax.legend(loc="upper left", ncols=2)
-    c.bytes_axis(ax.yaxis, both.max(), shape.title("traffic_cost"))
+@draws("cost.wasted")
+def cost_wasted(chart: Chart) -> None:
+    """Draw the share of the cost that rejected requests caused, as a control chart.
+
+    Share [%] over record time [UTC] with the usual range; diamonds are above it, partial periods are open. Groups over time: a
+    line for each of the largest. Otherwise: one bar of share [%] per group.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.cost_wasted(lf.cost.wasted(day, every="1h"))
+    """
+    ax, frame = chart.ax, chart.frame
+    if frame["share"].isna().all():
+        return chart.show_message(NO_COST)
+    if not chart.has_periods:
+        visible = chart.largest(frame[frame["share"].notna()])
+        shares = r.numbers(visible["share"])
+        s.bars(chart, chart.labels_with_counts(visible), shares, [r.percent(share, 1) for share in shares])
+        ax.set_xlim(0, max(shares.max(), 0.01) * 1.22)
+        c.percent_axis(ax.xaxis, chart.axis_title("share"))
+    else:
+        if chart.by:
+            s.lines(chart, chart.group_table(chart.numbers("share"), chart.numbers("requests")))
+        else:
+            _draw_control_chart(chart)
+        c.percent_axis(ax.yaxis, chart.axis_title("share"))
+    return chart.show_titles("Wasted share of the traffic cost", r.coverage_note(frame))
 
 
-def _draw_control_chart(ax: Axes, frame: pd.DataFrame) -> None:
-    times = (c.time_numbers(frame["period_start"]) + c.time_numbers(frame["period_end"])) / 2
-    shares = frame["share"].to_numpy()
+def _draw_control_chart(chart: Chart) -> None:
+    ax, frame, times, shares, upper = chart.ax, chart.frame, chart.positions(), chart.numbers("share"), chart.numbers("upper")
     ax.plot(times, shares, color=c.color(0), marker="o", markersize=3.5, label="wasted share")
-    is_partial = frame["is_partial"].fillna(value=False).to_numpy(dtype=bool)
+    is_partial, is_above = (r.flags(frame[name]) for name in ("is_partial", "is_above"))
     ax.plot(times[is_partial], shares[is_partial], "o", markersize=3.5, color=c.color(0), markerfacecolor="white")
-    upper = frame["upper"].to_numpy(dtype="float64")
     if not np.isnan(upper).all():
-        edges = _edges(frame)
-        ax.stairs(np.nan_to_num(upper), edges, fill=True, color=c.color(2), alpha=0.2, label="usual range")
-    is_above = frame["is_above"].fillna(value=False).to_numpy(dtype=bool)
+        ax.stairs(np.nan_to_num(upper), chart.edges(), fill=True, color=c.color(2), alpha=0.2, label="usual range")
     if is_above.any():
-        marks: dict[str, Any] = {"marker": "D", "linestyle": "", "color": c.color(1), "markeredgecolor": c.text_color(ax)}
-        ax.plot(times[is_above], shares[is_above], label="above the usual range", **marks)
+        marks: dict[str, Any] = {"color": c.color(1), "markeredgecolor": c.text_color(ax)}
+        ax.plot(times[is_above], shares[is_above], "D", label="above the usual range", **marks)
     ax.legend(loc="upper left", ncols=4)
     ax.set_ylim(0, max(np.nanmax(shares), np.nanmax(np.append(upper, 0.01))) * 1.3)
+    chart.draw_time_axis()
 
 
-def _is_with_views(frame: pd.DataFrame) -> r.Flags:
-    is_with: r.Flags = (frame["kind"] == "with views").to_numpy(dtype=bool)
-    return is_with
+@draws("cost.concentration")
+def cost_concentration(chart: Chart) -> None:
+    """Draw the share of the cost of the members with the highest cost.
+
+    Share of the known cost [%] of the first, the first 3 and the first 10: lines over record time [UTC], or bars.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.cost_concentration(lf.cost.concentration(day))
+    """
+    ax, frame, quantity = chart.ax, chart.frame, "Share of the known traffic cost"
+    if frame["top_1"].isna().all():
+        return chart.show_message("No request in this window has a known cost.")
+    shares = {text: chart.numbers(name) for name, text in TOPS.items()}
+    ticks = [0, 0.25, 0.5, 0.75, 1]
+    if chart.has_periods:
+        s.lines(chart, pd.DataFrame(shares, index=chart.positions()))
+        ax.set_ylim(0, 1.25)
+        c.percent_axis(ax.yaxis, quantity)
+        ax.set_yticks(ticks)
+    else:
+        row = frame.iloc[0]
+        labels = [f"{text}  ({row[f'{name}_members']:,} of {row['members']:,})" for name, text in TOPS.items()]
+        values = np.concatenate([*shares.values()])
+        s.bars(chart, labels, values, [r.percent(value, 1) for value in values])
+        c.percent_axis(ax.xaxis, quantity)
+        ax.set(xlim=(0, 1.22), xticks=ticks)
+    title = f"Concentration of the traffic cost among {MEMBERS[str(frame['member'].iloc[0])]}"
+    return chart.show_titles(title, "Ties included", r.coverage_note(frame))
 
 
-def _is_without_views(frame: pd.DataFrame) -> r.Flags:
-    is_without: r.Flags = (frame["kind"] == "without views").to_numpy(dtype=bool)
-    return is_without
+# -- kinds of request and single requests -------------------------------------------------------------------------------
 
 
-def _bytes(frame: pd.DataFrame, column: str) -> r.Numbers:
-    return frame[column].to_numpy("float64", na_value=np.nan)
+@draws("cost.anatomy")
+def cost_anatomy(chart: Chart) -> None:
+    """Draw the envelopes of one transaction as a waterfall of bytes.
+
+    One bar per envelope [bytes], each starting at the end of the previous one; hatched if it carries no view.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.cost_anatomy(lf.cost.anatomy(day, day.traffic["update_id"].iloc[0]))
+    """
+    ax, frame = chart.ax, chart.frame
+    envelopes = frame[frame["part"].isin(["envelope", "unassigned"])]
+    texts = [f"{position}   {r.label(text)}" for position, text in zip(envelopes["position"], envelopes["label"], strict=True)]
+    labels, costs = r.group_remaining(texts, r.numbers(envelopes["traffic_cost"]), MAX_ENVELOPES)
+    if len(costs) == 0:
+        return chart.show_message("The cost of this transaction is unknown.")
+    total = float(costs.sum())
+    drawn = s.bars(chart, labels, costs, [c.size(cost) for cost in costs], np.cumsum(costs) - costs)
+    for bar, text in zip(drawn, labels, strict=True):
+        if "no views" in text:
+            bar.set(facecolor=c.color(2), **s.HATCHED)
+    c.bytes_axis(ax.xaxis, total, chart.axis_title("traffic_cost"))
+    ax.set_ylabel("Envelope")
+    counts = frame["part"].value_counts().reindex(["node", "view", "envelope", "activity"], fill_value=0)
+    note = f"Nodes: {counts['node']:,}. Views: {counts['view']:,}. Activity records: {counts['activity']:,}"
+    return chart.show_titles(f"Traffic cost by envelope: {c.size(total)} in {counts['envelope']:,} envelopes", note)
 
 
-def _edges(frame: pd.DataFrame) -> r.Numbers:
-    periods = frame.drop_duplicates("period_start")
-    return np.append(c.time_numbers(periods["period_start"]), c.time_numbers(periods["period_end"].tail(1)))
+@draws("cost.compare")
+def cost_compare(chart: Chart) -> None:
+    """Draw the median cost of each kind before and after, with the interval.
+
+    Median cost [bytes] before (hollow) and after (filled), one row for each of the 25 kinds with the largest change in total.
+    The band around the second dot is the 95% interval of the difference.
+
+    >>> day, noon = lf.load_events(net, during="2026-11-08"), "2026-11-08T12:00:00Z"
+    >>> ax = lf.plot.cost_compare(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
+    """
+    frame = chart.frame
+    visible = frame[frame["median_before"].notna() & frame["median_after"].notna()].head(r.MAX_ROWS)
+    if visible.empty:
+        return chart.show_message("No kind of request has a median before and after.")
+    before, after, low, high = (r.numbers(visible[name]) for name in ("median_before", "median_after", "low", "high"))
+    ink = c.text_color(chart.ax)
+    colors = [c.color(VERDICT_COLORS[each]) if each in VERDICT_COLORS else ink for each in visible["verdict"]]
+    names = zip(chart.labels(visible), visible["relative"], visible["verdict"], strict=True)
+    chart.ax.hlines(np.arange(len(visible)), before + low, before + high, colors=colors, linewidth=3.5, alpha=0.35)
+    s.changes(chart, [_with_change(*each) for each in names], before, after, colors, "Median traffic cost")
+    chart.ax.set_xlim(0, float(np.nanmax([before, after, before + high])) * 1.1 or 1)
+    omitted = len(frame) - len(visible)
+    notes = ("Hollow: before, filled: after, band: 95% interval", f"{omitted:,} kinds not shown" if omitted else "")
+    return chart.show_titles("Median traffic cost before and after", *notes)
 
 
-def _mark_partly_known(ax: Axes, frame: pd.DataFrame) -> None:
-    """Draw a strip at the bottom under the periods whose cost is a lower bound."""
-    partly = frame[frame["coverage"] < 1].drop_duplicates("period_start")
-    if partly.empty:
-        return
-    starts = c.time_numbers(partly["period_start"])
-    widths = c.time_numbers(partly["period_end"]) - starts
-    strip = list(zip(starts, widths, strict=True))
-    ax.broken_barh(strip, (0, 0.015), transform=ax.get_xaxis_transform(), color="0.45", label="cost partly known", zorder=3)
+def _with_change(label: str, relative: float, verdict: str) -> str:
+    """Return the label of a kind, with the change of its median if it is clear."""
+    if verdict == "too few":
+        return f"{label}  (few)"
+    is_clear = verdict in VERDICT_COLORS and not pd.isna(relative)
+    return f"{label}  ({'+' if relative > 0 else '−'}{r.percent(abs(relative), 1)})" if is_clear else label
+
+
+@draws("cost.estimate")
+def cost_estimate(chart: Chart) -> None:
+    """Draw actual costs against estimated costs on equal axes.
+
+    Actual cost [bytes] by estimated cost [bytes], one point per row, with the line on which they are equal. By request: one
+    point per request.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> estimates = day.traffic[["update_id"]].assign(request_bytes=5_000)
+    >>> ax = lf.plot.cost_estimate(lf.cost.estimate(day, estimates, by="request"))
+    """
+    ax, frame = chart.ax, chart.frame
+    both = frame[frame["estimated"].notna() & frame["actual"].notna()]
+    if both.empty:
+        return chart.show_message("No request has an estimated and an actual cost.")
+    visible = both.iloc[:: max(1, -(-len(both) // MAX_POINTS))]
+    for number, outcome in enumerate(("matched", "rejected")):
+        part = visible[visible["outcome"] == outcome]
+        points = (r.numbers(part["estimated"]), r.numbers(part["actual"]))
+        ax.plot(*points, "os"[number], color=c.color(number), markersize=4, alpha=0.5, label=f"{outcome} ({len(part):,})")
+    largest = float(max(both["estimated"].max(), both["actual"].max())) * 1.05 or 1
+    ax.plot([0, largest], [0, largest], color=c.text_color(ax), linewidth=1, linestyle="--", label="equal")
+    ax.set(xlim=(0, largest), ylim=(0, largest), aspect="equal")
+    ax.legend(loc="upper left")
+    c.bytes_axis(ax.xaxis, largest, chart.axis_title("estimated"))
+    c.bytes_axis(ax.yaxis, largest, chart.axis_title("actual"))
+    chart.set_height(5)
+    thinned = f"{len(visible):,} of {len(both):,} points" if len(visible) < len(both) else ""
+    return chart.show_titles("Actual and estimated traffic cost", thinned)
+
+
+@draws("cost.budget")
+def cost_budget(chart: Chart) -> None:
+    """Draw the cost of each kind of request as a percentage of its budget.
+
+    Value over budget [%], one bar for each of the first 25 kinds, with a line at 100%.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
+    >>> budgets = {f"{kind['template_name']}/{kind['choice']}": 1_000_000}
+    >>> ax = lf.plot.cost_budget(lf.cost.budget(day, budgets, network=day.network, statistic="max"))
+    """
+    ax, frame = chart.ax, chart.frame
+    visible = frame[frame["value"].notna() & (frame["budget"] > 0)].head(r.MAX_ROWS)
+    if visible.empty:
+        return chart.show_message("No kind of request has enough requests for its budget.")
+    used = r.numbers(visible["value"]) / r.numbers(visible["budget"])
+    labels = [r.template_label("transaction", *each) for each in visible[["template_name", "choice"]].to_numpy()]
+    texts = [f"{value:,} of {budget:,} B" for value, budget in zip(visible["value"], visible["budget"], strict=True)]
+    for bar, share in zip(s.bars(chart, labels, used, texts), used, strict=True):
+        bar.set(facecolor=c.color(1 if share > 1 else 0), hatch="///" if share > 1 else "")
+    ax.axvline(1, color=c.text_color(ax), linewidth=1, linestyle="--", zorder=0.5)
+    ax.set_xlim(0, max(used.max(), 1) * 1.3)
+    c.percent_axis(ax.xaxis, "Cost as a share of the budget")
+    omitted = len(frame) - len(visible)
+    notes = ("Hatched: above the budget", f"Not shown: {omitted:,} without enough requests" if omitted else "")
+    return chart.show_titles(f"{STATISTICS[visible['statistic'].iloc[0]]} cost per request and its budget", *notes)
+
+
+@draws("cost.runway")
+def cost_runway(chart: Chart) -> None:
+    """Draw the traffic balance to come, with the band that covers about 4 of 5 cases.
+
+    Balance [bytes] over time [UTC], down to the first hour below 0, which is marked.
+
+    >>> net = lf.connect("sandbox", events=9_000, days=42)
+    >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
+    >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
+    >>> balance = lf.TrafficBalance(2_000_000, "2026-11-09")
+    >>> ax = lf.plot.cost_runway(lf.cost.runway(frames, participant=payer, balance=balance))
+    """
+    ax, frame = chart.ax, chart.frame
+    if frame.empty:
+        return chart.show_message("No hour to forecast.")
+    low, middle, high = (chart.numbers(f"balance_{name}") for name in ("low", "middle", "high"))
+    times = c.time_numbers(frame["hour"])
+    band = np.maximum([low, high], 0)
+    ax.fill_between(times, *band, color=c.color(0), alpha=0.2, linewidth=0, label="4 of 5 cases")
+    ax.plot(times, np.where(middle < 0, np.nan, middle), color=c.color(0), label="mean burn")
+    ends = [_mark_end(chart, times, each, text) for each, text in ((low, "earliest end"), (middle, "end at mean burn"))]
+    largest = float(np.nanmax([*high, *middle, 0])) or 1.0
+    ax.set_ylim(0, largest * 1.15)
+    ax.legend(loc="upper right")
+    c.bytes_axis(ax.yaxis, largest, "Traffic balance")
+    chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
+    title = "Forecast of the traffic balance" + ("" if any(ends) else ", which lasts longer than this")
+    return chart.show_titles(title, "If the coming weeks are like the last")
+
+
+def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str) -> bool:
+    """Draw a line at the first hour below 0, and return whether there is one."""
+    (dry,) = np.nonzero(balances < 0)
+    if not len(dry):
+        return False
+    end = pd.Timestamp(times[dry[0]] * DAY.total_seconds(), unit="s").round("h")
+    style = "--" if text.startswith("earliest") else ":"
+    chart.ax.axvline(times[dry[0]], color=c.color(1), linewidth=1, linestyle=style, label=f"{text}, {end:%d %b %H:%M}")
+    return True

@@ -1,210 +1,267 @@
-"""Plots of coin that is minted and burned."""
+"""Plots of coin that is minted and burned, and of what parties get, buy and own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
+from ledgerframes.plot import _shapes as s
+from ledgerframes.plot._chart import Chart, draws
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+__all__ = [
+    "economy_burn_mint",
+    "economy_leaderboard",
+    "economy_names",
+    "economy_purchases",
+    "economy_reward_split",
+    "economy_rounds",
+]
 
-__all__ = ["economy_burn_mint", "economy_rounds"]
-
-MINTED = {"minted_app": 0, "minted_validator": 1, "minted_sv": 3, "minted_other": 4}
+MINTED = {  # each with its text and color
+    "minted_app": ("minted for apps", 0),
+    "minted_validator": ("minted for validators", 1),
+    "minted_sv": ("minted for super validators", 3),
+    "minted_other": ("minted otherwise", 4),
+}
 OTHER_BURN = ("burned_preapproval", "burned_names", "burned_dust", "fees")
-MAX_BARS = 100
-PIXELS = 1e-9  # of an amount: less than this is no bar
+MAX_CELLS = 14
+MIN_AMOUNT = 1e-9  # a lower limit of an axis without any amount
+PALE_GRAY = "#c5c9ce"
 
 
-def economy_rounds(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@draws("economy.rounds")
+def economy_rounds(chart: Chart) -> None:
     """Draw what each round or period minted, upwards, and burned, downwards.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.rounds`, with ``every=`` ``"round"`` or a period.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
+    The result needs ``every="round"`` or a period. More than 100 rounds are added up in groups, which the title says.
 
-    Returns
-    -------
-    Axes
-        Coin per round or period: minted by kind above 0, burned below 0, and a line of the net.
+    Coin per round or period: minted by kind above 0, burned below 0, and a line of the net.
 
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.rounds``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
+    >>> frames = lf.load_events(net, since="0001-01-01")
     >>> ax = lf.plot.economy_rounds(lf.economy.rounds(frames))
-    >>> ax.get_xlabel()
-    'Mining round'
     """
-    shape = r.check_result(frame, "economy.rounds")
-    visible, bin_size = _bins(frame) if shape.has_rounds else (frame, 1)
-    with c.canvas(ax, 4.4) as ax:
-        if visible.empty:
-            return c.draw_message(ax, "No coin was minted or burned in this window.")
-        x, width = positions(visible, shape)
-        width *= bin_size
-        traffic, other = amounts(visible, "burned_traffic"), sum(amounts(visible, name) for name in OTHER_BURN)
-        base = np.zeros(len(visible))
-        for name, color in MINTED.items():
-            minted = amounts(visible, name)
-            ax.bar(x, minted, width, bottom=base, color=c.color(color), label=name.replace("_", " "), linewidth=0)
-            base += minted
-        ax.bar(x, -traffic, width, color=c.color(2), label="burned for traffic", linewidth=0)
-        ax.bar(x, -other, width, bottom=-traffic, color="#c5c9ce", label="burned otherwise", linewidth=0)
-        ax.plot(x, amounts(visible, "net"), color=c.text_color(ax), linewidth=1.2, label="net")
-        ax.axhline(0, color=c.text_color(ax), linewidth=0.6)
-        lowest, highest = -(traffic + other).max(), max(base.max(), PIXELS)
-        ax.set_ylim(lowest * 1.15, highest * 1.45)
-        ax.legend(loc="upper left", ncols=4)
-        _finish_x(ax, visible, shape, x, width)
-        c.count_axis(ax.yaxis, "Minted and burned (coin)")
-        partial = r.partial_note(frame) if shape.has_periods else ""
-        period = f", per {bin_size} rounds" if bin_size > 1 else period_text(visible, shape)
-        c.set_titles(ax, f"Coin minted and burned{period}", _unexplained_note(frame), known_note(frame), partial)
-        return ax
-
-
-def economy_burn_mint(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how much coin was burned for each coin minted.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.economy.burn_mint`.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
-
-    Returns
-    -------
-    Axes
-        The ratio over time with a line at 1, where both are equal, and behind it the coin burned. Partial periods are hollow.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``economy.burn_mint``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="0001-01-01")
-    >>> ax = lf.plot.economy_burn_mint(lf.economy.burn_mint(frames, every="1d"))
-    >>> ax.get_ylabel()
-    'Burned for each coin minted'
-    """
-    shape = r.check_result(frame, "economy.burn_mint")
-    ratio = floats(frame, "ratio")
-    with c.canvas(ax, 4.0) as ax:
-        if frame.empty or np.isnan(ratio).all():
-            return c.draw_message(ax, "No coin was minted in this window.")
-        ax.set_ylabel("Burned for each coin minted")
-        if not shape.has_periods:
-            c.bars(ax, ["burned for each coin minted"], [float(ratio[0])], [f"{ratio[0]:.4f}"])
-            ax.set_ylabel("Burned for each coin minted")
-            c.set_titles(ax, "Coin burned for each coin minted", "1 is balance", _unexplained_note(frame))
-            return ax
-        x, width = positions(frame, shape)
-        burned, part = amounts(frame, "burned"), np.nan_to_num(floats(frame, "traffic_part"))
-        back = ax.twinx()
-        back.bar(x, burned * part, width, color=c.color(0), alpha=0.25, linewidth=0, label="burned for traffic")
-        back.bar(x, burned * (1 - part), width, bottom=burned * part, color=c.color(2), alpha=0.3, linewidth=0, label="otherwise")
-        back.set_ylabel("Burned (coin)")
-        back.set_ylim(0, max(burned.max(), PIXELS) * 1.5)
-        back.grid(visible=False)
-        back.legend(loc="upper right")
-        ax.set_zorder(back.get_zorder() + 1)
-        ax.patch.set_visible(False)
-        is_partial = frame["is_partial"].fillna(True).to_numpy(dtype=bool)
-        ax.plot(x, ratio, color=c.color(3), linewidth=1.4)
-        ax.plot(x[~is_partial], ratio[~is_partial], "o", color=c.color(3), markersize=4)
-        ax.plot(x[is_partial], ratio[is_partial], "o", color=c.color(3), markersize=4, markerfacecolor="white")
-        ax.axhline(1, color=c.text_color(ax), linestyle="--", linewidth=1)
-        ax.annotate(
-            "1 is balance", (0.01, 1), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points", fontsize=8
-        )
-        ax.set_ylim(0, max(1.3, float(np.nanmax(ratio)) * 1.3))
-        c.period_axis(ax, frame)
-        title = f"Coin burned for each coin minted{period_text(frame, shape)}"
-        c.set_titles(ax, title, _unexplained_note(frame), r.partial_note(frame))
-        return ax
-
-
-# -- helpers ------------------------------------------------------------------------------------------------------------
-
-
-def floats(frame: pd.DataFrame, name: str) -> r.Numbers:
-    return np.array([np.nan if pd.isna(value) else float(value) for value in frame[name]], dtype="float64")
-
-
-def amounts(frame: pd.DataFrame, name: str) -> r.Numbers:
-    """Return amounts as numbers, 0 where they are missing, which a note counts."""
-    return np.nan_to_num(floats(frame, name))
-
-
-def positions(frame: pd.DataFrame, shape: r.ResultShape) -> tuple[r.Numbers, float]:
-    """Return the place of each bar, and its width."""
-    if shape.has_rounds:
-        return frame["round_number"].to_numpy("float64"), 0.9
-    if not shape.has_periods:
-        return np.arange(len(frame), dtype="float64"), 0.6
-    starts, ends = c.time_numbers(frame["period_start"]), c.time_numbers(frame["period_end"])
-    return (starts + ends) / 2, float((ends - starts).min()) * 0.9
-
-
-def _finish_x(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape, x: r.Numbers, width: float) -> None:
-    if shape.has_periods:
-        c.period_axis(ax, frame)
-        return
-    ax.set_xlim(x.min() - width, x.max() + width)
-    if shape.has_rounds:
-        c.count_axis(ax.xaxis, "Mining round")
-        ax.xaxis.set_major_formatter(lambda number, _: f"{number:.0f}")
-    else:
-        ax.set_xticks([])
-        ax.set_xlabel("All of the window")
-
-
-def period_text(frame: pd.DataFrame, shape: r.ResultShape) -> str:
-    return ", per round" if shape.has_rounds else f", per {r.period_length(frame)}" if shape.has_periods else ""
-
-
-def _bins(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Return the known rounds, and of how many each row is the sum if they are too many."""
-    known = frame[frame["round_number"].notna()].sort_values("round_number", ignore_index=True)
-    size = -(-len(known) // MAX_BARS)
-    if size <= 1:
-        return known, 1
+    ax, frame, suffix = chart.ax, chart.frame, None
+    if frame.empty or (chart.has_rounds and frame["round_number"].isna().all()):
+        return chart.show_message("No coin was minted or burned in this window.")
     names = [*MINTED, "burned_traffic", *OTHER_BURN, "net"]
-    sums = pd.DataFrame({name: amounts(known, name) for name in names}).groupby(known.index // size).sum()
-    return sums.assign(round_number=known["round_number"].groupby(known.index // size).mean()), size
+    if chart.has_rounds:
+        values, edges, width = s.round_bins(frame, names)
+        suffix = f", per {width} rounds" if width > 1 else None
+        chart.draw_round_axis(edges)
+    else:
+        values, edges = pd.DataFrame({name: chart.numbers(name) for name in names}), chart.edges()
+        chart.draw_time_axis()
+    minted = s.areas(
+        ax, edges, [(text, values[name].to_numpy(), {"color": c.color(hue)}) for name, (text, hue) in MINTED.items()]
+    )
+    other = values[[*OTHER_BURN]].sum(axis=1).to_numpy()
+    parts: list[s.Part] = [
+        ("burned for traffic", values["burned_traffic"].to_numpy(), {"color": c.color(2)}),
+        ("burned otherwise", other, {"color": PALE_GRAY}),
+    ]
+    burned = s.areas(ax, edges, parts, sign=-1)
+    ax.plot((edges[1:] + edges[:-1]) / 2, values["net"], color=c.text_color(ax), linewidth=1.2, label="net")
+    ax.axhline(0, color=c.text_color(ax), linewidth=0.6)
+    ax.set_ylim(-burned.max() * 1.15, max(minted.max(), MIN_AMOUNT) * 1.45)
+    ax.legend(loc="upper left", ncols=4)
+    c.amount_axis(ax.yaxis, "Minted and burned")
+    return chart.show_titles("Coin minted and burned", _unexplained_note(frame), _known_note(frame), suffix=suffix)
 
 
-def known_note(frame: pd.DataFrame) -> str:
-    """Return a note on flows of unknown amount, or an empty text if all are known."""
+def _known_note(frame: pd.DataFrame) -> str:
     lowest = frame["coverage"].min()
     is_known = pd.isna(lowest) or lowest == 1
     return "" if is_known else f"Amounts known for at least {r.percent(float(lowest), 1)} of the flows in each row"
 
 
 def _unexplained_note(frame: pd.DataFrame) -> str:
-    """Return a note on coin that no flow explains, or empty text without any."""
-    count = int((amounts(frame, "unexplained") != 0).sum())
-    unknown = int(frame["unexplained"].isna().sum())
-    parts = [
+    """Return a note on coin that no flow explains, or an empty text without any."""
+    count, unknown = int((r.numbers(frame["unexplained"].dropna()) != 0).sum()), int(frame["unexplained"].isna().sum())
+    parts = (
         f"{count:,} rows with an unexplained net" if count else "",
         f"{unknown:,} rows with unknown amounts" if unknown else "",
-    ]
+    )
     return ", ".join(part for part in parts if part)
+
+
+@draws("economy.burn_mint")
+def economy_burn_mint(chart: Chart) -> None:
+    """Draw how much coin was burned for each coin minted.
+
+    The ratio over time with a line at 1, where both are equal, and behind it the coin burned. Partial periods are hollow.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.economy_burn_mint(lf.economy.burn_mint(frames, every="1d"))
+    """
+    ax, frame, ratio, quantity = chart.ax, chart.frame, chart.numbers("ratio"), "Burned per coin minted"
+    if np.isnan(ratio).all():
+        return chart.show_message("No coin was minted in this window.")
+    title = "Coin burned per coin minted"
+    if not chart.has_periods:
+        s.bars(chart, [quantity.lower()], ratio[:1], [f"{ratio[0]:.4f}"])
+        ax.set_ylabel(quantity)
+        return chart.show_titles(title, "1: burn equals mint", _unexplained_note(frame))
+    burned, part = chart.numbers("burned"), np.nan_to_num(chart.numbers("traffic_part"))
+    back = ax.twinx()
+    parts: list[s.Part] = [
+        ("burned for traffic", burned * part, {"color": c.color(0), "alpha": 0.25}),
+        ("otherwise", burned * (1 - part), {"color": c.color(2), "alpha": 0.3}),
+    ]
+    highest = s.areas(back, chart.edges(), parts).max()
+    c.amount_axis(back.yaxis, "Burned")
+    back.set_ylim(0, max(highest, MIN_AMOUNT) * 1.5)
+    back.grid(visible=False)
+    back.legend(loc="upper right")
+    ax.set_zorder(back.get_zorder() + 1)
+    ax.patch.set_visible(False)
+    x, is_partial = chart.positions(), frame["is_partial"].fillna(True).to_numpy(dtype=bool)
+    ax.plot(x, ratio, color=c.color(3), marker="o", markersize=4)
+    ax.plot(x[is_partial], ratio[is_partial], "o", color=c.color(3), markersize=4, markerfacecolor="white")
+    ax.axhline(1, color=c.text_color(ax), linestyle="--", linewidth=1)
+    c.annotate(ax, "1: burn equals mint", (0.01, 1), (0, 3), ("axes fraction", "data"))
+    ax.set_ylim(0, max(1.3, float(np.nanmax(ratio)) * 1.3))
+    ax.set_ylabel(quantity)
+    chart.draw_time_axis()
+    return chart.show_titles(title, _unexplained_note(frame))
+
+
+@draws("economy.leaderboard")
+def economy_leaderboard(chart: Chart) -> None:
+    """Draw the parties with the largest amounts of the latest whole period.
+
+    One bar per party with its share, and the ranks that it gained or lost. Without a whole period, the latest one.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.economy_leaderboard(lf.economy.leaderboard(frames, every="1d"))
+    """
+    known = chart.frame[chart.frame["rank"].notna()]
+    if known.empty:
+        return chart.show_message("Nobody has an amount in this window.")
+    suffix = ""
+    if chart.has_periods:
+        whole = known[~known["is_partial"].fillna(True)]
+        latest = (whole if len(whole) else known)["period_start"].max()
+        known = known[known["period_start"] == latest]
+        suffix = f", per {r.period_length(known)}: {latest:%Y-%m-%d %H:%M}"
+        chart.notes.append("" if len(whole) else "The period is partial")
+    visible = known.sort_values(["rank", "party"]).head(r.MAX_ROWS)
+    labels = [f"{row.rank}  {r.label(row.party)}" for row in visible.itertuples()]
+    s.bars(chart, labels, np.nan_to_num(r.numbers(visible["amount"])), [_leader_text(row) for _, row in visible.iterrows()])
+    chart.ax.set_xlabel("Amount (coin or bytes)")
+    omitted = f"The first {len(visible):,} of {len(known):,}" if len(known) > len(visible) else ""
+    return chart.show_titles("Parties with the largest amounts", omitted, _known_note(visible), suffix=suffix)
+
+
+def _leader_text(row: pd.Series) -> str:
+    change = "" if pd.isna(row["change"]) else f", {_arrow(int(row['change']))}"
+    share = "" if pd.isna(row["share"]) else f"  ({r.percent(float(row['share']))}{change})"
+    return f"{float(row['amount']):,.4g}{share}"
+
+
+def _arrow(change: int) -> str:
+    return f"up {change}" if change > 0 else f"down {-change}" if change < 0 else "same rank"
+
+
+@draws("economy.reward_split")
+def economy_reward_split(chart: Chart) -> None:
+    """Draw the expected and the actual parts of the beneficiaries of each provider.
+
+    Two bars per provider [coin], divided into the parts of its beneficiaries: expected above, actual below.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.economy_reward_split(lf.economy.reward_split(frames))
+    """
+    ax, frame, sides = chart.ax, chart.frame, ["expected", "actual"]
+    if frame.empty:
+        return chart.show_message("No reward was split in this window.")
+    sums = frame.assign(**{name: np.nan_to_num(chart.numbers(name)) for name in sides})
+    sums = sums.groupby(["provider", "beneficiary"], dropna=False)[sides].sum().reset_index()
+    totals = sums.groupby("provider", dropna=False)[sides].sum().max(axis=1).sort_values(ascending=False, kind="stable")
+    visible = list(totals.index[: r.MAX_BARS])
+    for row, provider in enumerate(visible):
+        parts = sums[sums["provider"] == provider]
+        for name, shift, color in (("expected", -0.19, c.color(2)), ("actual", 0.19, c.color(0))):
+            widths = parts[name].to_numpy("float64")
+            style: dict[str, Any] = {"color": color, "edgecolor": "white", "linewidth": 0.8, "height": 0.34}
+            lefts, label = np.cumsum(widths) - widths, name if row == 0 else None
+            ax.barh(np.full(len(widths), row + shift), widths, left=lefts, label=label, **style)
+    chart.show_rows([r.label(name) for name in visible], 0.6)
+    ax.set_xlim(0, max(float(totals.max()), MIN_AMOUNT) * 1.12)
+    c.amount_axis(ax.xaxis, "Reward")
+    ax.legend(loc="lower right")
+    counts = frame["outcome"].astype("str").value_counts()
+    outcomes = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
+    omitted = r.omitted_note(len(totals) - len(visible), len(visible), "providers")
+    return chart.show_titles("Rewards of app providers by beneficiary", outcomes.capitalize(), omitted)
+
+
+@draws("economy.purchases")
+def economy_purchases(chart: Chart) -> None:
+    """Draw who bought how much traffic for whom, or the traffic bought over time.
+
+    A matrix of buyers and members with the bytes bought. With ``every=``, a bar per period.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.economy_purchases(lf.economy.purchases(frames, every="1d"))
+    """
+    ax, frame, bought = chart.ax, chart.frame, chart.numbers("bytes")
+    if not np.nansum(bought):
+        return chart.show_message("Nobody bought traffic in this window.")
+    if chart.has_periods:
+        totals = pd.Series(bought).groupby(chart.positions()).sum().to_numpy()
+        s.areas(ax, chart.edges(), [("traffic", totals, {"color": c.color(0)})])
+        c.bytes_axis(ax.yaxis, totals.max(), "Traffic bought")
+        chart.draw_time_axis()
+        return chart.show_titles("Traffic bought", f"{int(frame['purchases'].sum()):,} purchases")
+    rows = frame[["buyer", "member_id"]].fillna("").assign(bytes=bought)
+    table = rows.pivot_table(index="buyer", columns="member_id", values="bytes", aggfunc="sum", observed=True)
+    buyers, members = (table.sum(axis=axis).sort_values(ascending=False, kind="stable").index for axis in (1, 0))
+    visible = table.reindex(index=buyers[:MAX_CELLS], columns=members[:MAX_CELLS])
+    cells = visible.to_numpy("float64")
+    s.heat_map(ax, cells, {tuple(cell): c.size(cells[tuple(cell)]) for cell in np.argwhere(~np.isnan(cells))})
+    chart.set_height(2.6 + 0.3 * len(visible))
+    ax.set_xticks(range(len(visible.columns)), [_member(name) for name in visible.columns], rotation=90)
+    ax.set_yticks(range(len(visible)), [_member(name) for name in visible.index])
+    ax.set_xlabel("For whom: participant or mediator")
+    ax.set_ylabel("Buyer")
+    counts = f"{visible.shape[0]} of {table.shape[0]:,} buyers, {visible.shape[1]} of {table.shape[1]:,} members"
+    differing = int(frame["price_differs"].sum())
+    prices = f"{differing:,} at another price than that of their round" if differing else ""
+    title = f"Traffic bought: {c.size(float(np.nansum(bought)))}"
+    return chart.show_titles(title, "" if table.shape == visible.shape else counts, prices, suffix="")
+
+
+def _member(text: object) -> str:
+    return r.label(str(text).removeprefix("PAR::"), 26) if text else "several"
+
+
+@draws("economy.names")
+def economy_names(chart: Chart) -> None:
+    """Draw the number of names in use over time.
+
+    Steps of active names over time [UTC], or of names bought less expired if the frames do not have all history.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.economy_names(lf.economy.names(frames))
+    """
+    ax, frame = chart.ax, chart.frame
+    times = frame["period_end"] if chart.has_periods else frame["record_time"]
+    if times.isna().all():
+        return chart.show_message("No name was bought, renewed or expired in this window.")
+    active = chart.numbers("active_at_end")
+    is_known = not np.isnan(active).any()
+    values = active if is_known else np.cumsum(chart.numbers("bought") - chart.numbers("expired"))
+    x = c.time_numbers(times)
+    ax.step(x, values, where="post", color=c.color(0))
+    ax.plot(x[-1:], values[-1:], "o", color=c.color(0), markersize=4)
+    margin = max((x[-1] - x[0]) * 0.04, 0.02)
+    chart.show_times(x[0] - margin, x[-1] + margin)
+    c.count_axis(ax.yaxis, "Names")
+    ax.set_ylim(min(0, values.min()), max(values.max(), 1) * 1.15)
+    bought, renewed, expired = (int(frame[name].sum()) for name in ("bought", "renewed", "expired"))
+    title = "Names in use" if is_known else "Names bought less names expired"
+    return chart.show_titles(title, f"{bought:,} bought, {renewed:,} renewed, {expired:,} expired")

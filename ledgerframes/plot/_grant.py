@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
+from ledgerframes.plot._chart import open_chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,34 +46,30 @@ def grant_evidence(frame: pd.DataFrame, ax: Axes | None = None, *, milestone: in
     >>> import ledgerframes as lf
     >>> frames = lf.load_events(lf.connect("sandbox", events=400, days=1), since="2026-11-08", until="2026-11-09")
     >>> options = {"since": "2026-11-08T01:00:00Z", "until": "2026-11-09", "min_coverage": 0.8}
-    >>> ax = lf.plot.grant_evidence(lf.grant.evidence(frames, app={"packages": ["meadow-token"]}, exclude=[], **options))
-    >>> ax.get_ylabel()
-    'Bytes of outside parties (kB)'
+    >>> evidence = lf.grant.evidence(frames, app={"packages": ["meadow-token"]}, exclude=[], **options)
+    >>> ax = lf.plot.grant_evidence(evidence, milestone=5_000_000)
     """
-    shape = r.check_result(frame, "grant.evidence")
-    with c.canvas(ax) as ax:
-        if frame.empty or int(frame["requests"].sum()) == 0:
-            return c.draw_message(ax, "No outside party used the app in this window.")
-        ends = c.time_numbers(frame["day"] + DAY)
-        times = np.append(c.time_numbers(frame["day"])[0], ends)
-        total = np.append(0, np.cumsum(frame["bytes"].fillna(0).to_numpy("float64")))
+    with open_chart(frame, "grant.evidence", "grant_evidence", ax) as chart:
+        ax, request_count = chart.ax, int(frame["requests"].sum())
+        if request_count == 0:
+            chart.show_message("No outside party used the app in this window.")
+            return ax
+        times = np.append(c.time_numbers(frame["day"].head(1)), c.time_numbers(frame["day"] + DAY))
+        total = np.append(0, np.cumsum(np.nan_to_num(chart.numbers("bytes"))))
+        largest = float(max(total[-1], milestone or 0, 1))
         ax.plot(times, total, color=c.color(0), label="bytes")
         ax.fill_between(times, total, color=c.color(0), alpha=0.12, linewidth=0)
         if milestone is not None:
             ax.axhline(milestone, color=c.color(3), linestyle="--", linewidth=1.2, label=f"milestone, {c.size(milestone)}")
-        largest = max(total[-1], milestone or 0, 1)
         ax.set_ylim(0, largest * 1.25)
-        parties = ax.twinx()
-        counts = np.append(0, frame["parties_cumulative"].to_numpy("float64"))
-        parties.step(times, counts, where="pre", color=c.color(1), label="parties")
-        parties.grid(visible=False)
-        c.count_axis(parties.yaxis, shape.title("parties_cumulative"))
-        parties.set_ylim(0, max(counts[-1], 1) * 1.25)
-        handles = [*ax.get_legend_handles_labels()[0], *parties.get_legend_handles_labels()[0]]
-        ax.legend(handles=handles, loc="upper left", ncols=3)
-        c.bytes_axis(ax.yaxis, float(largest), "Bytes of outside parties")
-        c.time_axis(ax.xaxis)
-        ax.set_xlim(times[0], times[-1])
-        note = f"{int(frame['requests'].sum()):,} requests, {c.size(total[-1])}, {int(counts[-1]):,} parties"
-        c.set_titles(ax, "Use of the app by outside parties", note, r.coverage_note(frame, "Party and cost"))
+        c.bytes_axis(ax.yaxis, largest, "Bytes of outside parties")
+        right, counts = ax.twinx(), np.append(0, chart.numbers("parties_cumulative"))
+        right.step(times, counts, where="pre", color=c.color(1), label="parties")
+        right.grid(visible=False)
+        right.set_ylim(0, max(counts[-1], 1) * 1.25)
+        c.count_axis(right.yaxis, chart.axis_title("parties_cumulative"))
+        ax.legend(handles=[*ax.lines, *right.lines], loc="upper left", ncols=3)
+        chart.show_times(times[0], times[-1])
+        note = f"{request_count:,} requests, {c.size(total[-1])}, {int(counts[-1]):,} parties"
+        chart.show_titles("Use of the app by outside parties", note, r.coverage_note(frame, "Party and cost"))
         return ax

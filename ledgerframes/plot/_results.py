@@ -1,4 +1,4 @@
-"""Figure, groups, labels and notes of a result, for its plot.
+"""Checks, labels and notes of results, for their plots.
 
 Text from the network is not trusted: labels cut it, replace characters that a font cannot show, and never read it as mathematics.
 """
@@ -6,19 +6,17 @@ Text from the network is not trusted: labels cut it, replace characters that a f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ledgerframes.analysis import CALLS, FIGURES, Figure
+from ledgerframes.analysis import CALLS, FIGURES
 from ledgerframes.errors import UsageError
 from ledgerframes.statistics import printing
 
-MAX_LINES = 5
 MAX_LABEL = 38
 MAX_BARS = 15
 MAX_ROWS = 25
@@ -33,10 +31,6 @@ POPULATION_NOTES = {
     "chosen": "Of the requests chosen",
     "committed, accepted": "Committed updates, which have no rejected requests",
 }
-
-Numbers = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-
 GROUP_TEXTS = {
     "participant": "by submitting participant",
     "party": "by submitting party",
@@ -48,37 +42,23 @@ GROUP_TEXTS = {
     "hour": "by hour of the day",
     "weekday_hour": "by weekday and hour",
     "result": "by verdict",
+    "version": "by version of the package",
+    "activity.weights party": "by app provider",
 }
 
-
-@dataclass(frozen=True)
-class ResultShape:
-    """The figure that a DataFrame is a result of, and the way its rows are grouped."""
-
-    figure: Figure
-    by: str | None
-    has_periods: bool
-    has_rounds: bool = False
-
-    @property
-    def keys(self) -> list[str]:
-        """Names of the columns that name the group."""
-        return self.figure.grouping(self.by).key_names
-
-    def title(self, column: str) -> str:
-        """Return the axis label of a declared column, without its unit."""
-        return self.figure.column(column).title
+Numbers = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
-def check_result(frame: object, name: str) -> ResultShape:
-    """Return the shape of a figure's result.
+def check_result(frame: object, name: str, plot: str) -> tuple[str | None, bool, bool]:
+    """Return the grouping of a figure's result, and whether it has periods or rounds.
 
     Raises
     ------
     UsageError
         If `frame` is not a result of the figure.
     """
-    figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot.{name.replace('.', '_')}"
+    figure, advice = FIGURES[name], f"Pass the result of {CALLS[name]} to lf.plot.{plot}"
     if not isinstance(frame, pd.DataFrame):
         raise UsageError(f"{advice}, got {type(frame).__name__}.")
     missing = [column.name for column in (*figure.columns, *figure.tail) if column.name not in frame]
@@ -93,11 +73,25 @@ def check_result(frame: object, name: str) -> ResultShape:
     keys = leading[3:] if has_periods else leading[2:] if has_rounds else leading
     for by in (None, *figure.by):
         if figure.grouping(by).key_names == keys:
-            return ResultShape(figure, by, has_periods, has_rounds)
+            return by, has_periods, has_rounds
     raise UsageError(f"{advice}, got a DataFrame grouped by {', '.join(map(str, keys))}.")
 
 
-# -- labels and notes ---------------------------------------------------------------------------------------------------
+def numbers(values: pd.Series) -> Numbers:
+    """Return numbers, or durations in seconds, as floats with NaN for a missing one."""
+    if values.dtype.kind == "m":
+        values = values.dt.total_seconds()
+    floats: Numbers = values.to_numpy("float64", na_value=np.nan)
+    return floats
+
+
+def flags(values: pd.Series) -> Flags:
+    """Return flags, a missing one as False."""
+    is_true: Flags = values.fillna(False).to_numpy(dtype=bool)
+    return is_true
+
+
+# -- labels -------------------------------------------------------------------------------------------------------------
 
 
 def label(text: object, max_length: int = MAX_LABEL) -> str:
@@ -112,6 +106,13 @@ def label(text: object, max_length: int = MAX_LABEL) -> str:
     if party:
         text = f"{_cut(party[1], max_length - 12)}::{party[2]}…{party[3]}"
     return _cut(text, max_length).replace("$", r"\$")
+
+
+def _cut(text: str, max_length: int) -> str:
+    if len(text) <= max_length:
+        return text
+    half = (max_length - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
 
 
 def join_parties(texts: object) -> str:
@@ -163,17 +164,7 @@ def percent(share: float, decimals: int = 0) -> str:
     return printing.share(share, decimals)
 
 
-def group_labels(frame: pd.DataFrame, shape: ResultShape) -> list[str]:
-    """Return the label of each row's group."""
-    if not shape.keys:
-        return [LABELS[None]()] * len(frame)
-    to_label = LABELS.get(shape.by, label)
-    return [to_label(*keys) for keys in zip(*(frame[name] for name in shape.keys), strict=True)]
-
-
-def group_text(shape: ResultShape) -> str:
-    """Return the grouping for the end of a title, empty without one."""
-    return f" {GROUP_TEXTS.get(shape.by, f'by {shape.by}')}" if shape.by else ""
+# -- titles and notes ---------------------------------------------------------------------------------------------------
 
 
 def period_length(frame: pd.DataFrame) -> str:
@@ -188,26 +179,16 @@ def period_length(frame: pd.DataFrame) -> str:
     return unit if number == 1 else f"{number} {unit}s"
 
 
-def coverage_note(frame: pd.DataFrame, fact: str = "Cost") -> str:
-    """Return a note on unknown values and on partial periods, or an empty text without any."""
-    return ". ".join(part for part in (_known_note(frame, fact), partial_note(frame)) if part)
-
-
-def partial_note(frame: pd.DataFrame) -> str:
-    """Return a note on partial periods, or an empty text without any."""
-    is_partial = "is_partial" in frame and bool(frame["is_partial"].any())
-    return "Gray: partial periods" if is_partial else ""
-
-
-def _known_note(frame: pd.DataFrame, fact: str) -> str:
+def coverage_note(frame: pd.DataFrame, fact: str = "Cost", unit: str = "requests") -> str:
+    """Return a note on the share of values that are known, or an empty text if all are."""
     shares = frame["coverage"].dropna()
     if shares.empty or shares.min() == 1:
         return ""
     if "requests" not in frame:  # the share of all cannot be computed from those of groups of unknown size
-        text = f"{percent(shares.min(), 1)} of requests"
+        text = f"{percent(shares.min(), 1)} of {unit}"
         return f"{fact} known for {text}" if shares.nunique() == 1 else f"{fact} known for at least {text} in each row"
     requests = frame["requests"].loc[shares.index]
-    return f"{fact} known for {percent((shares * requests).sum() / requests.sum(), 1)} of requests"
+    return f"{fact} known for {percent((shares * requests).sum() / requests.sum(), 1)} of {unit}"
 
 
 def population_note(frame: pd.DataFrame) -> str:
@@ -216,19 +197,9 @@ def population_note(frame: pd.DataFrame) -> str:
     return ". ".join(POPULATION_NOTES[each] for each in populations if each in POPULATION_NOTES)
 
 
-def omitted_note(omitted: int, visible: int = MAX_ROWS) -> str:
+def omitted_note(omitted: int, visible: int = MAX_ROWS, noun: str = "groups") -> str:
     """Return a note on the number of omitted groups, or an empty text."""
-    return f"The {visible} largest groups, {omitted:,} more not shown" if omitted > 0 else ""
-
-
-def _cut(text: str, max_length: int) -> str:
-    if len(text) <= max_length:
-        return text
-    half = (max_length - 1) // 2
-    return f"{text[:half]}…{text[-half:]}"
-
-
-# -- groups -------------------------------------------------------------------------------------------------------------
+    return f"The {visible} largest {noun}, {omitted:,} more not shown" if omitted > 0 else ""
 
 
 def group_remaining(labels: list[str], values: Numbers, max_rows: int = MAX_BARS) -> tuple[list[str], Numbers]:
@@ -237,31 +208,3 @@ def group_remaining(labels: list[str], values: Numbers, max_rows: int = MAX_BARS
         return labels, values
     rest = len(values) - max_rows
     return [*labels[:max_rows], f"{OTHER} ({rest:,})"], np.append(values[:max_rows], np.nansum(values[max_rows:]))
-
-
-def largest_groups(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the groups with the most requests, and a note on the omitted groups.
-
-    The groups stay in the order of the frame.
-    """
-    largest = frame["requests"].sort_values(ascending=False, kind="stable").index[:MAX_ROWS]
-    return frame.loc[frame.index.isin(largest)], omitted_note(len(frame) - MAX_ROWS)
-
-
-def rows_with_counts(frame: pd.DataFrame, shape: ResultShape) -> list[str]:
-    """Return the label of each row with its number of requests."""
-    return [f"{text}  ({count:,})" for text, count in zip(group_labels(frame, shape), frame["requests"], strict=True)]
-
-
-def by_group_over_time(
-    frame: pd.DataFrame, keys: Sequence[str], labels: Sequence[str], values: pd.Series, weights: pd.Series
-) -> pd.DataFrame:
-    """Return values with one row per period and one column per group.
-
-    Groups are in descending order of their total weight.
-    """
-    codes = frame.groupby(list(keys), dropna=False, observed=True, sort=False).ngroup().to_numpy()
-    order = weights.fillna(0).groupby(codes).sum().sort_values(ascending=False, kind="stable").index
-    numbers = pd.Series(values.to_numpy("float64", na_value=np.nan))
-    table = numbers.groupby([frame["period_start"].to_numpy(), codes]).first().unstack()[order]
-    return table.rename(columns=dict(zip(codes[::-1], labels[::-1], strict=True)))

@@ -1,4 +1,4 @@
-"""Plots of the outcomes and latency of verdicts."""
+"""Plots of outcomes, latency, rejections and quorums of requests."""
 
 from __future__ import annotations
 
@@ -12,130 +12,198 @@ from ledgerframes.analysis.verdict._latency_classes import LIMIT
 from ledgerframes.errors import UsageError
 from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
+from ledgerframes.plot import _shapes as s
+from ledgerframes.plot._chart import Chart, draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["verdict_latency", "verdict_latency_distribution", "verdict_outcomes"]
+__all__ = [
+    "verdict_head_of_line",
+    "verdict_latency",
+    "verdict_latency_distribution",
+    "verdict_outcomes",
+    "verdict_quorums",
+    "verdict_rejection_rates",
+    "verdict_rejections",
+    "verdict_waited_for",
+]
 
 MAX_CURVE_POINTS = 2_000
 TIMEOUT_SECONDS = 30.0
-MIN_SECONDS = 0.001
-NO_TIME = pd.Timedelta(0)
+MIN_SECONDS = 0.001  # a logarithmic axis has no 0
+MIN_REQUESTS_PER_CELL = 20
+LEVEL = 0.05
+HOURS = range(24)
 NO_VERDICT = "No verdict in this window."
-TOO_FEW = "Too few accepted requests for a percentile."
 LATENCY_TITLE = "Latency until finalization"
 PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
 
 
-def verdict_outcomes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+# -- outcomes -----------------------------------------------------------------------------------------------------------
+
+
+@draws("verdict.outcomes")
+def verdict_outcomes(chart: Chart) -> None:
     """Draw rejection rates with their 95% intervals.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.outcomes`, in any grouping.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
+    Rates [%] over time for hours, days and periods, with a line for each of the largest groups. Otherwise: one row per group,
+    the 25 with the most requests.
 
-    Returns
-    -------
-    Axes
-        Rates [%] over time for hours, days and periods, with a line for each of the largest groups. Otherwise: one row per
-        group, the 25 with the most requests.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.outcomes``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_outcomes(lf.verdict.outcomes(day, by="participant"))
-    >>> ax.get_xlabel()
-    'Rejection rate (%)'
     """
-    shape = r.check_result(frame, "verdict.outcomes")
-    is_over_time = shape.has_periods or shape.by in ("hour", "day")
-    has_rate = frame[frame["rejection_rate"].notna()]
-    visible, note = (has_rate, "") if is_over_time else r.largest_groups(has_rate)
-    title = f"Rejection rate{r.group_text(shape)} with 95% intervals"
-    with c.canvas(ax, 4.0 if is_over_time else c.height_for_rows(len(visible))) as ax:
-        if visible.empty:
-            return c.draw_message(ax, NO_VERDICT)
-        if shape.has_periods and shape.by:
-            labels = r.group_labels(frame, shape)
-            table = r.by_group_over_time(frame, shape.keys, labels, frame["rejection_rate"], frame["requests"])
-            note, title = c.lines_over_time(ax, table, frame), f"Rejection rate{r.group_text(shape)}"
-        else:
-            _draw_intervals(ax, visible, shape, is_over_time=is_over_time)
-            set_limits = ax.set_ylim if is_over_time else ax.set_xlim
-            set_limits(0, min(float(visible["high"].max()) * 1.1, 1.02) or 1)
-        if is_over_time:
-            _finish_time_axis(ax, frame, shape)
-        c.percent_axis(ax.yaxis if is_over_time else ax.xaxis, shape.title("rejection_rate"))
-        period = f", per {r.period_length(frame)}" if shape.has_periods else ""
-        c.set_titles(ax, title + period, note, r.coverage_note(frame, "Verdict"), r.population_note(frame))
-        return ax
+    ax, frame = chart.ax, chart.frame
+    is_vertical = chart.has_periods or chart.by in ("hour", "day")
+    known = frame[frame["rejection_rate"].notna()]
+    if known.empty:
+        return chart.show_message(NO_VERDICT)
+    title = "Rejection rate with 95% intervals"
+    if chart.has_periods and chart.by:
+        title = "Rejection rate"
+        s.lines(chart, chart.group_table(chart.numbers("rejection_rate"), chart.numbers("requests")))
+    else:
+        visible = known if is_vertical else chart.largest(known)
+        _draw_intervals(chart, visible, is_vertical=is_vertical)
+        set_limits = ax.set_ylim if is_vertical else ax.set_xlim
+        set_limits(0, min(float(visible["high"].max()) * 1.1, 1.02) or 1)
+    c.percent_axis(ax.yaxis if is_vertical else ax.xaxis, chart.axis_title("rejection_rate"))
+    return chart.show_titles(title, r.coverage_note(frame, "Verdict"))
 
 
-def verdict_latency(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def _draw_intervals(chart: Chart, rows: pd.DataFrame, *, is_vertical: bool) -> None:
+    ax, rate = chart.ax, rows["rejection_rate"].to_numpy()
+    # Floats can put the end of an interval a hair inside the rate, and matplotlib refuses a length below 0.
+    spread = np.clip([rate - rows["low"], rows["high"] - rate], 0, None)
+    style: dict[str, Any] = {"fmt": "o", "color": c.color(0), "ecolor": c.color(2), "elinewidth": 2, "capsize": 3}
+    if not is_vertical:
+        ax.errorbar(rate, range(len(rows)), xerr=spread, **style)
+        chart.show_rows(chart.labels_with_counts(rows))
+    elif chart.has_periods:
+        ax.errorbar(chart.positions(rows), rate, yerr=spread, **style)
+        chart.draw_time_axis()
+    elif chart.by == "hour":
+        ax.errorbar(r.numbers(rows["hour"]), rate, yerr=spread, **style)
+        c.hour_axis(ax)
+    else:
+        ax.errorbar(c.time_numbers(rows["day"]), rate, yerr=spread, **style)
+        days = c.time_numbers(chart.frame["day"])
+        chart.show_times(days[0] - 0.7, days[-1] + 0.7)
+
+
+@draws("verdict.rejections")
+def verdict_rejections(chart: Chart) -> None:
+    """Draw the number of rejected requests per hour of the day, by kind.
+
+    A number says nothing about a participant, because those with more requests have more rejections. For rates, see
+    :func:`ledgerframes.plot.verdict_rejection_rates`.
+
+    Stacked bars of rejected requests by hour of the day [UTC], one color for each kind, which is a heuristic.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.verdict_rejections(lf.verdict.rejections(day))
+    """
+    ax, frame = chart.ax, chart.frame
+    if frame.empty:
+        return chart.show_message("No rejected request in this window.")
+    kinds = frame["reject_kind_heuristic"].astype("str")
+    counts = pd.crosstab(kinds, frame["record_time"].dt.hour).reindex(columns=HOURS, fill_value=0)
+    parts: list[s.Part] = [
+        (f"{r.label(kind)} ({values.sum():,})", values.to_numpy("float64"), {"color": c.color(number)})
+        for number, (kind, values) in enumerate(counts.iterrows())
+    ]
+    ax.set_ylim(0, s.areas(ax, np.arange(25) - 0.5, parts).max() * 1.25)
+    ax.legend(loc="upper left", ncols=2)
+    c.hour_axis(ax)
+    c.count_axis(ax.yaxis, "Rejected requests")
+    return chart.show_titles("Rejected requests by kind and hour of the day", "Kinds are inferred from the latency")
+
+
+@draws("verdict.outcomes")
+def verdict_rejection_rates(chart: Chart) -> None:
+    """Draw the rejection rate of each group per hour of the day, as a heat map.
+
+    The result needs ``every="1h"`` and a group, such as ``by="participant"``. Any other one raises the error, too.
+
+    Rejection rate [%] by hour of the day [UTC], one row for each of the 25 groups with the most requests; cells of fewer than
+    20 decided requests are hatched, because their rate is mostly chance.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.verdict_rejection_rates(lf.verdict.outcomes(day, by="participant", every="1h"))
+    """
+    ax, frame = chart.ax, chart.frame
+    if not (chart.has_periods and chart.keys) or (frame["period_end"] - frame["period_start"]).max() > pd.Timedelta(hours=1):
+        raise UsageError('Pass the result of lf.verdict.outcomes(frames, by="participant", every="1h"), or of another group.')
+    groups = frame.groupby(chart.keys, dropna=False, observed=True, sort=False).ngroup()
+    hours = [groups, frame["period_start"].dt.hour]
+    rejected, decided = (
+        counts.groupby(hours).sum().unstack(fill_value=0).reindex(columns=HOURS, fill_value=0)
+        for counts in (frame["rejected"], frame["accepted"] + frame["rejected"])
+    )
+    if decided.to_numpy().sum() == 0:
+        return chart.show_message(NO_VERDICT)
+    totals = decided.sum(axis=1).sort_values(ascending=False, kind="stable")
+    chart.notes.append(r.omitted_note(len(totals) - r.MAX_ROWS))
+    totals = totals.iloc[: r.MAX_ROWS]
+    names = dict(zip(groups, chart.labels(), strict=True))
+    decisions = decided.loc[totals.index].to_numpy()
+    is_enough = decisions >= MIN_REQUESTS_PER_CELL
+    rates = np.where(is_enough, rejected.loc[totals.index].to_numpy() / np.maximum(decisions, 1), np.nan)
+    texts = {(row, hour): r.percent(rates[row, hour]).removesuffix(" %") for row, hour in np.argwhere(is_enough)}
+    s.heat_map(ax, rates, texts)
+    for row, hour in np.argwhere(~is_enough & (decisions > 0)):
+        cell: dict[str, Any] = {**s.HATCHED, "facecolor": "0.88"}
+        ax.fill_between([hour - 0.5, hour + 0.5], row - 0.5, row + 0.5, **cell)
+    chart.show_rows([f"{names[group]}  ({count:,})" for group, count in zip(totals.index, totals, strict=True)])
+    ax.set_ylim(len(totals) - 0.5, -0.5)
+    c.hour_axis(ax)
+    ax.set_xlim(-0.5, 23.5)
+    notes = (f"Hatched: fewer than {MIN_REQUESTS_PER_CELL} decided requests", r.coverage_note(frame, "Verdict"))
+    group = chart.suffix.partition(",")[0]
+    return chart.show_titles("Rejection rate (%)", *notes, suffix=f"{group} and hour of the day")
+
+
+# -- latency ------------------------------------------------------------------------------------------------------------
+
+
+@draws("verdict.latency")
+def verdict_latency(chart: Chart) -> None:
     """Draw the median, 95th and 99th percentile of the latency.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`ledgerframes.verdict.latency`, in any grouping.
-    ax : Axes, optional
-        Axes to draw on (default: a new figure).
+    Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most requests, or a
+    line per percentile over record time [UTC]. Groups over time: the medians of the largest.
 
-    Returns
-    -------
-    Axes
-        Latency [s] on a logarithmic axis with a line at the timeout of 30 s: one row per group, the 25 with the most
-        requests, or a line per percentile over record time [UTC]. Groups over time: the medians of the largest.
-
-    Raises
-    ------
-    UsageError
-        If `frame` is not a result of ``verdict.latency``.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_latency(lf.verdict.latency(day, by="hour"))
-    >>> ax.get_xlabel()
-    'Latency (s)'
     """
-    shape = r.check_result(frame, "verdict.latency")
-    has_latency = frame[frame["p50"].notna()]
-    visible, note = (has_latency, "") if shape.has_periods else r.largest_groups(has_latency)
-    with c.canvas(ax, 4.0 if shape.has_periods else c.height_for_rows(len(visible)) + 0.3) as ax:
-        if visible.empty:
-            return c.draw_message(ax, TOO_FEW)
-        if shape.has_periods:
-            return _latency_over_time(ax, frame, shape)
-        rows = np.arange(len(visible))
-        seconds = {name: _seconds(visible[name]) for name, _, _ in PERCENTILES}
-        highest = np.nanmax(np.stack(list(seconds.values())), axis=0)
-        ax.hlines(rows, seconds["p50"], highest, color=c.color(2), linewidth=1.5, alpha=0.6)
-        for name, marker, number in PERCENTILES:
-            ax.plot(seconds[name], rows, marker, color=c.color(number), label=name)
-        c.row_labels(ax, r.rows_with_counts(visible, shape))
-        c.latency_axis(ax.xaxis, shape.title("p50"))
-        ax.set_xlim(seconds["p50"].min() / 1.6, max(highest.max(), TIMEOUT_SECONDS) * 1.6)
-        _timeout_line(ax)
-        notes = (note, r.coverage_note(frame, "Verdict"))
-        # Next to the title, because anywhere inside the axes there can be points.
-        above: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 2.1 if any(notes) else 0.6}
-        ax.legend(ncols=3, frameon=False, labelcolor=c.text_color(ax), **above)
-        c.set_titles(ax, f"{LATENCY_TITLE} of accepted requests{r.group_text(shape)}", *notes)
-        return ax
+    ax, frame = chart.ax, chart.frame
+    known = frame[frame["p50"].notna()]
+    if known.empty:
+        return chart.show_message("Too few accepted requests for a percentile.")
+    rows = frame if chart.has_periods else chart.largest(known)
+    seconds = {name: np.maximum(r.numbers(rows[name]), MIN_SECONDS) for name, _, _ in PERCENTILES}
+    note = r.coverage_note(frame, "Verdict")
+    if chart.has_periods:
+        grouped = (
+            chart.group_table(seconds["p50"], chart.numbers("requests"))
+            if chart.by
+            else pd.DataFrame(seconds, index=chart.positions())
+        )
+        highest = s.lines(chart, grouped)
+        c.latency_axis(ax.yaxis, chart.axis_title("p50"))
+        ax.set_ylim(float(np.nanmin(grouped.to_numpy())) / 1.6, max(highest, TIMEOUT_SECONDS) * 5)
+        ax.axhline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
+        return chart.show_titles("Median latency of accepted requests" if chart.by else LATENCY_TITLE, note)
+    positions, longest = np.arange(len(rows)), np.nanmax(np.stack([*seconds.values()]), axis=0)
+    ax.hlines(positions, seconds["p50"], longest, color=c.color(2), linewidth=1.5, alpha=0.6)
+    for name, marker, number in PERCENTILES:
+        ax.plot(seconds[name], positions, marker, color=c.color(number), label=name)
+    chart.show_rows(chart.labels_with_counts(rows))
+    c.latency_axis(ax.xaxis, chart.axis_title("p50"))
+    ax.set_xlim(seconds["p50"].min() / 1.6, max(longest.max(), TIMEOUT_SECONDS) * 1.6)
+    _draw_timeout(ax)
+    c.legend_above(ax, has_notes=any((note, *chart.notes)))
+    return chart.show_titles(f"{LATENCY_TITLE} of accepted requests", note)
 
 
 def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -162,97 +230,34 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> day = lf.load_events(lf.connect("sandbox", events=400, days=1), during="2026-11-08")
     >>> ax = lf.plot.verdict_latency_distribution(day.verdicts)
-    >>> ax.get_xlabel()
-    'Latency (s)'
     """
     needed = {"record_time", "finalization_time", "verdict_result"}
     if not isinstance(verdicts, pd.DataFrame) or not needed <= set(verdicts.columns):
         raise UsageError(f"Pass frames.verdicts to lf.plot.verdict_latency_distribution, got {type(verdicts).__name__}.")
     with c.canvas(ax) as ax:
-        if verdicts.empty:
-            return c.draw_message(ax, NO_VERDICT)
-        durations = verdicts["finalization_time"] - verdicts["record_time"]
-        verdicts, durations = verdicts[durations >= NO_TIME], durations[durations >= NO_TIME]
-        latencies = _seconds(durations)
+        latencies = r.numbers(verdicts["finalization_time"] - verdicts["record_time"])
+        results, latencies = verdicts["verdict_result"].to_numpy()[latencies >= 0], latencies[latencies >= 0]
+        if not len(latencies):
+            c.draw_message(ax, NO_VERDICT)
+            return ax
+        latencies = np.maximum(latencies, MIN_SECONDS)
         for result, (name, line, number) in list(r.RESULTS.items())[:2]:  # the others are no decisions
-            values = latencies[(verdicts["verdict_result"] == result).to_numpy(dtype=bool)]
+            values = latencies[results == result]
             is_timeout = (values >= LIMIT / 1e6) & (result == REJECTED)
-            ordered = np.sort(values[~is_timeout])
-            if len(ordered):
-                x, y = _curve(ordered, len(values))
+            if (~is_timeout).any():
                 timeouts = f", of which {is_timeout.sum():,} timed out" if is_timeout.any() else ""
-                ax.step(x, y, line, where="post", color=c.color(number), label=f"{name} ({len(values):,}{timeouts})")
+                curve = _curve(np.sort(values[~is_timeout]), len(values))
+                ax.step(*curve, line, where="post", color=c.color(number), label=f"{name} ({len(values):,}{timeouts})")
         c.latency_axis(ax.xaxis, "Latency")
-        c.percent_axis(ax.yaxis, "Share of requests decided within")
+        c.percent_axis(ax.yaxis, "Requests decided within this time")
         ax.set_ylim(0, 1.02)
         ax.set_xlim(latencies.min() / 1.6, max(latencies.max(), TIMEOUT_SECONDS) * 1.6)
-        _timeout_line(ax)
+        _draw_timeout(ax)
         ax.legend(loc="lower right", bbox_to_anchor=(0.9, 0.02))
         c.set_titles(ax, LATENCY_TITLE)
         return ax
-
-
-# -- helpers ------------------------------------------------------------------------------------------------------------
-
-
-def _draw_intervals(ax: Axes, visible: pd.DataFrame, shape: r.ResultShape, *, is_over_time: bool) -> None:
-    rate = visible["rejection_rate"].to_numpy()
-    # Floats can put the end of an interval a hair inside the rate, and matplotlib refuses a length below 0.
-    spread = np.clip([rate - visible["low"], visible["high"] - rate], 0, None)
-    drawing: dict[str, Any] = {"fmt": "o", "color": c.color(0), "ecolor": c.color(2), "elinewidth": 2, "capsize": 3}
-    if is_over_time:
-        ax.errorbar(_time_positions(visible, shape), rate, yerr=spread, **drawing)
-    else:
-        ax.errorbar(rate, range(len(visible)), xerr=spread, **drawing)
-        c.row_labels(ax, r.rows_with_counts(visible, shape))
-
-
-def _time_positions(frame: pd.DataFrame, shape: r.ResultShape) -> r.Numbers:
-    if shape.has_periods:
-        return (c.time_numbers(frame["period_start"]) + c.time_numbers(frame["period_end"])) / 2
-    return frame["hour"].to_numpy("float64") if shape.by == "hour" else c.time_numbers(frame["day"])
-
-
-def _finish_time_axis(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> None:
-    if shape.has_periods:
-        c.period_axis(ax, frame)
-    elif shape.by == "hour":
-        c.hour_axis(ax)
-    else:
-        days = c.time_numbers(frame["day"])
-        c.time_axis(ax.xaxis)
-        ax.set_xlim(days[0] - 0.7, days[-1] + 0.7)
-
-
-def _latency_over_time(ax: Axes, frame: pd.DataFrame, shape: r.ResultShape) -> Axes:
-    title, names = LATENCY_TITLE, [name for name, _, _ in PERCENTILES]
-    if shape.by:
-        labels = r.group_labels(frame, shape)
-        table = r.by_group_over_time(frame, shape.keys, labels, _optional_seconds(frame["p50"]), frame["requests"])
-        title = f"Median latency of accepted requests{r.group_text(shape)}"
-    else:
-        table = pd.DataFrame({name: _optional_seconds(frame[name]).to_numpy() for name in names})
-    note = c.lines_over_time(ax, table, frame)
-    c.latency_axis(ax.yaxis, shape.title("p50"))
-    seconds = table.to_numpy()
-    ax.set_ylim(float(np.nanmin(seconds)) / 1.6, max(float(np.nanmax(seconds)), TIMEOUT_SECONDS) * 5)
-    ax.axhline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
-    c.set_titles(ax, f"{title}, per {r.period_length(frame)}", note, r.coverage_note(frame, "Verdict"))
-    return ax
-
-
-def _seconds(durations: pd.Series) -> r.Numbers:
-    """Return seconds, at least a millisecond, so that a logarithmic axis can show them."""
-    seconds: r.Numbers = np.maximum(durations.dt.total_seconds().to_numpy(), MIN_SECONDS)
-    return seconds
-
-
-def _optional_seconds(durations: pd.Series) -> pd.Series:
-    seconds: pd.Series = durations.dt.total_seconds().clip(lower=MIN_SECONDS)
-    return seconds
 
 
 def _curve(ordered: r.Numbers, total: int) -> tuple[r.Numbers, r.Numbers]:
@@ -262,9 +267,102 @@ def _curve(ordered: r.Numbers, total: int) -> tuple[r.Numbers, r.Numbers]:
     return np.append(x[0], x), np.append(0.0, y)
 
 
-def _timeout_line(ax: Axes) -> None:
+def _draw_timeout(ax: Axes) -> None:
     ax.axvline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
-    ax.annotate(
-        "30 s", (TIMEOUT_SECONDS, 1), xycoords=("data", "axes fraction"), xytext=(-3, -9), textcoords="offset points",
-        ha="right", fontsize=8, color=c.text_color(ax),
-    )  # fmt: skip
+    c.annotate(ax, "30 s", (TIMEOUT_SECONDS, 1), (-3, -9), ("data", "axes fraction"), ha="right")
+
+
+# -- parties and participants -------------------------------------------------------------------------------------------
+
+
+@draws("verdict.quorums")
+def verdict_quorums(chart: Chart) -> None:
+    """Draw the parties that confirm together most often.
+
+    One bar per quorum, the 15 most frequent, and one for all others. Over time: a line for each of the most frequent.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.verdict_quorums(lf.verdict.quorums(day))
+    """
+    ax, frame, counts = chart.ax, chart.frame, chart.numbers("quorums")
+    if counts.sum() == 0:
+        return chart.show_message("No quorum in this window.")
+    labels = [
+        f"{threshold} of {count}:  {r.join_parties(parties)}"
+        for threshold, count, parties in zip(frame["threshold"], frame["party_count"], frame["parties"], strict=True)
+    ]
+    if chart.by:
+        labels = [f"{group}, {label}" for group, label in zip(chart.labels(), labels, strict=True)]
+    if chart.has_periods:
+        keys = [*chart.keys, "parties", "threshold", "party_count"]
+        s.lines(chart, chart.group_table(counts, counts, keys=keys, labels=labels))
+        c.count_axis(ax.yaxis, chart.axis_title("quorums"))
+    else:
+        s.ranked_bars(chart, labels, counts, lambda count: f"{count:,.0f}")
+        c.count_axis(ax.xaxis, chart.axis_title("quorums"))
+        chart.notes.append(f"Percent of {counts.sum():,.0f} quorums, {len(frame):,} of them different")
+    return chart.show_titles("Quorums by confirmations needed and parties", r.coverage_note(frame, "Verdict"))
+
+
+@draws("verdict.waited_for")
+def verdict_waited_for(chart: Chart) -> None:
+    """Draw how often requests that need a party's confirmation are slow.
+
+    Share of slow requests [%] with its 95% interval, one row for each of the 25 parties or participants that most
+    requests need.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.verdict_waited_for(lf.verdict.waited_for(day))
+    """
+    ax, frame = chart.ax, chart.frame
+    visible = chart.largest(frame[frame["slow_rate"].notna()], "required")
+    if visible.empty:
+        return chart.show_message("No request needs a party's confirmation.")
+    rows, differs = np.arange(len(visible)), r.flags(visible["p_holm"] <= LEVEL)
+    kinds = ((False, "o", 0, "as the others, or too few"), (True, "D", 1, "more than chance explains"))
+    for flag, marker, number, text in kinds:
+        part, at = visible[differs == flag], rows[differs == flag]
+        ax.hlines(at, part["low"], part["high"], color=c.color(number), linewidth=2, alpha=0.5)
+        ax.plot(part["slow_rate"], at, marker, color=c.color(number), label=text)
+    names = visible["party"].fillna(visible["participant"])
+    chart.show_rows([f"{r.label(name)}  ({count:,})" for name, count in zip(names, visible["required"], strict=True)])
+    ax.set_xlim(0, min(1.02, float(visible["high"].max()) * 1.1))
+    c.percent_axis(ax.xaxis, chart.axis_title("slow_rate"))
+    ax.legend(loc="lower right")
+    noun = "party" if visible["party"].notna().any() else "participant"
+    return chart.show_titles(f"Share of slow requests by confirming {noun}", "Association, not cause")
+
+
+@draws("verdict.head_of_line")
+def verdict_head_of_line(chart: Chart) -> None:
+    """Draw the requests that timed out over time, with the time that others waited for them.
+
+    An interval of 30 s is too short to be seen in a window of hours, so a circle stands for each request.
+
+    Record time [UTC], one row for each of the 25 participants with the most added time. The area of a circle grows with the
+    added time, and a cross has no victims.
+
+    >>> day = lf.load_events(net, during="2026-11-08")
+    >>> ax = lf.plot.verdict_head_of_line(lf.verdict.head_of_line(day))
+    """
+    ax, frame = chart.ax, chart.frame
+    if frame.empty:
+        return chart.show_message("No request timed out in this window.")
+    added, times = chart.numbers("added"), c.time_numbers(frame["record_time"])
+    codes, names = pd.factorize(frame["submitting_participant_uid"], use_na_sentinel=False)
+    order = np.argsort(-np.bincount(codes, added), kind="stable")
+    largest = max(added.max(), 1.0)
+    for row, code in enumerate(order[: r.MAX_ROWS]):
+        waited, nobody = (codes == code) & (added > 0), (codes == code) & (added == 0)
+        area = 20 + 400 * added[waited] / largest
+        ax.scatter(times[waited], np.full(waited.sum(), row), s=area, color=c.color(1), alpha=0.5)
+        ax.plot(times[nobody], np.full(nobody.sum(), row), "x", color=c.text_color(ax), markersize=4, alpha=0.6)
+    chart.show_rows([r.label(names[code]) for code in order[: r.MAX_ROWS]])
+    margin = max((times.max() - times.min()) * 0.03, 0.01)
+    chart.show_times(times.min() - margin, times.max() + margin)
+    notes = (
+        f"{int(frame['victims'].sum()):,} requests waited, {frame['expected_victims'].sum():,.1f} expected by chance",
+        f"Largest circle: {largest:,.0f} s, cross: nobody waited",
+        r.omitted_note(len(order) - r.MAX_ROWS),
+    )
+    return chart.show_titles("Requests that timed out, and the time that others waited (heuristic)", *notes)

@@ -1,0 +1,294 @@
+"""Results with the axes to draw them on, and the decorator of plots."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ledgerframes.analysis import FIGURES, Figure, eras
+from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DOCSTRING = """\
+{summary}
+
+Parameters
+----------
+frame : DataFrame
+    From :func:`ledgerframes.{name}`{arguments}.
+ax : Axes, optional
+    Axes to draw on (default: a new figure).
+
+Returns
+-------
+Axes
+    {axes}
+
+Raises
+------
+UsageError
+    If `frame` is not a result of ``{name}``.
+
+Examples
+--------
+>>> import ledgerframes as lf
+>>> net = lf.connect("sandbox", events=400, days=1)
+{example}
+"""
+ERA_LABEL_WIDTH = 0.013  # of the axes, for a letter on a narrow page
+MAX_MARKERS = 60
+
+
+class Plot(Protocol):
+    """A function that draws the result of one figure."""
+
+    __name__: str
+
+    def __call__(self, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+        """Draw on `ax`, or on new axes."""
+        ...
+
+
+@dataclass
+class Chart:
+    """A result with the axes to draw it on.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    figure : Figure
+    by : str or None
+    has_periods, has_rounds : bool
+        How the rows of the result are grouped.
+    ax : Axes
+    is_new : bool
+        Whether the axes fill a new figure, whose height can change.
+    notes : list of str
+        Notes on what is drawn, for the line below the title.
+    label_height : int
+        Height of the names of eras above the axes, in printer's points.
+    """
+
+    frame: pd.DataFrame
+    figure: Figure
+    by: str | None
+    has_periods: bool
+    has_rounds: bool
+    ax: Axes
+    is_new: bool
+    notes: list[str] = field(default_factory=list)
+    label_height: int = 0
+
+    @property
+    def is_over_time(self) -> bool:
+        """Whether the result has a row, or rows, for each period or round."""
+        return self.has_periods or self.has_rounds
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the columns that name the group."""
+        return self.figure.grouping(self.by).key_names
+
+    def axis_title(self, column: str) -> str:
+        """Return the axis label of a declared column, without its unit."""
+        return self.figure.column(column).title
+
+    # -- rows and groups ------------------------------------------------------------------------------------------------
+
+    def numbers(self, column: str) -> r.Numbers:
+        """Return a column as floats."""
+        return r.numbers(self.frame[column])
+
+    def labels(self, rows: pd.DataFrame | None = None) -> list[str]:
+        """Return the label of each row's group."""
+        rows = self.frame if rows is None else rows
+        if not self.keys:
+            return [r.LABELS[None]()] * len(rows)
+        to_label = r.LABELS.get(self.by, r.label)
+        return [to_label(*keys) for keys in zip(*(rows[name] for name in self.keys), strict=True)]
+
+    def labels_with_counts(self, rows: pd.DataFrame) -> list[str]:
+        """Return the label of each row's group with its number of requests."""
+        return [f"{text}  ({count:,})" for text, count in zip(self.labels(rows), rows["requests"], strict=True)]
+
+    def largest(self, rows: pd.DataFrame, column: str = "requests") -> pd.DataFrame:
+        """Return the rows with the largest counts, in the order of the frame."""
+        largest = rows[column].sort_values(ascending=False, kind="stable").index[: r.MAX_ROWS]
+        self.notes.append(r.omitted_note(len(rows) - r.MAX_ROWS))
+        return rows.loc[rows.index.isin(largest)]
+
+    def group_table(
+        self,
+        values: r.Numbers,
+        weights: r.Numbers,
+        rows: pd.DataFrame | None = None,
+        keys: Sequence[str] = (),
+        labels: Sequence[str] = (),
+    ) -> pd.DataFrame:
+        """Return values with one row per position of a period or round, and one column per group.
+
+        Groups are in descending order of their total weight.
+        """
+        rows = self.frame if rows is None else rows
+        labels = labels or self.labels(rows)
+        codes = rows.groupby([*(keys or self.keys)], dropna=False, observed=True, sort=False).ngroup().to_numpy()
+        order = pd.Series(np.nan_to_num(weights)).groupby(codes).sum().sort_values(ascending=False, kind="stable").index
+        table = pd.Series(values).groupby([self.positions(rows), codes]).first().unstack()[order]
+        if self.has_rounds:
+            table = table.reindex(np.arange(table.index.min(), table.index.max() + 1))
+        return table.rename(columns=dict(zip(codes[::-1], labels[::-1], strict=True)))
+
+    # -- periods and rounds ---------------------------------------------------------------------------------------------
+
+    def edges(self) -> r.Numbers:
+        """Return the edges of periods or rounds, or of rows without either, for areas."""
+        edges: npt.NDArray[Any] = np.arange(len(self.frame) + 1) - 0.5
+        if self.has_rounds:
+            rounds = self.numbers("round_number")
+            edges = np.arange(rounds.min() - 0.5, rounds.max() + 1)
+        elif self.has_periods:
+            starts, ends = (c.time_numbers(self.frame[name]) for name in ("period_start", "period_end"))
+            edges = np.append(np.unique(starts), ends.max())
+        return edges
+
+    def positions(self, rows: pd.DataFrame | None = None) -> r.Numbers:
+        """Return the middle of each row's period, or its round, for points and lines."""
+        rows = self.frame if rows is None else rows
+        if self.has_rounds:
+            return r.numbers(rows["round_number"])
+        return (c.time_numbers(rows["period_start"]) + c.time_numbers(rows["period_end"])) / 2
+
+    def draw_time_axis(self) -> None:
+        """Show all periods, with those that are partial in gray, or all rounds."""
+        edges = self.edges()
+        if self.has_rounds:
+            self.draw_round_axis(edges)
+            return
+        if not self.has_periods:
+            self.ax.set(xlim=(edges[0] - 0.5, edges[-1] + 0.5), xticks=[], xlabel="Whole window")
+            return
+        self.show_times(edges[0], edges[-1])
+        partial = self.frame[r.flags(self.frame["is_partial"])].drop_duplicates("period_start")
+        self.draw_strip(partial, 0, 1, color="0.5", alpha=0.15, zorder=0)
+        self.notes.append("Gray: partial periods" if len(partial) else "")
+
+    def draw_round_axis(self, edges: r.Numbers) -> None:
+        """Show the numbers of mining rounds."""
+        c.number_axis(self.ax.xaxis, "Mining round", lambda number: f"{number:.0f}", integer=True)
+        self.ax.set_xlim(edges[0] - 0.1, edges[-1] + 0.1)
+
+    def draw_strip(self, periods: pd.DataFrame, bottom: float, height: float, **style: Any) -> None:
+        """Draw a horizontal strip under some periods, at a share of the height of the axes."""
+        starts, ends = (c.time_numbers(periods[name]) for name in ("period_start", "period_end"))
+        strip = list(zip(starts, ends - starts, strict=True))
+        self.ax.broken_barh(strip, (bottom, height), transform=self.ax.get_xaxis_transform(), linewidth=0, **style)
+
+    def show_times(self, first: float, last: float, label: str = "Record time (UTC)") -> None:
+        """Show a time axis, and the eras of the main network if several are in it.
+
+        A note has the names of all eras. A name stands above the axes where its era is wide enough.
+        """
+        c.time_axis(self.ax.xaxis, label)
+        self.ax.set_xlim(first, last)
+        table = eras.table()
+        starts = c.time_numbers(table["at"])
+        inner = (starts > first) & (starts < last)
+        if not inner.any():
+            return
+        times = pd.Series(pd.to_datetime(np.append(first, starts[inner]), unit="D", utc=True)).dt.as_unit("us")
+        names, edges = eras.of(times, table).tolist(), np.concatenate([[first], starts[inner], [last]])
+        for number, name in enumerate(names):
+            start, end = edges[number : number + 2]
+            if number % 2:
+                self.ax.axvspan(start, end, color=c.color(0), alpha=0.07, linewidth=0, zorder=0)
+            if (end - start) / (last - first) > ERA_LABEL_WIDTH * len(name):
+                c.annotate(self.ax, name, (start, 1), (2, 2), self.ax.get_xaxis_transform(), fontsize=7)
+        self.label_height = 10
+        self.notes.append(f"Eras of the main network: {', '.join(names)}")
+
+    # -- texts and size -------------------------------------------------------------------------------------------------
+
+    def show_titles(self, title: str, *notes: str, suffix: str | None = None) -> None:
+        """Show a title with the grouping and the period, and all notes below it."""
+        title += self.suffix if suffix is None else suffix
+        c.set_titles(self.ax, title, *notes, *self.notes, r.population_note(self.frame), label_height=self.label_height)
+
+    @property
+    def suffix(self) -> str:
+        """The grouping and the period for the end of a title."""
+        text = r.GROUP_TEXTS.get(f"{self.figure.name} {self.by}") or r.GROUP_TEXTS.get(str(self.by), f"by {self.by}")
+        group = f" {text}" if self.by else ""
+        period = "round" if self.has_rounds else r.period_length(self.frame) if self.has_periods else ""
+        return group + (f", per {period}" if period else "")
+
+    def show_message(self, text: str) -> None:
+        """Say on axes without data why there is none."""
+        c.draw_message(self.ax, text)
+
+    def set_height(self, inches: float) -> None:
+        """Set the height of a new figure."""
+        if self.is_new:
+            self.ax.figure.set_figheight(inches)  # type: ignore[union-attr]
+
+    def show_rows(self, labels: Sequence[str], height: float = 0.3) -> None:
+        """Show one label per row, the first at the top, each row with the same height in inches."""
+        self.set_height(1.6 + height * max(len(labels), 1))
+        c.row_labels(self.ax, labels)
+
+
+@contextmanager
+def open_chart(frame: pd.DataFrame, name: str, plot: str, ax: Axes | None) -> Iterator[Chart]:
+    """Yield the chart of a figure's result.
+
+    Raises
+    ------
+    UsageError
+        If `frame` is not a result of the figure.
+    """
+    by, has_periods, has_rounds = r.check_result(frame, name, plot)
+    with c.canvas(ax) as axes:
+        yield Chart(frame, FIGURES[name], by, has_periods, has_rounds, axes, is_new=ax is None)
+
+
+def draws(name: str) -> Callable[[Callable[[Chart], None]], Plot]:
+    """Make a plot of a figure's results out of a drawing, a function of a chart.
+
+    The docstring of the drawing is a summary, more paragraphs if needed, one that describes the axes, and an example. That of
+    the plot has all sections.
+    """
+
+    def decorate(draw: Callable[[Chart], None]) -> Plot:
+        def plot(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+            with open_chart(frame, name, draw.__name__, ax) as chart:
+                draw(chart)
+            return chart.ax
+
+        for attribute in ("__module__", "__name__", "__qualname__"):
+            setattr(plot, attribute, getattr(draw, attribute))
+        plot.__doc__ = _docstring(name, inspect.cleandoc(draw.__doc__)) if draw.__doc__ else None  # none with python -OO
+        return plot
+
+    return decorate
+
+
+def _docstring(name: str, text: str) -> str:
+    figure = FIGURES[name]
+    arguments = [f"``{each}``" for each, exists in (("by=", figure.by), ("every=", figure.has_periods)) if exists]
+    *paragraphs, axes, example = text.split("\n\n")
+    return DOCSTRING.format(
+        summary="\n\n".join(paragraphs),
+        name=name,
+        arguments=f", with any {' and '.join(arguments)}" if arguments else "",
+        axes=axes.replace("\n", "\n    "),
+        example=example,
+    )

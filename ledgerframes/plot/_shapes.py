@@ -1,0 +1,187 @@
+"""Bars, lines, areas, rows and cells that several plots share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
+from ledgerframes.plot._chart import MAX_MARKERS, Chart
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
+
+MAX_LINES = 5
+MAX_BINS = 100
+HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
+FINE, PALE, ODD, BAD, NOTHING = "#5aa396", "#a8cfc8", "#e8a94b", "#8a3f6a", "#e6e8eb"  # they differ in lightness, too
+MISSING = {"facecolor": "#f3e3ec", "edgecolor": BAD}
+Values = npt.NDArray[Any]
+Part = tuple[str, Values, Mapping[str, Any]]
+Styles = Mapping[str, Mapping[str, Any]]
+
+
+# -- bars ---------------------------------------------------------------------------------------------------------------
+
+
+def bars(chart: Chart, labels: Sequence[str], values: r.Numbers, texts: Sequence[str], left: Any = 0) -> BarContainer:
+    """Draw horizontal bars from the top down, each with a text at its end."""
+    ax = chart.ax
+    drawn = ax.barh(range(len(values)), values, left=left, height=0.7, color=c.color(0), edgecolor="none")
+    if labels[-1].startswith(r.OTHER):
+        drawn[-1].set_facecolor(c.color(2))
+    ax.bar_label(drawn, labels=list(texts), padding=4, fontsize=8, color=c.text_color(ax))
+    chart.show_rows(labels)
+    ax.set_xlim(0, float(max((values + left).max(), 1e-9)) * 1.22)
+    return drawn
+
+
+def ranked_bars(chart: Chart, labels: list[str], values: r.Numbers, to_text: Callable[[float], str]) -> float:
+    """Draw a bar with its share for each of the first rows and one for all others.
+
+    Return the length of the longest bar.
+    """
+    labels, values = r.group_remaining(labels, values)
+    total = np.nansum(values) or 1
+    bars(chart, labels, np.nan_to_num(values), [f"{to_text(value)}  ({r.percent(value / total)})" for value in values])
+    return float(np.nanmax(values))
+
+
+def stacked_rows(chart: Chart, labels: Sequence[str], parts: Iterable[Part]) -> r.Numbers:
+    """Draw a horizontal bar of several parts for each row, and return their sums."""
+    base = np.zeros(len(labels))
+    for text, values, style in parts:
+        drawn = chart.ax.barh(range(len(labels)), values, left=base, height=0.7, label=text, **style)
+        base = base + values
+    chart.ax.bar_label(drawn, labels=[c.size(each) for each in base], padding=4, fontsize=8, color=c.text_color(chart.ax))
+    chart.show_rows(labels)
+    chart.ax.set_xlim(0, float(base.max()) * 1.22)
+    chart.ax.legend(loc="lower right")
+    return base
+
+
+def count_bars(chart: Chart, labels: Sequence[str], counts: Mapping[str, Values], styles: Styles, quantity: str) -> None:
+    """Draw the counts of each row on a logarithmic axis, a bar for each outcome that occurs."""
+    ax, occurring = chart.ax, [name for name in reversed([*counts]) if counts[name].any()]
+    height = 0.8 / len(occurring)
+    for number, name in enumerate(occurring):
+        positions = np.arange(len(labels)) - 0.4 + height * (number + 0.5)
+        drawn = ax.barh(positions, counts[name], height=height, label=name, linewidth=0, **styles[name])
+        ax.bar_label(drawn, [f"{value:,.0f}" for value in counts[name]], padding=3, fontsize=7, color=c.text_color(ax))
+    chart.show_rows(labels, 0.17 + 0.13 * len(occurring))
+    c.log_counts(ax, float(max(values.max() for values in counts.values())), quantity)
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+
+
+# -- periods and rounds -------------------------------------------------------------------------------------------------
+
+
+def lines(chart: Chart, table: pd.DataFrame) -> float:
+    """Draw the first columns of values by position as lines, and return the highest value."""
+    ax, visible = chart.ax, table.iloc[:, :MAX_LINES]
+    style: dict[str, Any] = {"marker": "o" if len(table) <= MAX_MARKERS else "", "markersize": 3, "linewidth": 1.2}
+    for number, name in enumerate(visible):
+        ax.plot(table.index, visible.iloc[:, number], color=c.color(number), label=name, **style)
+    highest = float(np.nanmax(visible.to_numpy(), initial=0))
+    if len(visible.columns) > 1:
+        ax.legend(loc="upper left", ncols=3)
+    ax.set_ylim(0, highest * 1.4 or 1)
+    chart.draw_time_axis()
+    chart.notes.append(r.omitted_note(len(table.columns) - MAX_LINES, MAX_LINES))
+    return highest
+
+
+def areas(ax: Axes, edges: Values, parts: Iterable[Part], sign: int = 1) -> r.Numbers:
+    """Stack values of periods or rounds, downwards with sign -1, and return their sums."""
+    base = np.zeros(len(edges) - 1)
+    for text, values, style in parts:
+        top = base + np.nan_to_num(values)
+        ax.stairs(sign * top, edges, baseline=sign * base, fill=True, label=text, **{"linewidth": 0, **style})
+        base = top
+    return base
+
+
+def largest_parts(table: pd.DataFrame, most: int, colors: Sequence[Any], rest: Any) -> list[Part]:
+    """Return the first groups of a table as parts, and the sum of all others as one."""
+    values = table.fillna(0).to_numpy("float64").T
+    visible = most if len(values) > most + 1 else len(values)
+    parts: list[Part] = [(str(table.columns[each]), values[each], {"color": colors[each]}) for each in range(visible)]
+    if visible < len(values):
+        parts.append((f"{r.OTHER} ({len(values) - visible:,})", values[visible:].sum(axis=0), {"color": rest}))
+    return parts
+
+
+def round_bins(frame: pd.DataFrame, columns: Iterable[str]) -> tuple[pd.DataFrame, Values, int]:
+    """Return sums over bins of rounds, the edges of the bins, and the rounds of a bin.
+
+    Rounds are added up if there are too many to be drawn one by one. A bin without a known amount is NaN.
+    """
+    known = frame[frame["round_number"].notna()]
+    rounds = known["round_number"].to_numpy("int64")
+    first, count = int(rounds.min()), int(rounds.max() - rounds.min()) + 1
+    width = -(-count // MAX_BINS)
+    bin_count = -(-count // width)
+    values = pd.DataFrame({name: r.numbers(known[name]) for name in columns})
+    sums = values.groupby((rounds - first) // width).sum(min_count=1).reindex(range(bin_count))
+    return sums, first - 0.5 + width * np.arange(bin_count + 1), width
+
+
+# -- rows of points -----------------------------------------------------------------------------------------------------
+
+
+def changes(
+    chart: Chart, labels: Sequence[str], before: r.Numbers, after: r.Numbers, colors: Sequence[str], quantity: str
+) -> None:
+    """Draw a hollow point before and a filled one after for each row, in bytes."""
+    ax, rows = chart.ax, np.arange(len(labels))
+    ax.hlines(rows, before, after, colors=list(colors), linewidth=1, alpha=0.6)
+    points: dict[str, Any] = {"s": 32, "edgecolors": list(colors), "zorder": 3}
+    ax.scatter(before, rows, facecolors="none", **points)
+    ax.scatter(after, rows, facecolors=list(colors), **points)
+    chart.show_rows(labels)
+    largest = float(np.nanmax([before, after]))
+    ax.set_xlim(0, largest * 1.1 or 1)
+    c.bytes_axis(ax.xaxis, largest, quantity)
+
+
+# -- cells --------------------------------------------------------------------------------------------------------------
+
+
+def cells(
+    chart: Chart,
+    labels: Sequence[str],
+    spans: tuple[r.Numbers, r.Numbers],
+    rows: Values,
+    outcomes: Sequence[str],
+    styles: Styles,
+) -> None:
+    """Draw spans as cells in the styles of their outcomes, with a legend."""
+    from matplotlib.patches import Patch
+
+    (starts, ends), outcome = spans, np.array(outcomes)
+    for name, style in styles.items():
+        for row in np.unique(rows[outcome == name]):
+            mask = (outcome == name) & (rows == row)
+            strip = list(zip(starts[mask], (ends - starts)[mask], strict=True))
+            edge = 0.5 if "edgecolor" in style else 0
+            chart.ax.broken_barh(strip, (row - 0.36, 0.72), linewidth=edge, **style)
+    handles = [Patch(label=name, **style) for name, style in styles.items() if name in set(outcomes)]
+    chart.ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1, 1))
+    chart.show_rows(labels, 0.35)
+    chart.ax.grid(visible=False)
+
+
+def heat_map(ax: Axes, values: Values, texts: Mapping[tuple[int, int], str]) -> None:
+    """Shade cells by their values, and write texts into some."""
+    highest = float(np.nanmax(values, initial=0)) or 1.0
+    ax.imshow(values, aspect="auto", cmap="Blues", vmin=0, vmax=highest * 1.3)
+    for (row, column), text in texts.items():
+        ink = "#ffffff" if values[row, column] > highest * 0.75 else "#111418"  # on a dark page as well
+        ax.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
+    ax.grid(visible=False)

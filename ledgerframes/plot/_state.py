@@ -1,0 +1,104 @@
+"""Plots of the network's prices, featured rights and super validators over time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
+from ledgerframes.plot import _shapes as s
+from ledgerframes.plot._chart import Chart, draws
+
+__all__ = ["state_featured", "state_rounds", "state_super_validators"]
+
+MIN_SPAN = 1 / 24  # days
+LIFETIMES: s.Styles = {"active": {"color": s.FINE}, "ended": {"color": s.PALE}}
+
+
+@draws("state.rounds")
+def state_rounds(chart: Chart) -> None:
+    """Draw the prices of coin and of traffic that the rounds set.
+
+    Price of the coin [USD] over the time at which rounds open [UTC], and on an axis to the right the price of traffic [USD per
+    MB].
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.state_rounds(lf.state.rounds(frames))
+    """
+    ax, known = chart.ax, chart.frame[chart.frame["opens_at"].notna()].sort_values("opens_at")
+    if known["coin_price"].isna().all():
+        return chart.show_message("No round of this history has a price.")
+    times, coin, traffic = c.time_numbers(known["opens_at"]), r.numbers(known["coin_price"]), r.numbers(known["traffic_price"])
+    ax.step(times, coin, where="post", color=c.color(0), label="coin (left axis)")
+    ax.set_ylim(0, np.nanmax(coin) * 1.35 or 1)
+    ax.set_ylabel("Coin price (USD)")
+    right = ax.twinx()
+    right.step(times, traffic, "--", where="post", color=c.color(1), label="traffic (right axis)")
+    right.set_ylim(0, float(np.nanmax(traffic, initial=0)) * 1.2 or 1)
+    right.set_ylabel("Traffic price (USD per MB)")
+    right.grid(visible=False)
+    ax.legend(handles=[*ax.lines, *right.lines], loc="upper left", ncols=2)
+    margin = (times[-1] - times[0]) * 0.02 or 0.02
+    chart.show_times(times[0] - margin, times[-1] + margin, "Opening of the round (UTC)")
+    numbers = known["round_number"].dropna()
+    rounds = f"Rounds {numbers.min():.0f} to {numbers.max():.0f}" if len(numbers) else ""
+    return chart.show_titles("Prices of coin and traffic", rounds)
+
+
+@draws("state.featured")
+def state_featured(chart: Chart) -> None:
+    """Draw from when to when parties have a featured right.
+
+    Record time [UTC], one row for each of the 25 parties whose first right is latest, with the factor of the last right before
+    its name.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.state_featured(lf.state.featured(frames))
+    """
+    if chart.frame.empty:
+        return chart.show_message("No party has a featured right in this history.")
+    factors = [f"× {float(factor):,.6g}" if pd.notna(factor) else "" for factor in chart.frame["weight"]]
+    names = [r.label(party) for party in chart.frame["party"]]
+    return _draw_lifetimes(chart, names, factors, "Featured rights of app providers", "parties")
+
+
+@draws("state.super_validators")
+def state_super_validators(chart: Chart) -> None:
+    """Draw from when to when super validators belong to the network.
+
+    Record time [UTC], one row for each of the 25 super validators that joined last, with the latest reward weight before its
+    name.
+
+    >>> frames = lf.load_events(net, since="0001-01-01")
+    >>> ax = lf.plot.state_super_validators(lf.state.super_validators(frames))
+    """
+    if chart.frame.empty:
+        return chart.show_message("No super validator is known in this history.")
+    weights = [f"{weight:,}" if pd.notna(weight) else "" for weight in chart.frame["reward_weight"]]
+    names = [
+        r.label(name if isinstance(name, str) else party)
+        for name, party in zip(chart.frame["name"], chart.frame["party"], strict=True)
+    ]
+    return _draw_lifetimes(chart, names, weights, "Super validators of the network", "super validators")
+
+
+def _draw_lifetimes(chart: Chart, names: list[str], values: list[str], title: str, noun: str) -> None:
+    """Draw the lifetimes of each party's contracts in a row, the first party at the top."""
+    frame = chart.frame
+    codes, parties = pd.factorize(frame["party"], use_na_sentinel=False)
+    rows = codes - max(len(parties) - r.MAX_ROWS, 0)
+    is_shown = rows >= 0
+    texts = dict(zip(codes, (f"{value}  {name}".strip() for name, value in zip(names, values, strict=True)), strict=True))
+    starts = c.time_numbers(frame["from"])
+    is_active = frame["until"].isna()
+    last = max(starts.max(), c.time_numbers(frame["until"].dropna()).max(initial=0), starts.min() + MIN_SPAN)
+    end = last + (last - starts.min()) * 0.03
+    ends = np.where(is_active, end, c.time_numbers(frame["until"].fillna(frame["from"])))
+    outcomes = np.where(is_active, "active", "ended")[is_shown].tolist()
+    labels = [text for code, text in sorted(texts.items())][-r.MAX_ROWS :]
+    s.cells(chart, labels, (starts[is_shown], ends[is_shown]), rows[is_shown], outcomes, LIFETIMES)
+    chart.show_times(starts.min(), end)
+    count = len(set(codes[is_active]))
+    omitted = f"The latest {r.MAX_ROWS} of {len(parties):,} {noun}" if len(parties) > r.MAX_ROWS else ""
+    return chart.show_titles(title, f"{count:,} active at the end of the history", omitted)

@@ -1,0 +1,76 @@
+"""Plots of price votes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ledgerframes.plot import _canvas as c
+from ledgerframes.plot import _results as r
+from ledgerframes.plot._chart import Chart, draws
+
+__all__ = ["votes_price", "votes_stale"]
+
+NO_PRICE = "No vote has a price."
+NO_MARKET = "Not a market price"
+SECONDS_PER_DAY = 86_400
+
+
+@draws("votes.price")
+def votes_price(chart: Chart) -> None:
+    """Draw median and range of the price votes over time.
+
+    Price [USD per coin] over the time of the observations [UTC]: steps of the median, a band from the lowest to the highest
+    vote, and marks for the price that the network used if it is known.
+
+    >>> votes = lf.load_price_votes(net)
+    >>> ax = lf.plot.votes_price(lf.votes.price(votes))
+    """
+    ax, visible = chart.ax, chart.frame[chart.frame["median"].notna()]
+    if visible.empty:
+        return chart.show_message(NO_PRICE)
+    times = c.time_numbers(visible["observed_at"])
+    lowest, median, highest = (r.numbers(visible[name]) for name in ("lowest", "median", "highest"))
+    ax.fill_between(times, lowest, highest, step="post", color=c.color(0), alpha=0.15, linewidth=0, label="all votes")
+    ax.vlines(times, lowest, highest, color=c.color(0), linewidth=1, alpha=0.4)
+    ax.step(times, median, where="post", color=c.color(0), marker="o", markersize=4, label="median")
+    used = r.numbers(visible["round_price"])
+    if visible["round_price"].notna().any():
+        ax.plot(times, used, "D", color=c.color(1), markersize=4, label="price of the round")
+    ax.legend(loc="upper left", ncols=3)
+    ax.set_ylim(0, float(np.nanmax(np.append(used, highest))) * 1.3)
+    margin = (times.max() - times.min()) * 0.04 or 0.5  # days; matplotlib would show years around one time
+    chart.show_times(times.min() - margin, times.max() + margin, "Time of the observation (UTC)")
+    ax.set_ylabel("Price (USD per coin)")
+    return chart.show_titles("Votes on the network's own conversion rate", NO_MARKET)
+
+
+@draws("votes.stale")
+def votes_stale(chart: Chart) -> None:
+    """Draw age and deviation of each vote of the latest observation.
+
+    Deviation from the median [USD per coin] by age [days]; stale votes are hollow, outliers are squares with a name.
+
+    >>> votes = lf.load_price_votes(net)
+    >>> ax = lf.plot.votes_stale(lf.votes.stale(votes))
+    """
+    ax, frame = chart.ax, chart.frame
+    visible = frame[frame["deviation"].notna() & (frame["observed_at"] == frame["observed_at"].max())]
+    if visible.empty:
+        return chart.show_message(NO_PRICE)
+    ages, deviations = r.numbers(visible["age"]) / SECONDS_PER_DAY, r.numbers(visible["deviation"])
+    stale, outliers = (r.flags(visible[name]) for name in ("is_stale", "is_outlier"))
+    for is_stale, is_outlier in ((False, False), (True, False), (False, True), (True, True)):
+        mask = (stale == is_stale) & (outliers == is_outlier)
+        label = f"{'stale' if is_stale else 'current'}{', outlier' if is_outlier else ''} ({mask.sum():,})"
+        color = c.color(1 if is_outlier else 0)
+        face = "none" if is_stale else color
+        if mask.any():
+            ax.plot(ages[mask], deviations[mask], "s" if is_outlier else "o", color=color, markerfacecolor=face, label=label)
+    for age, deviation, name in zip(ages[outliers], deviations[outliers], visible["sv"][outliers], strict=True):
+        c.annotate(ax, r.label(name, 24), (age, deviation), (6, 4), "data")
+    ax.axhline(0, color=c.text_color(ax), linewidth=1, linestyle="--")
+    ax.set_xlim(0, float(np.max(ages)) * 1.25 or 1)
+    ax.legend(loc="best")
+    ax.set_xlabel(f"{chart.axis_title('age')} (days)")
+    ax.set_ylabel(f"{chart.axis_title('deviation')} (USD per coin)")
+    return chart.show_titles(f"Price votes on {visible['observed_at'].max():%Y-%m-%d}", NO_MARKET)
