@@ -55,6 +55,9 @@ During = Annotated[
     str | None,
     typer.Option("--during", metavar="PERIOD", help="Window by name, such as yesterday, last-week, 2026-11-03 or 2026-10."),
 ]
+Quarantine = Annotated[
+    bool, typer.Option("--quarantine", help="Save items that cannot be decoded below the store, and continue.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what the command would do, and change nothing.")]
 
 

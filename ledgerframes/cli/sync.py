@@ -12,7 +12,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.executor_options import Dask, Workers, open_executor
-from ledgerframes.cli.options import CommandContext, DryRun, During, Since, Until, command
+from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, command
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
     describe_observations,
@@ -27,10 +27,6 @@ from ledgerframes.errors import CoverageError, UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
-
-Quarantine = Annotated[
-    bool, typer.Option("--quarantine", help="Save items that cannot be decoded below the store, and continue.")
-]
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -121,7 +121,7 @@ def bad_item(
         JSON path of the list of items.
     position : tuple, optional
     """
-    whole_path = f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]')}"
+    whole_path = f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]').removeprefix('[0]')}"
     reason = str(error).removeprefix(f"Unexpected response from {endpoint}: ")
     reason = reason.replace(f" at {error.json_path}.", f" at {whole_path}.")
     failure = DecodeError(

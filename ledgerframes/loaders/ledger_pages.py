@@ -93,12 +93,12 @@ def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> Led
     StoreError
         If another participant responds, or its ledger ends before the offsets in the store.
     """
+    stored_id = net.store.participant()  # before the first request, for a catalog that is lost
     if net.offline:
-        stored_id = net.store.participant()
         require_coverage(net, "the ledger is", [] if stored_id else ["ledger"])
         return LedgerFilter(stored_id or "", update_format)
     participant_id = net.ledger.participant_id()
-    stored_id = net.store.bind_participant(participant_id) if bind else net.store.participant() or participant_id
+    stored_id = net.store.bind_participant(participant_id) if bind else stored_id or participant_id
     if stored_id != participant_id:
         raise StoreError(
             f"The store {net.store.location} has the ledger of {stored_id}, which cannot be mixed with that of {participant_id}. "

@@ -218,6 +218,7 @@ def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool 
     """
     chunks = loader.chunks(distributed=executor is not None)
     if chunks:
+        loader.net.store.create()
         _fetch_chunks(loader, chunks, executor, progress)
     loader.finish()
 

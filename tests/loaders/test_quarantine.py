@@ -14,7 +14,8 @@ import zstandard
 
 import ledgerframes as lf
 from ledgerframes.api.update_format import update_format
-from ledgerframes.errors import DecodeError, IntegrityError
+from ledgerframes.errors import DecodeError, IntegrityError, UsageError
+from ledgerframes.loaders import state
 from ledgerframes.loaders.ledger_pages import follow, open_ledger
 
 Item = dict[str, Any]
@@ -217,3 +218,101 @@ def test_a_contract_does_not_lose_the_others(bad: Item, tmp_path: Path) -> None:
     assert quarantined(net) == [bad]
     with pytest.raises(DecodeError):
         lf.load_active_contracts(net, active_at_offset=9)
+
+
+# -- completions, parties, packages and synchronizers -------------------------------------------------------------------------
+
+
+def completion(offset: object, **members: Any) -> Item:
+    return {"completionResponse": {"Completion": {"value": {"commandId": f"c{offset}", "offset": offset, **members}}}}
+
+
+def vetting(*packages: Item, **members: Any) -> Item:
+    return {"participantId": "p", "synchronizerId": "s", "packages": list(packages), **members}
+
+
+def participant(store: Path, responses: dict[str, Any]) -> lf.Network:
+    """A participant that answers each path with a body, and lists of completions after an offset."""
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        body = {**PARTICIPANT, **responses}[request.url.path]
+        if request.url.path == "/v2/commands/command-completions":
+            after, limit = json.loads(request.content)["beginExclusive"], int(request.url.params["limit"])
+            body = [item for position, item in body if position > after][:limit]
+        return httpx.Response(200, json=body)
+
+    transport = httpx.MockTransport(handler)
+    return lf.connect("sandbox", ledger_url="http://one.invalid", transport=transport, store=store, requests_per_second=0)
+
+
+LISTS: dict[str, tuple[Any, str, str, list[Item]]] = {
+    "parties": (lf.load_parties, "/v2/parties", "partyDetails", [{"party": "a"}, {"party": 7}, {"party": "c"}]),
+    "synchronizers": (
+        lf.load_synchronizers,
+        "/v2/state/connected-synchronizers",
+        "connectedSynchronizers",
+        [{"synchronizerId": "a"}, {"synchronizerAlias": "b"}, {"synchronizerId": "c"}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_bad_item_of_a_list_does_not_lose_the_others(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    load, path, member, items = LISTS[name]
+    net = participant(tmp_path, {path: {member: items, "nextPageToken": ""}})
+    with pytest.raises(DecodeError):
+        load(net)
+    assert load(net, on_bad_item="quarantine").iloc[:, 1].tolist() == ["a", "c"]
+    assert f"at $.{member}[1]" in caplog.text and "Item 1 of a page" in caplog.text
+    assert quarantined(net) == [items[1]]
+    with pytest.raises(UsageError, match="on_bad_item"):
+        load(net, on_bad_item="ignore")
+
+
+@pytest.mark.parametrize("body", [{}, {"partyDetails": None}, {"partyDetails": {}}, []])
+def test_a_response_without_its_list_is_an_error_and_not_an_empty_frame(body: Any, tmp_path: Path) -> None:
+    net = participant(tmp_path, {"/v2/parties": body})
+    with pytest.raises(DecodeError):
+        lf.load_parties(net, on_bad_item="quarantine")
+
+
+def test_the_package_of_a_bad_vetting_is_not_shown_as_unvetted(tmp_path: Path) -> None:
+    bad = {"packageId": "b", "packageName": 5}
+    vettings = [vetting({"packageId": "a"}, bad), vetting({"packageId": "c"}, synchronizerId="t")]
+    packages = {"packageIds": ["a", "b", "c", "d", 5]}
+    net = participant(
+        tmp_path, {"/v2/packages": packages, "/v2/package-vetting/list": {"vettedPackages": vettings, "nextPageToken": ""}}
+    )
+    frame = lf.load_packages(net, on_bad_item="quarantine")
+    vetted_on = dict(zip(frame["package_id"], frame["synchronizer_id"].fillna(""), strict=True))
+    assert vetted_on == {"a": "s", "c": "t", "d": ""}
+    assert sorted(map(str, quarantined(net))) == sorted(map(str, [5, vetting(bad)]))
+
+
+BAD_COMPLETIONS = {
+    "another kind": {"completionResponse": {"Surprise": {"value": {"offset": 2}}}},
+    "no command id": completion(2, commandId=None),
+    "no offset": completion("soon"),
+    "a huge offset": completion(2**70),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_COMPLETIONS)
+def test_a_bad_completion_does_not_lose_those_behind_it(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of two, of which the first ends with the bad completion."""
+    monkeypatch.setattr(state, "LIST_SIZE", 2)
+    items = [(1, completion(1)), (2, BAD_COMPLETIONS[kind]), *((offset, completion(offset)) for offset in (3, 4, 5))]
+    net = participant(tmp_path, {"/v2/commands/command-completions": items})
+    assert lf.load_completions(net, on_bad_item="quarantine")["offset"].tolist() == [1, 3, 4, 5]
+    assert quarantined(net) == [BAD_COMPLETIONS[kind]]
+    assert lf.load_completions(net, limit=3, on_bad_item="quarantine")["offset"].tolist() == [1, 3, 4]
+    with pytest.raises(DecodeError):
+        lf.load_completions(net)
+
+
+def test_a_list_that_is_short_is_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow participant returns what it has, and an item can be empty."""
+    monkeypatch.setattr(state, "LIST_SIZE", 2)
+    empty = (1, {"completionResponse": {"Empty": {}}})
+    net = participant(tmp_path, {"/v2/commands/command-completions": [empty, (2, completion(2)), (3, completion(3))]})
+    assert lf.load_completions(net)["offset"].tolist() == [2, 3]
