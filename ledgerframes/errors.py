@@ -309,14 +309,19 @@ class DecodeError(LedgerframesError):
         Column that cannot contain the value, if it is known.
     update_id : str
         Update whose item is damaged, if it is known.
+    kind : str
+        Kind of a one-of that this version does not know, if that is the fault.
     """
 
-    def __init__(self, message: str, *, endpoint: str = "", json_path: str = "", column: str = "", update_id: str = "") -> None:
+    def __init__(
+        self, message: str, *, endpoint: str = "", json_path: str = "", column: str = "", update_id: str = "", kind: str = ""
+    ) -> None:
         super().__init__(message)
         self.endpoint = endpoint
         self.json_path = json_path
         self.column = column
         self.update_id = update_id
+        self.kind = kind
 
 
 class StoreError(LedgerframesError):

@@ -19,6 +19,7 @@ from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, EventsPage
 from ledgerframes.errors import DecodeError, UsageError
 from ledgerframes.extents import microseconds
+from ledgerframes.loaders.additions import Additions
 from ledgerframes.network import Network
 from ledgerframes.store.location import not_writable_error
 from ledgerframes.windows import instant
@@ -130,6 +131,7 @@ def bad_item(
         json_path=whole_path,
         column=error.column,
         update_id=update_id,
+        kind=error.kind,
     )
     return BadItem(content, failure, position)
 
@@ -157,8 +159,8 @@ def require_on_bad_item(value: object) -> None:
         raise UsageError(f"Unknown on_bad_item {value!r}. Choose from {', '.join(get_args(OnBadItem))}.")
 
 
-def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem | None) -> None:
-    """Raise the error of the first item, or keep the bytes of each.
+def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem | None, additions: Additions) -> None:
+    """Raise the error of the first item, or keep the bytes of each and note its kind.
 
     Raises
     ------
@@ -171,6 +173,7 @@ def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem | None
         if on_bad_item != "quarantine":
             raise item.error
         quarantine(net, item)
+        additions.note_error(item.error)
 
 
 def quarantine(net: Network, item: BadItem) -> Path:

@@ -30,6 +30,7 @@ from ledgerframes.errors import (
 from ledgerframes.extents import OffsetRange
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders import buffering
+from ledgerframes.loaders.additions import Additions
 from ledgerframes.loaders.bad_items import OnBadItem, settle
 from ledgerframes.loaders.bad_updates import BadUpdate, decode_updates
 from ledgerframes.loaders.buffering import TableBuffer
@@ -213,7 +214,7 @@ class OffsetReader:
                 if buffer.bytes >= buffering.SEGMENT_BYTES or bad_updates:
                     yield from flush(bad_updates)
                     known = self._after(known)
-                settle(self.net, [bad.item for bad in bad_updates], self.on_bad_item)
+                settle(self.net, [bad.item for bad in bad_updates], self.on_bad_item, context.additions)
                 if context.is_stopped:
                     break
         except Exception:
@@ -306,7 +307,7 @@ def follow(
     int
         Everything through this offset is in the store now.
     """
-    token, reached = None, after
+    token, reached, additions = None, after, Additions()
     request = _open_end_request(net, ledger_filter, after)
     while not stop.is_set():
         try:
@@ -323,7 +324,9 @@ def follow(
             for batch in _batches(ledger_filter.offset_range(after, reached), tables, response.host, bad_updates):
                 net.store.commit(LEDGER, batch.extent, batch.tables, final=batch.final, source=batch.source)
             after = reached
-            settle(net, [bad.item for bad in bad_updates], on_bad_item)
+            additions.note(tables)
+            settle(net, [bad.item for bad in bad_updates], on_bad_item, additions)
+            additions.log(net.name)
         else:
             stop.wait(poll_seconds)
         token = page.next_page_token

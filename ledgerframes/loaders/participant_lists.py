@@ -23,7 +23,8 @@ from ledgerframes.datasets.state.build import (
 )
 from ledgerframes.datasets.state.wire import Completion, CompletionItem, PartyDetails, Synchronizer, VettedPackages
 from ledgerframes.errors import DecodeError
-from ledgerframes.loaders.bad_items import OnBadItem, bad_item, quarantine, require_on_bad_item
+from ledgerframes.loaders.additions import Additions
+from ledgerframes.loaders.bad_items import OnBadItem, bad_item, quarantine
 from ledgerframes.network import Network
 
 __all__ = ["ParticipantLists"]
@@ -92,13 +93,15 @@ class ParticipantLists(Ledger):
     ----------
     quarantined : list of bytes
         The items.
+    additions : Additions
+        What the participant sends and this release does not know.
     """
 
     def __init__(self, net: Network, on_bad_item: OnBadItem) -> None:
-        require_on_bad_item(on_bad_item)
         super().__init__(net.ledger.transport)
         self._net, self._on_bad_item = net, on_bad_item
         self.quarantined: list[bytes] = []
+        self.additions = Additions()
 
     def send(self, operation: Operation, request: Request) -> Response:
         """Send a request of an operation, and put bad items of a list into quarantine."""
@@ -128,6 +131,7 @@ class ParticipantLists(Ledger):
                 good.append(msgspec.Raw(content))
             except DecodeError as error:
                 quarantine(self._net, bad_item(content, number, endpoint, "", error, path))
+                self.additions.note_error(error)
                 self.quarantined.append(content)
                 if items is COMPLETIONS:
                     good.append(_checkpoint(content, good, request))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -24,10 +23,10 @@ from ledgerframes.datasets.state.build import (
     synchronizer_table,
 )
 from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
-from ledgerframes.datasets.state.wire import Completion, Synchronizer
+from ledgerframes.datasets.state.wire import Completion, Synchronizer, VettedPackages
 from ledgerframes.errors import DecodeError, UnsupportedOperationError
 from ledgerframes.loaders.arguments import loader
-from ledgerframes.loaders.bad_items import OnBadItem
+from ledgerframes.loaders.bad_items import OnBadItem, require_on_bad_item
 from ledgerframes.loaders.participant_lists import MAX_OFFSET, ParticipantLists
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
@@ -47,22 +46,27 @@ def _load_state(
     net: Network,
     plan: bool,
     progress: bool | None,
+    on_bad_item: OnBadItem,
     table: Table,
-    items: Callable[[], Iterable[T]],
+    fetch: Callable[[ParticipantLists], Iterable[T]],
     build: Callable[[list[T], str], pa.Table],
     **extent: int | None,
 ) -> pd.DataFrame:
     """Return the plan of a state, or fetch its items and return their table."""
+    require_on_bad_item(on_bad_item)
     if plan:
         return plan_frame(table.name, [extent])
-    fetched: list[T] = []
+    ledger, items = ParticipantLists(net, on_bad_item), []
     subject = f"{table.name.replace('_', ' ')} ({net.name})"
     with Progress(subject, None, "rows", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
-        for item in items():
-            fetched.append(item)
+        for item in fetch(ledger):
+            items.append(item)
             bar.advance(1)
             bar.count(rows=1)
-        return table.to_pandas(build(fetched, net.ledger.participant_id()))
+        rows = build(items, ledger.participant_id())
+    ledger.additions.note({table.name: rows})
+    ledger.additions.log(net.name)
+    return table.to_pandas(rows)
 
 
 @loader()
@@ -119,15 +123,16 @@ def load_active_contracts(
     >>> bool(contracts["contract_id"].is_unique)
     True
     """
-    ledger = ParticipantLists(net, on_bad_item)
     contract_format = event_format(parties, templates, interfaces, blobs=include_blobs)
     offset = active_at_offset if plan or active_at_offset is not None else net.ledger.ledger_end()
 
     def build(items: list[ActiveContractItem], participant_id: str) -> pa.Table:
         return active_contract_table(items, participant_id, offset or 0)
 
-    contracts = functools.partial(_iter_contracts, ledger, contract_format, offset or 0)
-    return _load_state(net, plan, progress, LEDGER_ACTIVE_CONTRACTS, contracts, build, through=offset)
+    def fetch(ledger: ParticipantLists) -> Iterator[ActiveContractItem]:
+        return _iter_contracts(ledger, contract_format, offset or 0)
+
+    return _load_state(net, plan, progress, on_bad_item, LEDGER_ACTIVE_CONTRACTS, fetch, build, through=offset)
 
 
 def _iter_contracts(ledger: ParticipantLists, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
@@ -189,8 +194,11 @@ def load_completions(
     >>> bool(completions["offset"].is_monotonic_increasing)
     True
     """
-    completions = functools.partial(_iter_completions, ParticipantLists(net, on_bad_item), parties, after, limit)
-    return _load_state(net, plan, progress, COMPLETIONS, completions, completion_table, after=after)
+
+    def fetch(ledger: ParticipantLists) -> Iterator[Completion]:
+        return _iter_completions(ledger, parties, after, limit)
+
+    return _load_state(net, plan, progress, on_bad_item, COMPLETIONS, fetch, completion_table, after=after)
 
 
 def _iter_completions(ledger: ParticipantLists, parties: Sequence[str], after: int, limit: int | None) -> Iterator[Completion]:
@@ -251,8 +259,7 @@ def load_parties(
     >>> bool(parties["is_local"].any())
     True
     """
-    ledger = ParticipantLists(net, on_bad_item)
-    return _load_state(net, plan, progress, PARTIES, ledger.parties, party_table)
+    return _load_state(net, plan, progress, on_bad_item, PARTIES, ParticipantLists.parties, party_table)
 
 
 @loader()
@@ -284,15 +291,18 @@ def load_packages(
     >>> list(packages.columns)[:3]
     ['participant_id', 'package_id', 'synchronizer_id']
     """
-    ledger = ParticipantLists(net, on_bad_item)
+    vettings: list[VettedPackages] = []
+
+    def fetch(ledger: ParticipantLists) -> list[str]:
+        package_ids = ledger.packages()
+        vettings.extend(ledger.vetted_packages())
+        bad = b" ".join(ledger.quarantined)
+        return [package_id for package_id in package_ids if msgspec.json.encode(package_id) not in bad]
 
     def build(package_ids: list[str], participant_id: str) -> pa.Table:
-        vettings = list(ledger.vetted_packages())
-        bad = b" ".join(ledger.quarantined)
-        known = [package_id for package_id in package_ids if msgspec.json.encode(package_id) not in bad]
-        return package_table(known, vettings, participant_id)
+        return package_table(package_ids, vettings, participant_id)
 
-    return _load_state(net, plan, progress, PACKAGES, ledger.packages, build)
+    return _load_state(net, plan, progress, on_bad_item, PACKAGES, fetch, build)
 
 
 @loader()
@@ -330,9 +340,8 @@ def load_synchronizers(
     >>> len(synchronizers) > 0
     True
     """
-    ledger = ParticipantLists(net, on_bad_item)
 
-    def connected() -> list[Synchronizer]:
+    def fetch(ledger: ParticipantLists) -> list[Synchronizer]:
         return ledger.connected_synchronizers(party=party)
 
-    return _load_state(net, plan, progress, SYNCHRONIZERS, connected, synchronizer_table)
+    return _load_state(net, plan, progress, on_bad_item, SYNCHRONIZERS, fetch, synchronizer_table)

@@ -184,6 +184,22 @@ def test_following_goes_on_after_an_update(bad: Item, tmp_path: Path) -> None:
     assert [(each.start, each.stop) for each in provisional] == [(5, 6)], "the next load fetches it again"
 
 
+def test_new_members_and_kinds_are_told_once_while_following(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stop = threading.Event()
+    pages = [
+        [update(2, mood="good"), update(6, "Surprise")],
+        [update(12, mood="bad"), update(16, "Surprise")],
+        [update(22, hue=1)],
+    ]
+    net = growing(tmp_path / "store", pages, stop)
+    follow(net, open_ledger(net, update_format(), bind=True), 0, 0.01, stop, "quarantine")
+    assert [line for line in caplog.messages if line.startswith("service_sends_new")] == [
+        "service_sends_new_members network=sandbox members=ledger_updates.mood",
+        "service_sends_new_kinds network=sandbox kinds=Surprise",
+        "service_sends_new_members network=sandbox members=ledger_updates.hue",
+    ]
+
+
 def test_following_stops_at_an_update_after_the_others_of_its_page(tmp_path: Path) -> None:
     stop = threading.Event()
     net = growing(tmp_path / "store", [[update(2), update(6, "Surprise"), update(8)], [update(12)]], stop)
@@ -298,12 +314,15 @@ BAD_COMPLETIONS = {
 
 
 @pytest.mark.parametrize("kind", BAD_COMPLETIONS)
-def test_a_bad_completion_does_not_lose_those_behind_it(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_completion_does_not_lose_those_behind_it(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """Lists of two, of which the first ends with the bad completion."""
     monkeypatch.setattr(state, "LIST_SIZE", 2)
     items = [(1, completion(1)), (2, BAD_COMPLETIONS[kind]), *((offset, completion(offset)) for offset in (3, 4, 5))]
     net = participant(tmp_path, {"/v2/commands/command-completions": items})
     assert lf.load_completions(net, on_bad_item="quarantine")["offset"].tolist() == [1, 3, 4, 5]
+    assert ("service_sends_new_kinds network=sandbox kinds=Surprise" in caplog.messages) == (kind == "another kind")
     assert quarantined(net) == [BAD_COMPLETIONS[kind]]
     assert lf.load_completions(net, limit=3, on_bad_item="quarantine")["offset"].tolist() == [1, 3, 4]
     with pytest.raises(DecodeError):
