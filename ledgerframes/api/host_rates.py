@@ -27,6 +27,8 @@ RECOVERY = 0.98  # of the interval after each success, so that a rate doubles wi
 SLICE = 0.5  # seconds after which a wait looks for Ctrl-C and tells what it waits for
 FORGET_AFTER = 600.0  # seconds without a request, after which refusals say nothing about a host any more
 MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word
+MAX_IDLE = 10.0  # seconds after its turn in which nobody sent a request, so that the time is not the host's
+MIN_PACE_REQUESTS, MAX_PACE_REQUESTS = 20, 300  # of which the pace is the average, so that it has the pauses of a limiter
 
 
 class Clock:
@@ -100,6 +102,12 @@ class RateState:
         What the host returned.
     used_at : float
         Time of the last change.
+    sent_at : float
+        Time of the last request.
+    paced : int
+        Requests that the pace has.
+    pace : float
+        Average seconds from a request to the next, with waits and without idle time.
     """
 
     interval: float = 0.0
@@ -110,6 +118,9 @@ class RateState:
     refused_since: float = 0.0
     reason: str = ""
     used_at: float = 0.0
+    sent_at: float = 0.0
+    paced: int = 0
+    pace: float = 0.0
 
 
 class RateRecord(Protocol):
@@ -170,6 +181,11 @@ class HostRate:
         seconds = open_at - clock.now()
         return _wait_text(seconds, reason) if seconds > MIN_TOLD_WAIT else ""
 
+    @property
+    def pace(self) -> float:
+        """Average seconds from a request to the next, or 0 after too few requests."""
+        return self._record.update(lambda state: state.pace if state.paced >= MIN_PACE_REQUESTS else 0.0)
+
     def acquire(self, waits: Waits, max_wait: float = math.inf) -> None:
         """Wait until the next request is allowed.
 
@@ -189,6 +205,7 @@ class HostRate:
             due = max(state.next_at, open_at)
             if due > now:
                 return due, state.reason or "the request rate of the host"
+            _measure_pace(state, now)
             state.next_at = now + max(self._base, state.interval)
             state.used_at = now
             return None
@@ -247,8 +264,17 @@ def _current(state: RateState) -> RateState:
     now = clock.now()
     if state.used_at > now or now > max(state.used_at, state.open_at) + FORGET_AFTER:
         for field in fields(state):
-            setattr(state, field.name, field.default)
+            if field.name not in ("paced", "pace"):  # a length of time is true also after a restart of this machine
+                setattr(state, field.name, field.default)
     return state
+
+
+def _measure_pace(state: RateState, now: float) -> None:
+    """Add the time since the last request to the pace, unless nobody wanted to send one."""
+    if state.sent_at and now - max(state.sent_at, state.next_at, state.open_at) <= MAX_IDLE:
+        state.paced += 1
+        state.pace += (now - state.sent_at - state.pace) / min(state.paced, MAX_PACE_REQUESTS)
+    state.sent_at = now
 
 
 def _wait_text(seconds: float, reason: str) -> str:

@@ -58,9 +58,11 @@ def _format_costs(rows: list[dict[str, Any]]) -> str:
         return ""
     requests, count, size = (sum(row[name] for row in rows) for name in ("requests", "rows", "bytes"))
     texts = [output.pluralize(requests, "request"), output.pluralize(count, "row"), output.format_bytes(size)]
+    bases = ["the density of what is in the store"]
     if all(row["minutes"] is not None for row in rows):
         texts.append(output.pluralize(sum(row["minutes"] for row in rows), "minute"))
-    return f"\nAbout {', '.join(texts)}, by the density of what is in the store."
+        bases.append(rows[0]["pace"])
+    return f"\nAbout {', '.join(texts)}, by {' and '.join(bases)}."
 
 
 def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
