@@ -215,14 +215,8 @@ class SlicePlanner:
         self.timeline, self.cases = timeline, cases
         self._seed, self._schedule = seed, schedule
         self._kinds = lookup_table(list(weights), list(weights.values()))
-        needed = schedule.total() + cases.total()
-        self._unscheduled = events - needed
+        self._unscheduled = events - schedule.total() - cases.total()
         self._cache: tuple[tuple[int, list[PlannedEvent]], ...] = ()
-        if self._unscheduled < 0:
-            raise ValueError(
-                f"events={events} is below the {needed} that rounds, votes, reports and planted cases need. "
-                "Use more events or fewer days."
-            )
 
     def plan(self, slice_number: int) -> list[PlannedEvent]:
         """Return the planned events of a slice, with strictly increasing record times."""
