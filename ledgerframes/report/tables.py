@@ -29,7 +29,8 @@ FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 MAX_TEXT = 56
 MAX_UNBROKEN_TEXT = 20
-MICROSECOND = pd.Timedelta(1, "us")
+MICROSECOND, SECOND = pd.Timedelta(1, "us"), pd.Timedelta(1, "s")
+DURATION_UNITS = {"days": pd.Timedelta(1, "D"), "h": pd.Timedelta(1, "h"), "min": pd.Timedelta(1, "min")}
 LEAST_AMOUNT = Decimal("0.0001")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")  # of what a spreadsheet runs
 UNITS = {
@@ -207,10 +208,12 @@ class _Column:
         self.is_number = self.is_duration or (pd.api.types.is_numeric_dtype(values) and not self.is_flag)
         self.is_text = not self.is_number and not pd.api.types.is_datetime64_any_dtype(values)
         self.unit = UNITS.get((self.name, str(values.dtype)), "")
+        if self.is_duration:
+            self.unit = _duration_unit(values)
 
     def head(self) -> str:
         unit = self.unit if self.unit in UNITS_IN_HEAD and self.unit != self.name else ""
-        text = "s" if self.is_duration else "%" if self.unit == SHARE else unit
+        text = self.unit if self.is_duration else "%" if self.unit == SHARE else unit
         title = escape(self.name.replace("_", " "))
         return f'<th scope="col"{self._class()}>{title}{f" <small>{text}</small>" if text else ""}</th>'
 
@@ -229,7 +232,7 @@ class _Column:
         if pd.api.types.is_scalar(value) and pd.isna(value):
             return printing.MISSING
         if self.is_duration:
-            return printing.duration_number(value // MICROSECOND)
+            return printing.duration_number(value // MICROSECOND * SECOND // DURATION_UNITS.get(self.unit, SECOND))
         if self.unit == SHARE:
             end = self.name.rpartition("_")[2]
             is_end = end in ("low", "high")
@@ -243,6 +246,12 @@ class _Column:
         if self.is_number:
             return f"{int(value):,}" if isinstance(value, int) or float(value).is_integer() else f"{value:,.3f}"
         return shorten(str(value))
+
+
+def _duration_unit(values: pd.Series) -> str:
+    """Return the unit of a column of durations, of which a usual one has at least two."""
+    usual = values[values != pd.Timedelta(0)].abs().median()
+    return next((unit for unit, length in DURATION_UNITS.items() if usual >= 2 * length), "s")
 
 
 def _amount(value: Decimal) -> str:
