@@ -69,8 +69,10 @@ def decode_items(response: Response) -> list[Event | BadItem]:
         with decode_boundary(response.endpoint):
             event_tables(events, "listing")
     except DecodeError:
-        items = list(enumerate(map(bytes, response.decode(_RawPage).events)))
-        return _tell_apart(items, response.endpoint)
+        items = _tell_apart(list(enumerate(map(bytes, response.decode(_RawPage).events))), response.endpoint)
+        if not any(isinstance(item, BadItem) for item in items):  # it is the page that cannot be decoded
+            raise
+        return items
     return [*events]
 
 

@@ -232,7 +232,8 @@ class _Column:
         if pd.api.types.is_scalar(value) and pd.isna(value):
             return printing.MISSING
         if self.is_duration:
-            return printing.duration_number(value // MICROSECOND * SECOND // DURATION_UNITS.get(self.unit, SECOND))
+            length = DURATION_UNITS.get(self.unit, SECOND)
+            return printing.duration_number((value // MICROSECOND) * (SECOND // MICROSECOND) // (length // MICROSECOND))
         if self.unit == SHARE:
             end = self.name.rpartition("_")[2]
             is_end = end in ("low", "high")

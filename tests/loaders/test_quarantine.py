@@ -209,6 +209,18 @@ def test_following_stops_at_an_update_after_the_others_of_its_page(tmp_path: Pat
     assert stored_offsets(net) == [2, 8]
 
 
+@pytest.mark.parametrize(
+    "bounds", [{"highestPageOffsetInclusive": 2**70}, {"lowestPageOffsetExclusive": -1}, {"nextPageToken": 5}]
+)
+@pytest.mark.parametrize("on_bad_item", ["raise", "quarantine"])
+def test_a_page_with_impossible_bounds_is_an_error(bounds: Item, on_bad_item: Any, tmp_path: Path) -> None:
+    page = {"updates": [], "lowestPageOffsetExclusive": 0, "highestPageOffsetInclusive": 9, **bounds}
+    net = participant(tmp_path, {"/v2/updates/get-updates-page": page, "/v2/state/ledger-end": {"offset": 9}})
+    with pytest.raises(DecodeError, match=next(iter(bounds))):
+        lf.load_updates(net, on_bad_item=on_bad_item)
+    assert net.store.all_segments() == []
+
+
 # -- active contracts -----------------------------------------------------------------------------------------------------
 
 
