@@ -28,7 +28,7 @@ SLICE = 0.5  # seconds after which a wait looks for Ctrl-C and tells what it wai
 FORGET_AFTER = 600.0  # seconds without a request, after which refusals say nothing about a host any more
 MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word
 MAX_IDLE = 10.0  # seconds after its turn in which nobody sent a request, so that the time is not the host's
-MIN_PACE_REQUESTS, MAX_PACE_REQUESTS = 20, 300  # of which the pace is the average, so that it has the pauses of a limiter
+MIN_INTERVALS, MAX_INTERVALS = 20, 300  # of a mean, so that it has the pauses of a limiter
 
 
 class Clock:
@@ -104,10 +104,10 @@ class RateState:
         Time of the last change.
     sent_at : float
         Time of the last request.
-    paced : int
-        Requests that the pace has.
-    pace : float
-        Average seconds from a request to the next, with waits and without idle time.
+    interval_count : int
+        Number of intervals in the mean.
+    mean_interval : float
+        Mean seconds from a request to the next, with waits and without idle time.
     """
 
     interval: float = 0.0
@@ -119,8 +119,8 @@ class RateState:
     reason: str = ""
     used_at: float = 0.0
     sent_at: float = 0.0
-    paced: int = 0
-    pace: float = 0.0
+    interval_count: int = 0
+    mean_interval: float = 0.0
 
 
 class RateRecord(Protocol):
@@ -182,9 +182,9 @@ class HostRate:
         return _wait_text(seconds, reason) if seconds > MIN_TOLD_WAIT else ""
 
     @property
-    def pace(self) -> float:
-        """Average seconds from a request to the next, or 0 after too few requests."""
-        return self._record.update(lambda state: state.pace if state.paced >= MIN_PACE_REQUESTS else 0.0)
+    def mean_interval(self) -> float:
+        """Mean seconds from a request to the next, or 0 after too few requests."""
+        return self._record.update(lambda state: state.mean_interval if state.interval_count >= MIN_INTERVALS else 0.0)
 
     def acquire(self, waits: Waits, max_wait: float = math.inf) -> None:
         """Wait until the next request is allowed.
@@ -205,7 +205,7 @@ class HostRate:
             due = max(state.next_at, open_at)
             if due > now:
                 return due, state.reason or "the request rate of the host"
-            _measure_pace(state, now)
+            _add_interval(state, now)
             state.next_at = now + max(self._base, state.interval)
             state.used_at = now
             return None
@@ -263,17 +263,20 @@ def _current(state: RateState) -> RateState:
     """
     now = clock.now()
     if state.used_at > now or now > max(state.used_at, state.open_at) + FORGET_AFTER:
-        for field in fields(state):
-            if field.name not in ("paced", "pace"):  # a length of time is true also after a restart of this machine
+        for field in fields(state):  # the mean is no time of a clock, so it is true for ever
+            if field.name not in (
+                "interval_count",
+                "mean_interval",
+            ):
                 setattr(state, field.name, field.default)
     return state
 
 
-def _measure_pace(state: RateState, now: float) -> None:
-    """Add the time since the last request to the pace, unless nobody wanted to send one."""
+def _add_interval(state: RateState, now: float) -> None:
+    """Add the time since the last request to the mean, unless nobody wanted to send one."""
     if state.sent_at and now - max(state.sent_at, state.next_at, state.open_at) <= MAX_IDLE:
-        state.paced += 1
-        state.pace += (now - state.sent_at - state.pace) / min(state.paced, MAX_PACE_REQUESTS)
+        state.interval_count += 1
+        state.mean_interval += (now - state.sent_at - state.mean_interval) / min(state.interval_count, MAX_INTERVALS)
     state.sent_at = now
 
 

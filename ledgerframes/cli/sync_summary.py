@@ -61,7 +61,7 @@ def _format_costs(rows: list[dict[str, Any]]) -> str:
     bases = ["the density of what is in the store"]
     if all(row["minutes"] is not None for row in rows):
         texts.append(output.pluralize(sum(row["minutes"] for row in rows), "minute"))
-        bases.append(rows[0]["pace"])
+        bases.append(rows[0]["request_rate"])
     return f"\nAbout {', '.join(texts)}, by {' and '.join(bases)}."
 
 

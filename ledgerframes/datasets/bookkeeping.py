@@ -72,13 +72,13 @@ PLAN = Table(
         Column(
             "minutes",
             INTEGER,
-            "Minutes to fetch it, from the requests and the pace. Missing without estimates, or without a pace.",
+            "Minutes to fetch it, from the requests and their rate. Missing without estimates, or without a rate.",
             STORE,
             nullable=True,
             unit="minutes",
         ),
         Column(
-            "pace",
+            "request_rate",
             TEXT,
             "What the minutes rest on: the requests per second that the host has kept so far, or the maximum that is set. "
             "Missing without minutes.",

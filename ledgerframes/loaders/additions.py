@@ -29,7 +29,7 @@ logger = logging.getLogger("ledgerframes")
 
 @dataclass
 class Additions:
-    """What services send and this release does not know.
+    """Names that services send and this release does not know.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class Additions:
         self.kinds |= others.kinds
 
     def log(self, network: str) -> None:
-        """Log what was not logged yet, in one line each for members and kinds."""
-        for noun, names in (("members", self.members), ("kinds", self.kinds)):
-            if new := names - self._logged:
-                text = escape_control(",".join(sorted(new)))
-                logger.warning("service_sends_new_%s network=%s %s=%s", noun, network, noun, text)
-                self._logged |= new
+        """Log the names that were not logged yet, in one line each for members and kinds."""
+        if members := self.members - self._logged:
+            logger.warning("service_sends_new_members network=%s members=%s", network, _text(members))
+        if kinds := self.kinds - self._logged:
+            logger.warning("service_sends_new_kinds network=%s kinds=%s", network, _text(kinds))
+        self._logged |= self.members | self.kinds
 
 
 def additions_of(frames: Frames) -> Additions:
@@ -80,6 +80,10 @@ def additions_of(frames: Frames) -> Additions:
             additions.note({name: rows.to_table(columns=[EXTRA], filter=ds.field(EXTRA).is_valid())})
         additions.note({name: rows.to_table(columns=list(_closed_sets(name)))})
     return additions
+
+
+def _text(names: Iterable[str]) -> str:
+    return escape_control(",".join(sorted(names)))
 
 
 def _closed_sets(table: str) -> dict[str, set[str]]:

@@ -106,11 +106,11 @@ class EventLoader(Loader[MigrationWindow]):
             self._open_ends.append(item)
 
     def finish(self) -> None:
-        """Commit the open ends, and log a window without events and listings that ended before the last stored event.
+        """Commit the open ends, and log listings without an event or without the last one.
 
-        A host that is behind the others may cause the latter.
+        A listing may end before the last stored event if its host is behind the others.
         """
-        for item in _join(self._open_ends):
+        for item in _merge(self._open_ends):
             # The next sync fetches this window again. Provisional rows from a host that is ahead stay until then.
             stored_extents = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
             for window in item.window.difference(stored_extents):
@@ -142,19 +142,19 @@ class EventLoader(Loader[MigrationWindow]):
         )
 
 
-def _join(open_ends: Iterable[OpenEnd]) -> list[OpenEnd]:
-    """Return the open ends of the chunks, joined where they meet, so that an empty window is one extent in the store."""
-    joined: list[OpenEnd] = []
+def _merge(open_ends: Iterable[OpenEnd]) -> list[OpenEnd]:
+    """Return the open ends of the chunks, as one where they are adjacent."""
+    merged: list[OpenEnd] = []
     for item in sorted(open_ends, key=lambda each: (each.window.migration_id, each.window.start)):
-        before = joined[-1] if joined else None
+        before = merged[-1] if merged else None
         if (
             before
             and before.source == item.source
             and (before.window.migration_id, before.window.stop) == (item.window.migration_id, item.window.start)
         ):
-            item = replace(item, window=replace(item.window, start=joined.pop().window.start))
-        joined.append(item)
-    return joined
+            item = replace(item, window=replace(item.window, start=merged.pop().window.start))
+        merged.append(item)
+    return merged
 
 
 def _read_window(

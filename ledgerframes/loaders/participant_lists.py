@@ -1,4 +1,4 @@
-"""The lists of a participant, without the items that cannot be decoded if these go to quarantine."""
+"""The lists of a participant, with a quarantine for items that cannot be decoded."""
 
 from __future__ import annotations
 
@@ -109,15 +109,16 @@ class ParticipantLists(Ledger):
         items = LISTS.get(operation.name)
         if self._on_bad_item == "raise" or items is None:
             return response
-        document = response.decode(dict[str, msgspec.Raw] if items.member else msgspec.Raw)
-        content = document.get(items.member) if isinstance(document, dict) else document
+        members = response.decode(dict[str, msgspec.Raw]) if items.member else {"": response.decode(msgspec.Raw)}
+        content = members.get(items.member)
+        if content is None:
+            return response
         try:
-            items.check(bytes(content or b""), response.endpoint)
+            items.check(bytes(content), response.endpoint)
         except DecodeError:
-            if content is None:
-                return response
-            good = self._good_items(items, decode(content, list[msgspec.Raw], response.endpoint), response.endpoint, request)
-            body = {**document, items.member: good} if isinstance(document, dict) else good
+            contents = decode(content, list[msgspec.Raw], response.endpoint)
+            good = self._good_items(items, contents, response.endpoint, request)
+            body = {**members, items.member: good} if items.member else good
             return replace(response, body=msgspec.json.encode(body))
         return response
 
@@ -152,7 +153,7 @@ def _split(items: ItemList, contents: Sequence[msgspec.Raw]) -> Iterator[bytes]:
 
 
 def _checkpoint(content: bytes, before: Sequence[msgspec.Raw], request: Request) -> msgspec.Raw:
-    """Return a checkpoint in the place of a completion, so that the next list continues behind it."""
+    """Return a checkpoint at the offset of a completion, after which the next list begins."""
     offset = _offset(content)
     if offset is None:
         offset = next((each for each in map(_offset, map(bytes, reversed(before))) if each is not None), None)

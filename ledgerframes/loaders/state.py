@@ -217,7 +217,7 @@ def _iter_completions(ledger: ParticipantLists, parties: Sequence[str], after: i
 
 
 def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: int) -> None:
-    """Refuse a list whose completions are not after an offset and in order, or have no offset of a ledger."""
+    """Refuse a list whose offsets are not after an offset, not in order, or too large."""
     reached = after
     for content in contents:
         # A checkpoint may have the offset of the completion before it.
@@ -273,7 +273,7 @@ def load_packages(
     net : Network
     on_bad_item : {"raise", "quarantine"}
         What to do with a package or its vetting that cannot be decoded, as for :func:`load_active_contracts`.
-        A package whose vetting is in quarantine is left out, because it would look as if it was not vetted.
+        Without its vetting, a package would seem not to be vetted. So it is excluded with it.
 
     Returns
     -------

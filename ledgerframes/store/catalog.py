@@ -111,7 +111,7 @@ class Catalog:
         """
         with self.database.read_transaction() as connection:
             if connection is None:
-                self.require_not_lost()
+                self.require_complete_store()
             else:
                 self._check(connection)
             yield connection
@@ -120,10 +120,10 @@ class Catalog:
         """Return whether there is a catalog."""
         return self.database.has_tables()
 
-    def require_not_lost(self) -> None:
+    def require_complete_store(self) -> None:
         """Refuse files of segments without a catalog.
 
-        Another process may have just created the catalog, and then the files. So it is looked for again after them.
+        The second look at the catalog is for another process that creates it now, and files after it.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Catalog:
         StoreError
             If the catalog is lost, or damaged, so that no damage is sealed.
         """
-        self.require_not_lost()
+        self.require_complete_store()
         with self.database.write_transaction() as connection:
             if not SEAL.is_intact(connection):
                 raise self.database.damage_error(BROKEN_SEAL)

@@ -84,7 +84,7 @@ class RemoteCatalog(Catalog):
             If other writers keep the lease, or the object store rejects the catalog; then nothing is committed.
         """
         with self._copy.lock_for_writing(), Lease(self._location) as lease:
-            self.require_not_lost()
+            self.require_complete_store()
             version = self._copy.refresh()
             with self._copy.working_copy() as path:
                 with Catalog(path, self.display_name).write_transaction() as connection:

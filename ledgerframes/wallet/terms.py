@@ -53,18 +53,18 @@ class OfferTerms:
         return [name for name, (new, old) in pairs.items() if new != old]
 
     def differences_from_wallet(self, payload: OfferPayload, tracking_id: str) -> list[str]:
-        """Return the names of the terms that differ from an offer of the wallet, as far as that has them.
+        """Return the names of the terms that differ in an offer of the wallet.
 
-        A relative expiry cannot be compared, because another store has counted it from another call.
+        Terms that the offer does not have are not compared, and no relative expiry, which another store counts from another call.
         """
-        listed = {
+        pairs = {
             "receiver": (self.receiver_party_id, payload.receiver),
             "amount": (Decimal(self.amount), payload.amount.amount),
             "description": (self.description, payload.description),
             "tracking_id": (tracking_id, payload.tracking_id),
             "expires_at": (self.expires_at, None if self.expires_in is not None else _listed_time(payload.expires_at)),
         }
-        differences = [name for name, (own, other) in listed.items() if other is not None and own != other]
+        differences = [name for name, (own, other) in pairs.items() if other is not None and own != other]
         return [*differences, *(["unit"] if payload.amount.unit in OTHER_UNITS else [])]
 
 

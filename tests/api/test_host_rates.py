@@ -212,7 +212,7 @@ def test_nothing_of_retries_is_printed_without_a_logger(clock: VirtualClock, cap
     assert logging.getLogger("ledgerframes.retries").level == logging.NOTSET
 
 
-# -- the pace -----------------------------------------------------------------------------------------------------------
+# -- the mean rate -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_minutes_of_a_plan_are_those_of_the_limiter(clock: VirtualClock, tmp_path: Path) -> None:
@@ -226,22 +226,22 @@ def test_the_minutes_of_a_plan_are_those_of_the_limiter(clock: VirtualClock, tmp
     lasted = clock.now() - start
     sent = net.request_count
     plan = lf.load_events(net, since="2026-11-08T12:00:00Z", until="2026-11-08T20:00:00Z", plan=True).iloc[0]
-    assert plan["pace"].endswith("requests per second, which sandbox.invalid has kept so far")
+    assert plan["request_rate"].endswith("requests per second of sandbox.invalid so far")
     assert sent > 200 and plan["requests"] * lasted / sent / 60 == pytest.approx(plan["minutes"], abs=1.5)
     assert plan["minutes"] > 3 * plan["requests"] / 50 / 60, "the maximum rate would promise far less"
     clock.time += 40_000
-    assert net.pace(net.settings.history_url[0]) == pytest.approx(lasted / sent, rel=0.2), "a night later"
+    assert net.mean_interval(net.settings.history_url[0]) == pytest.approx(lasted / sent, rel=0.2), "a night later"
 
 
-def test_the_pace_has_no_idle_time_and_needs_some_requests(clock: VirtualClock) -> None:
+def test_the_mean_interval_has_no_idle_time_and_needs_some_requests(clock: VirtualClock) -> None:
     rate, waits = HostRate(2), Waits()
-    for _ in range(host_rates.MIN_PACE_REQUESTS):
+    for _ in range(host_rates.MIN_INTERVALS):
         rate.acquire(waits)
-    assert rate.pace == 0.0
+    assert rate.mean_interval == 0.0
     clock.time += 3600
     for _ in range(5):
         rate.acquire(waits)
-    assert rate.pace == pytest.approx(0.5)
+    assert rate.mean_interval == pytest.approx(0.5)
 
 
 def test_a_file_of_rates_of_an_earlier_version_is_replaced(tmp_path: Path) -> None:
