@@ -251,7 +251,7 @@ class _Column:
 
 def _duration_unit(values: pd.Series) -> str:
     """Return the unit of a column of durations, of which a usual one has at least two."""
-    usual = values[values != pd.Timedelta(0)].abs().median()
+    usual = pd.Timedelta(values[values != pd.Timedelta(0)].abs().median())
     return next((unit for unit, length in DURATION_UNITS.items() if usual >= 2 * length), "s")
 
 
