@@ -24,7 +24,6 @@ from ledgerframes.errors import LedgerframesError, NotFoundError, StoreError, Tr
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
-from ledgerframes.store.prune import files_without_catalog
 from ledgerframes.wallet import Journal
 
 __all__ = ["Check", "Setting", "check_ledger_and_wallet", "check_services", "check_software", "check_store", "settings_in_use"]
@@ -161,8 +160,6 @@ def _catalog(net: Network) -> Check:
     """Check the file, and the record of each segment."""
     step = "Run `ledgerframes store rebuild`."
     try:
-        if files := files_without_catalog(net.store):
-            return Check("store", "catalog", "failed", f"There is no catalog for {files:,} files of tables.", step)
         problems = net.store.catalog.problems()
         segments = [] if problems else net.store.all_segments()
     except StoreError as error:

@@ -305,18 +305,18 @@ class DecodeError(LedgerframesError):
         HTTP method and path of the request, or the file.
     json_path : str
         Position of the fault, such as ``$.events[3].verdict.record_time``.
-    column : str
-        Column that cannot contain the value, if it is known.
-    update_id : str
-        Update whose item is damaged, if it is known.
+    column, update_id : str
+        Column that cannot contain the value, and update whose item is damaged, if they are known.
+    kind : str
+        Kind of a one-of that this version does not know, if that is the fault.
     """
 
-    def __init__(self, message: str, *, endpoint: str = "", json_path: str = "", column: str = "", update_id: str = "") -> None:
+    def __init__(
+        self, message: str, *, endpoint: str = "", json_path: str = "", column: str = "", update_id: str = "", kind: str = ""
+    ) -> None:
         super().__init__(message)
-        self.endpoint = endpoint
-        self.json_path = json_path
-        self.column = column
-        self.update_id = update_id
+        self.endpoint, self.json_path = endpoint, json_path
+        self.column, self.update_id, self.kind = column, update_id, kind
 
 
 class StoreError(LedgerframesError):

@@ -163,6 +163,13 @@ class Network:
         texts = (self._rates.of(host, settings.limits.requests_per_second).wait_text for host in hosts)
         return next(filter(None, texts), "")
 
+    def mean_interval(self, url: str) -> float:
+        """Return the mean seconds from a request to the next at a host, or 0 if they are unknown.
+
+        Earlier loads count, too.
+        """
+        return self._rates.of(host_of(url), self.settings.limits.requests_per_second).mean_interval
+
     def versions(self) -> dict[str, dict[str, str]]:
         """Return the versions of the hosts that have been sent requests, by API and host.
 

@@ -27,6 +27,8 @@ RECOVERY = 0.98  # of the interval after each success, so that a rate doubles wi
 SLICE = 0.5  # seconds after which a wait looks for Ctrl-C and tells what it waits for
 FORGET_AFTER = 600.0  # seconds without a request, after which refusals say nothing about a host any more
 MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word
+MAX_IDLE = 10.0  # seconds after its turn in which nobody sent a request, so that the time is not the host's
+MIN_INTERVALS, MAX_INTERVALS = 20, 300  # of a mean, so that it has the pauses of a limiter
 
 
 class Clock:
@@ -100,6 +102,12 @@ class RateState:
         What the host returned.
     used_at : float
         Time of the last change.
+    sent_at : float
+        Time of the last request.
+    interval_count : int
+        Number of intervals in the mean.
+    mean_interval : float
+        Mean seconds from a request to the next, with waits and without idle time.
     """
 
     interval: float = 0.0
@@ -110,6 +118,9 @@ class RateState:
     refused_since: float = 0.0
     reason: str = ""
     used_at: float = 0.0
+    sent_at: float = 0.0
+    interval_count: int = 0
+    mean_interval: float = 0.0
 
 
 class RateRecord(Protocol):
@@ -170,6 +181,11 @@ class HostRate:
         seconds = open_at - clock.now()
         return _wait_text(seconds, reason) if seconds > MIN_TOLD_WAIT else ""
 
+    @property
+    def mean_interval(self) -> float:
+        """Mean seconds from a request to the next, or 0 after too few requests."""
+        return self._record.update(lambda state: state.mean_interval if state.interval_count >= MIN_INTERVALS else 0.0)
+
     def acquire(self, waits: Waits, max_wait: float = math.inf) -> None:
         """Wait until the next request is allowed.
 
@@ -189,6 +205,7 @@ class HostRate:
             due = max(state.next_at, open_at)
             if due > now:
                 return due, state.reason or "the request rate of the host"
+            _add_interval(state, now)
             state.next_at = now + max(self._base, state.interval)
             state.used_at = now
             return None
@@ -246,9 +263,21 @@ def _current(state: RateState) -> RateState:
     """
     now = clock.now()
     if state.used_at > now or now > max(state.used_at, state.open_at) + FORGET_AFTER:
-        for field in fields(state):
-            setattr(state, field.name, field.default)
+        for field in fields(state):  # the mean is no time of a clock, so it is true for ever
+            if field.name not in (
+                "interval_count",
+                "mean_interval",
+            ):
+                setattr(state, field.name, field.default)
     return state
+
+
+def _add_interval(state: RateState, now: float) -> None:
+    """Add the time since the last request to the mean, unless nobody wanted to send one."""
+    if state.sent_at and now - max(state.sent_at, state.next_at, state.open_at) <= MAX_IDLE:
+        state.interval_count += 1
+        state.mean_interval += (now - state.sent_at - state.mean_interval) / min(state.interval_count, MAX_INTERVALS)
+    state.sent_at = now
 
 
 def _wait_text(seconds: float, reason: str) -> str:

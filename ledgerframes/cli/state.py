@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ledgerframes.cli.frame_output import AsCsv, KeepFormulas, print_frame
-from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.cli.options import CommandContext, Quarantine, command
 from ledgerframes.errors import UsageError
 
 TABLES = ("active-contracts", "completions", "parties", "packages", "synchronizers", "transfer-offers")
@@ -17,6 +17,7 @@ TABLES = ("active-contracts", "completions", "parties", "packages", "synchronize
 def state(
     context: CommandContext,
     table: Annotated[str, typer.Argument(metavar="TABLE", help=f"One of {', '.join(TABLES)}.")],
+    quarantine: Quarantine = False,
     as_csv: AsCsv = False,
     keep_formulas: KeepFormulas = False,
 ) -> None:
@@ -29,7 +30,10 @@ def state(
 
     if table not in TABLES:
         raise UsageError(f"Unknown table {table!r}. Choose from {', '.join(TABLES)}.")
-    module = offers if table == "transfer-offers" else loaders
-    load = getattr(module, f"load_{table.replace('-', '_')}")
-    frame = load(context.connect(), progress=context.progress)
+    is_offers = table == "transfer-offers"
+    if is_offers and quarantine:
+        raise UsageError("--quarantine does not apply to transfer-offers. Leave it out.")
+    load = getattr(offers if is_offers else loaders, f"load_{table.replace('-', '_')}")
+    options = {"on_bad_item": "quarantine"} if quarantine else {}
+    frame = load(context.connect(), progress=context.progress, **options)
     print_frame(context, frame, as_csv=as_csv, escape_formulas=not keep_formulas)

@@ -135,16 +135,9 @@ def _require_intact_databases(net: Network) -> None:
     IntegrityError
         If an integrity check reports something.
     """
-    from ledgerframes.store.prune import files_without_catalog
     from ledgerframes.wallet import Journal
 
     journal = Journal(net.local_dir)
-    if files := files_without_catalog(net.store):
-        raise IntegrityError(
-            f"There is no catalog for {output.pluralize(files, 'file')} of tables in {net.store.location}. "
-            "Run `ledgerframes store rebuild`.",
-            path=str(net.store.location),
-        )
     if problems := net.store.catalog.problems():
         raise net.store.catalog.database.damage_error("; ".join(problems))
     if problems := journal.problems():

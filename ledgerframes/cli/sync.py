@@ -12,7 +12,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.executor_options import Dask, Workers, open_executor
-from ledgerframes.cli.options import CommandContext, DryRun, During, Since, Until, command, option
+from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, command, option
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
     describe_observations,
@@ -28,8 +28,6 @@ from ledgerframes.errors import CoverageError, UsageError
 if TYPE_CHECKING:
     from ledgerframes.frames import Frames
     from ledgerframes.network import Network
-
-Quarantine = Annotated[bool, option("--quarantine", "Save items that cannot be decoded below the store, and continue.")]
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -50,16 +50,18 @@ def _format_costs(rows: list[dict[str, Any]]) -> str:
         return ""
     requests, count, size = (sum(row[name] for row in rows) for name in ("requests", "rows", "bytes"))
     texts = [output.pluralize(requests, "request"), output.pluralize(count, "row"), output.format_bytes(size)]
+    bases = ["the density of what is in the store"]
     if all(row["minutes"] is not None for row in rows):
         texts.append(output.pluralize(sum(row["minutes"] for row in rows), "minute"))
-    return f"\nAbout {', '.join(texts)}, by the density of what is in the store."
+        bases.append(rows[0]["request_rate"])
+    return f"\nAbout {', '.join(texts)}, by {' and '.join(bases)}."
 
 
 def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any]:
     """Return the extent, the rows and the HTTP requests of a sync as plain values."""
-    from ledgerframes.loaders.extra_members import extra_members
+    from ledgerframes.loaders.additions import additions_of
 
-    coverage = frames.coverage
+    coverage, additions = frames.coverage, additions_of(frames)
     return {
         "network": net.name,
         "since": frames.window.since if frames.window else None,
@@ -69,7 +71,8 @@ def describe_sync(net: Network, frames: Frames, seconds: float) -> dict[str, Any
         "rows": {table: frames.count_rows(table) for table in frames.tables},
         "provisional_rows": int(coverage.loc[coverage["status"] == "provisional", "rows"].sum()),
         "problems": frames.problems.to_dict("records"),
-        "extra_members": extra_members(frames),
+        "extra_members": sorted(additions.members),
+        "new_kinds": sorted(additions.kinds),
         "unknown_ids": frames.unknown_ids,
         "failed_objects": list(frames.failed_objects),
         "requests": net.request_count,
@@ -141,6 +144,8 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
     if document["extra_members"]:
         members = escape_control(", ".join(document["extra_members"]))
         pairs.append(("new members", f"the service now sends {members}, which column extra has"))
+    if document["new_kinds"]:
+        pairs.append(("new kinds", f"the service now sends {escape_control(', '.join(document['new_kinds']))}"))
     if document["since"] and not any(document["rows"].values()):
         pairs.append(("no events", "the network has none in this window"))
     if objects_until and objects_until < document["until"]:

@@ -47,6 +47,7 @@ def kind_of(one_of: OneOf | None, json_path: str, *, update_id: str = "") -> tup
         f"A one-of at {json_path}{of_update} {reason}. Upgrade ledgerframes if the service is newer.",
         json_path=json_path,
         update_id=update_id,
+        kind=unknown[0] if len(names) == 1 and unknown else "",
     )
 
 

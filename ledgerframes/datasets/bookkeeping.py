@@ -72,10 +72,18 @@ PLAN = Table(
         Column(
             "minutes",
             INTEGER,
-            "Minutes to fetch it, from the requests and the maximum request rate. Missing without estimates, or without a rate.",
+            "Minutes to fetch it, from the requests and their rate. Missing without estimates, or without a rate.",
             STORE,
             nullable=True,
             unit="minutes",
+        ),
+        Column(
+            "request_rate",
+            TEXT,
+            "What the minutes rest on: the requests per second that the host has kept so far, or the maximum that is set. "
+            "Missing without minutes.",
+            STORE,
+            nullable=True,
         ),
     ),
 )

@@ -19,6 +19,7 @@ from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, EventsPage
 from ledgerframes.errors import DecodeError, UsageError
 from ledgerframes.extents import microseconds
+from ledgerframes.loaders.additions import Additions
 from ledgerframes.network import Network
 from ledgerframes.store.location import not_writable_error
 from ledgerframes.windows import instant
@@ -68,8 +69,10 @@ def decode_items(response: Response) -> list[Event | BadItem]:
         with decode_boundary(response.endpoint):
             event_tables(events, "listing")
     except DecodeError:
-        items = list(enumerate(map(bytes, response.decode(_RawPage).events)))
-        return _tell_apart(items, response.endpoint)
+        items = _tell_apart(list(enumerate(map(bytes, response.decode(_RawPage).events))), response.endpoint)
+        if not any(isinstance(item, BadItem) for item in items):  # it is the page that cannot be decoded
+            raise
+        return items
     return [*events]
 
 
@@ -121,7 +124,7 @@ def bad_item(
         JSON path of the list of items.
     position : tuple, optional
     """
-    whole_path = f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]')}"
+    whole_path = f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]').removeprefix('[0]')}"
     reason = str(error).removeprefix(f"Unexpected response from {endpoint}: ")
     reason = reason.replace(f" at {error.json_path}.", f" at {whole_path}.")
     failure = DecodeError(
@@ -130,6 +133,7 @@ def bad_item(
         json_path=whole_path,
         column=error.column,
         update_id=update_id,
+        kind=error.kind,
     )
     return BadItem(content, failure, position)
 
@@ -157,8 +161,8 @@ def require_on_bad_item(value: object) -> None:
         raise UsageError(f"Unknown on_bad_item {value!r}. Choose from {', '.join(get_args(OnBadItem))}.")
 
 
-def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem | None) -> None:
-    """Raise the error of the first item, or keep the bytes of each.
+def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem | None, additions: Additions) -> None:
+    """Raise the error of the first item, or keep the bytes of each and note its kind.
 
     Raises
     ------
@@ -171,6 +175,7 @@ def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem | None
         if on_bad_item != "quarantine":
             raise item.error
         quarantine(net, item)
+        additions.note_error(item.error)
 
 
 def quarantine(net: Network, item: BadItem) -> Path:

@@ -10,6 +10,7 @@ import msgspec
 
 from ledgerframes.api.response import Response
 from ledgerframes.datasets._boundary import DATA_ERRORS
+from ledgerframes.datasets._structs import Offset
 from ledgerframes.datasets.ledger.wire import PAGE, LedgerStruct, UpdatesPage, decode_page
 from ledgerframes.errors import DecodeError
 from ledgerframes.loaders.bad_items import BadItem, bad_item
@@ -29,8 +30,8 @@ class BadUpdate:
 class _RawUpdates(LedgerStruct):
     """A page of updates whose items stay bytes."""
 
-    lowest_page_offset_exclusive: int
-    highest_page_offset_inclusive: int
+    lowest_page_offset_exclusive: Offset
+    highest_page_offset_inclusive: Offset
     updates: list[msgspec.Raw]
     next_page_token: str | None = None
 
@@ -53,7 +54,10 @@ def decode_updates(response: Response, check: Callable[[UpdatesPage], object]) -
         page = decode_page(response.body)
         check(page)
     except DecodeError:
-        return _by_item(response.decode(_RawUpdates), check)
+        page, bad_updates = _by_item(response.decode(_RawUpdates), check)
+        if not bad_updates:  # it is the page that cannot be decoded
+            raise
+        return page, bad_updates
     return page, []
 
 

@@ -263,7 +263,7 @@ class _ObjectReader:
         buffering.release_memory()
         with self._decode_error_as_integrity_error():
             tables = builder.tables()
-        self._context.note_extra_members(tables)
+        self._context.additions.note(tables)
         return tables
 
     @contextmanager

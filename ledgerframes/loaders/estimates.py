@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from math import ceil
 
+from ledgerframes.api.transport import host_of
+from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.extents import MigrationWindow, OffsetRange, microseconds
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 
 __all__ = ["with_estimates"]
 
+TOLERANCE = Fraction(11, 10)  # a rate this close to the maximum is the maximum
 ITEM_TABLES = ("verdicts", "updates", "ledger_updates")  # each item of a page is a row of one of them
 
 
@@ -31,10 +34,21 @@ def with_estimates(net: Network, dataset: str, rows: Iterable[Mapping[str, objec
     -------
     list of dict
         ``requests``, ``rows``, ``bytes`` and ``minutes`` are missing if nothing of the dataset is stored, ``minutes`` also if
-        the request rate has no limit.
+        the request rate of the host is unknown and has no limit.
     """
     density = _Density.of(segment for segment in net.store.all_segments() if segment.dataset == dataset)
-    return [{**row, **density.costs(_length(row), net)} for row in rows]
+    seconds, rate = _request_interval(net, net.settings.ledger_url if dataset == LEDGER.name else net.settings.history_url)
+    return [{**row, **density.costs(_length(row), net.settings.limits.page_size, seconds, rate)} for row in rows]
+
+
+def _request_interval(net: Network, urls: Sequence[str]) -> tuple[Fraction, str]:
+    """Return the seconds for each request, 0 if they are unknown, and what they rest on."""
+    per_second = Fraction(net.settings.limits.requests_per_second)
+    at_least = 1 / per_second if per_second else Fraction(0)
+    known = Fraction(net.mean_interval(urls[0])) if urls and (per_second or not net.in_process) else Fraction(0)
+    if known > at_least * TOLERANCE:
+        return known, f"the {float(1 / known):.3g} requests per second of {host_of(urls[0])} so far"
+    return at_least, f"the maximum of {float(per_second):g} requests per second" if per_second else ""
 
 
 class _Density:
@@ -53,17 +67,15 @@ class _Density:
                 rows, size = rows + segment.rows, size + segment.bytes
         return cls(length, items, rows, size)
 
-    def costs(self, length: int, net: Network) -> dict[str, int]:
+    def costs(self, length: int, page_size: int, seconds: Fraction, rate: str) -> dict[str, object]:
         """Return what an extent of this length costs, rounded up."""
         if not length or not self._rows:
             return {}
-        limits, share = net.settings.limits, Fraction(length, self._length)
+        share = Fraction(length, self._length)
         # A page of events starts with the last record time of the one before, and the last page is not full.
-        requests = ceil(share * self._items / max(1, limits.page_size - 1)) + 1
+        requests = ceil(share * self._items / max(1, page_size - 1)) + 1
         costs = {"requests": requests, "rows": ceil(share * self._rows), "bytes": ceil(share * self._bytes)}
-        if limits.requests_per_second:
-            costs["minutes"] = ceil(requests / (60 * Fraction(limits.requests_per_second)))
-        return costs
+        return {**costs, "minutes": ceil(requests * seconds / 60), "request_rate": rate} if seconds else {**costs}
 
 
 def _length(row: Mapping[str, object]) -> int:

@@ -166,7 +166,7 @@ def _fetch_ids(
     yield from batches
     yield UnknownIds(tuple(update_id for update_id, result in results.items() if result is None))
     yield BadIds(tuple(bad))
-    settle(net, bad.values(), on_bad_item)
+    settle(net, bad.values(), on_bad_item, context.additions)
     for lookup in lookups.values():
         lookup.result()
 

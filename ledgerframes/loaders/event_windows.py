@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -99,21 +99,22 @@ class EventLoader(Loader[MigrationWindow]):
         return functools.partial(_read_window, self.net, microseconds(cutoff), self.on_bad_item)
 
     def commit(self, item: Migration | OpenEnd) -> None:
-        """Save an ended migration, or commit an open end as provisional."""
+        """Save an ended migration, or remember an open end."""
         if isinstance(item, Migration):
             self.net.store.save_migrations([item])
-            return
-        self._open_ends.append(item)
-        # The next sync fetches this window again. Provisional rows from a host that is ahead stay until then.
-        stored_extents = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
-        for window in item.window.difference(stored_extents):
-            self.net.store.commit(EVENTS, window, {}, final=False, source=item.source)
+        else:
+            self._open_ends.append(item)
 
     def finish(self) -> None:
-        """Log a window without events, and listings that ended before the last stored event.
+        """Commit the open ends, and log listings without an event or without the last one.
 
-        A host that is behind the others may cause the latter.
+        A listing may end before the last stored event if its host is behind the others.
         """
+        for item in _merge(self._open_ends):
+            # The next sync fetches this window again. Provisional rows from a host that is ahead stay until then.
+            stored_extents = [segment.extent for segment in self.net.store.segments(EVENTS, item.window) if segment.rows]
+            for window in item.window.difference(stored_extents):
+                self.net.store.commit(EVENTS, window, {}, final=False, source=item.source)
         segments = [segment for segment in self.net.store.segments(EVENTS, self.window) if segment.rows]
         if not segments:
             first = [iso(from_microseconds(migration.first)) for migration in self.net.store.migrations()[:1]]
@@ -139,6 +140,21 @@ class EventLoader(Loader[MigrationWindow]):
             population=EVENTS.population,
             committed_ids=functools.partial(committed_ids, self.net.store),
         )
+
+
+def _merge(open_ends: Iterable[OpenEnd]) -> list[OpenEnd]:
+    """Return the open ends of the chunks, as one where they are adjacent."""
+    merged: list[OpenEnd] = []
+    for item in sorted(open_ends, key=lambda each: (each.window.migration_id, each.window.start)):
+        before = merged[-1] if merged else None
+        if (
+            before
+            and before.source == item.source
+            and (before.window.migration_id, before.window.stop) == (item.window.migration_id, item.window.start)
+        ):
+            item = replace(item, window=replace(item.window, start=merged.pop().window.start))
+        merged.append(item)
+    return merged
 
 
 def _read_window(
@@ -179,7 +195,7 @@ def _read_pages(
             if page.source != buffer.source:  # a segment has the rows of one host
                 yield from buffer.flush()
             buffer.add(page)
-            settle(net, page.bad_items, on_bad_item)
+            settle(net, page.bad_items, on_bad_item, context.additions)
             if page.ends_migration:
                 yield Migration(chunk.migration_id, chunk.start, ended=chunk.stop)
             if buffer.bytes >= buffering.SEGMENT_BYTES:

@@ -30,6 +30,7 @@ from ledgerframes.errors import (
 from ledgerframes.extents import OffsetRange
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders import buffering
+from ledgerframes.loaders.additions import Additions
 from ledgerframes.loaders.bad_items import OnBadItem, settle
 from ledgerframes.loaders.bad_updates import BadUpdate, decode_updates
 from ledgerframes.loaders.buffering import TableBuffer
@@ -93,12 +94,12 @@ def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> Led
     StoreError
         If another participant responds, or its ledger ends before the offsets in the store.
     """
+    stored_id = net.store.participant()  # before the first request, for a catalog that is lost
     if net.offline:
-        stored_id = net.store.participant()
         require_coverage(net, "the ledger is", [] if stored_id else ["ledger"])
         return LedgerFilter(stored_id or "", update_format)
     participant_id = net.ledger.participant_id()
-    stored_id = net.store.bind_participant(participant_id) if bind else net.store.participant() or participant_id
+    stored_id = net.store.bind_participant(participant_id) if bind else stored_id or participant_id
     if stored_id != participant_id:
         raise StoreError(
             f"The store {net.store.location} has the ledger of {stored_id}, which cannot be mixed with that of {participant_id}. "
@@ -213,7 +214,7 @@ class OffsetReader:
                 if buffer.bytes >= buffering.SEGMENT_BYTES or bad_updates:
                     yield from flush(bad_updates)
                     known = self._after(known)
-                settle(self.net, [bad.item for bad in bad_updates], self.on_bad_item)
+                settle(self.net, [bad.item for bad in bad_updates], self.on_bad_item, context.additions)
                 if context.is_stopped:
                     break
         except Exception:
@@ -306,7 +307,7 @@ def follow(
     int
         Everything through this offset is in the store now.
     """
-    token, reached = None, after
+    token, reached, additions = None, after, Additions()
     request = _open_end_request(net, ledger_filter, after)
     while not stop.is_set():
         try:
@@ -323,7 +324,9 @@ def follow(
             for batch in _batches(ledger_filter.offset_range(after, reached), tables, response.host, bad_updates):
                 net.store.commit(LEDGER, batch.extent, batch.tables, final=batch.final, source=batch.source)
             after = reached
-            settle(net, [bad.item for bad in bad_updates], on_bad_item)
+            additions.note(tables)
+            settle(net, [bad.item for bad in bad_updates], on_bad_item, additions)
+            additions.log(net.name)
         else:
             stop.wait(poll_seconds)
         token = page.next_page_token

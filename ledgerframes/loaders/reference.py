@@ -109,6 +109,7 @@ def _load_observations(
     if plan:
         return plan_frame(dataset.name, [{"since": now}] if refresh else [])
     if refresh:
+        net.store.create()
         with Progress(f"{noun} ({net.name})", 1, "observations", progress) as bar:
             rows = observe(now)
             tables = {dataset.tables[0].name: rows}

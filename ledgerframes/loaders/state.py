@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -15,7 +13,6 @@ import pyarrow as pa
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.update_format import EventFormat, event_format
 from ledgerframes.datasets import Table
-from ledgerframes.datasets._boundary import decode_boundary
 from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets.ledger.wire import ActiveContractItem, OffsetCheckpoint
 from ledgerframes.datasets.state.build import (
@@ -26,17 +23,17 @@ from ledgerframes.datasets.state.build import (
     synchronizer_table,
 )
 from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
-from ledgerframes.datasets.state.wire import Completion, Synchronizer
+from ledgerframes.datasets.state.wire import Completion, Synchronizer, VettedPackages
 from ledgerframes.errors import DecodeError, UnsupportedOperationError
 from ledgerframes.loaders.arguments import loader
-from ledgerframes.loaders.bad_items import OnBadItem, bad_item, quarantine, require_on_bad_item
+from ledgerframes.loaders.bad_items import OnBadItem, require_on_bad_item
+from ledgerframes.loaders.participant_lists import MAX_OFFSET, ParticipantLists
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
 
 __all__ = ["load_active_contracts", "load_completions", "load_packages", "load_parties", "load_synchronizers"]
 
-CONTRACT_LIST = "POST /v2/state/active-contracts"
 CONTRACTS = "POST /v2/state/active-contracts-page"
 COMPLETION_LIST = "POST /v2/commands/command-completions"
 LIST_SIZE = 100  # below the list limit of 200 (docs/facts.md#ledger-operations)
@@ -49,22 +46,27 @@ def _load_state(
     net: Network,
     plan: bool,
     progress: bool | None,
+    on_bad_item: OnBadItem,
     table: Table,
-    items: Callable[[], Iterable[T]],
+    fetch: Callable[[ParticipantLists], Iterable[T]],
     build: Callable[[list[T], str], pa.Table],
     **extent: int | None,
 ) -> pd.DataFrame:
     """Return the plan of a state, or fetch its items and return their table."""
+    require_on_bad_item(on_bad_item)
     if plan:
         return plan_frame(table.name, [extent])
-    fetched: list[T] = []
+    ledger, items = ParticipantLists(net, on_bad_item), []
     subject = f"{table.name.replace('_', ' ')} ({net.name})"
     with Progress(subject, None, "rows", progress) as bar, net.waits.session(bar.show_wait, threading.Event()):
-        for item in items():
-            fetched.append(item)
+        for item in fetch(ledger):
+            items.append(item)
             bar.advance(1)
             bar.count(rows=1)
-        return table.to_pandas(build(fetched, net.ledger.participant_id()))
+        rows = build(items, ledger.participant_id())
+    ledger.additions.note({table.name: rows})
+    ledger.additions.log(net.name)
+    return table.to_pandas(rows)
 
 
 @loader()
@@ -121,58 +123,34 @@ def load_active_contracts(
     >>> bool(contracts["contract_id"].is_unique)
     True
     """
-    require_on_bad_item(on_bad_item)
     contract_format = event_format(parties, templates, interfaces, blobs=include_blobs)
     offset = active_at_offset if plan or active_at_offset is not None else net.ledger.ledger_end()
 
     def build(items: list[ActiveContractItem], participant_id: str) -> pa.Table:
         return active_contract_table(items, participant_id, offset or 0)
 
-    contracts = functools.partial(_iter_contracts, net, contract_format, offset or 0, on_bad_item)
-    return _load_state(net, plan, progress, LEDGER_ACTIVE_CONTRACTS, contracts, build, through=offset)
+    def fetch(ledger: ParticipantLists) -> Iterator[ActiveContractItem]:
+        return _iter_contracts(ledger, contract_format, offset or 0)
+
+    return _load_state(net, plan, progress, on_bad_item, LEDGER_ACTIVE_CONTRACTS, fetch, build, through=offset)
 
 
-def _iter_contracts(
-    net: Network, contract_format: EventFormat, offset: int, on_bad_item: OnBadItem
-) -> Iterator[ActiveContractItem]:
+def _iter_contracts(ledger: ParticipantLists, contract_format: EventFormat, offset: int) -> Iterator[ActiveContractItem]:
     token, chain = None, PageChain(CONTRACTS)
     while True:
         try:
-            response = net.ledger.active_contracts_page(
+            response = ledger.active_contracts_page(
                 contract_format, active_at_offset=offset, max_page_size=PAGE_SIZE, page_token=token
             )
         except UnsupportedOperationError:
-            response = net.ledger.active_contracts(contract_format, active_at_offset=offset)
-            yield from _decode_contracts(net, response.body, CONTRACT_LIST, on_bad_item)
+            response = ledger.active_contracts(contract_format, active_at_offset=offset)
+            yield from response.decode(list[ActiveContractItem])
             return
-        page = net.ledger.decode_active_contracts(response)
-        yield from _decode_contracts(net, page.active_contracts, CONTRACTS, on_bad_item)
+        page = ledger.decode_active_contracts(response)
+        yield from decode(page.active_contracts, list[ActiveContractItem], CONTRACTS)
         token = chain.next_token(page.next_page_token, bytes(page.active_contracts))
         if token is None:
             return
-
-
-def _decode_contracts(net: Network, body: bytes | msgspec.Raw, endpoint: str, on_bad_item: OnBadItem) -> list[ActiveContractItem]:
-    """Return the contracts of a list, without those that are quarantined."""
-    if on_bad_item == "raise":
-        return decode(body, list[ActiveContractItem], endpoint)
-    with suppress(DecodeError):
-        return _tabular_contracts(body, endpoint)
-    good: list[ActiveContractItem] = []
-    for number, content in enumerate(decode(body, list[msgspec.Raw], endpoint)):
-        try:
-            good += _tabular_contracts(b"[%s]" % bytes(content), endpoint)
-        except DecodeError as error:
-            quarantine(net, bad_item(bytes(content), number, endpoint, "", error, "$"))
-    return good
-
-
-def _tabular_contracts(body: bytes | msgspec.Raw, endpoint: str) -> list[ActiveContractItem]:
-    """Return contracts that the table can have."""
-    items = decode(body, list[ActiveContractItem], endpoint)
-    with decode_boundary(endpoint):
-        active_contract_table(items, "", 0)
-    return items
 
 
 @loader()
@@ -182,6 +160,7 @@ def load_completions(
     parties: Sequence[str] = (),
     after: int = 0,
     limit: int | None = None,
+    on_bad_item: OnBadItem = "raise",
     plan: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
@@ -196,6 +175,8 @@ def load_completions(
         Only completions after this offset.
     limit : int, optional
         Maximum number of completions; all by default.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with a completion that cannot be decoded, as for :func:`load_active_contracts`.
 
     Returns
     -------
@@ -213,30 +194,35 @@ def load_completions(
     >>> bool(completions["offset"].is_monotonic_increasing)
     True
     """
-    completions = functools.partial(_iter_completions, net, parties, after, limit)
-    return _load_state(net, plan, progress, COMPLETIONS, completions, completion_table, after=after)
+
+    def fetch(ledger: ParticipantLists) -> Iterator[Completion]:
+        return _iter_completions(ledger, parties, after, limit)
+
+    return _load_state(net, plan, progress, on_bad_item, COMPLETIONS, fetch, completion_table, after=after)
 
 
-def _iter_completions(net: Network, parties: Sequence[str], after: int, limit: int | None) -> Iterator[Completion]:
+def _iter_completions(ledger: ParticipantLists, parties: Sequence[str], after: int, limit: int | None) -> Iterator[Completion]:
     count = 0
     while limit is None or count < limit:
         size = LIST_SIZE if limit is None else min(LIST_SIZE, limit - count)
-        contents = net.ledger.completions(parties, after=after, limit=size)
+        contents = ledger.completions(parties, after=after, limit=size)
         _require_progress(contents, after)
         completions = [content for content in contents if isinstance(content, Completion)]
         yield from completions
         count += len(completions)
-        if len(contents) < size:
+        # A list may be short because the participant was slow (docs/facts.md#ledger-operations), so only an empty one is the end.
+        if not contents or contents[-1].offset == after:
             return
         after = contents[-1].offset
 
 
 def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: int) -> None:
-    """Refuse a list whose completions are not after an offset and in order."""
+    """Refuse a list whose offsets are not after an offset, not in order, or too large."""
     reached = after
     for content in contents:
         # A checkpoint may have the offset of the completion before it.
-        if content.offset < reached or (isinstance(content, Completion) and content.offset == reached):
+        is_before = content.offset < reached or (isinstance(content, Completion) and content.offset == reached)
+        if is_before or content.offset > MAX_OFFSET:
             raise DecodeError(
                 f"{COMPLETION_LIST} returned offset {content.offset} after offset {reached}. Check the service's version.",
                 endpoint=COMPLETION_LIST,
@@ -246,12 +232,16 @@ def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: 
 
 
 @loader()
-def load_parties(net: Network, *, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+def load_parties(
+    net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
+) -> pd.DataFrame:
     """Load the parties that a participant knows, local and remote.
 
     Parameters
     ----------
     net : Network
+    on_bad_item : {"raise", "quarantine"}
+        What to do with a party that cannot be decoded, as for :func:`load_active_contracts`.
 
     Returns
     -------
@@ -269,16 +259,21 @@ def load_parties(net: Network, *, plan: bool = False, progress: bool | None = No
     >>> bool(parties["is_local"].any())
     True
     """
-    return _load_state(net, plan, progress, PARTIES, lambda: net.ledger.parties(), party_table)
+    return _load_state(net, plan, progress, on_bad_item, PARTIES, ParticipantLists.parties, party_table)
 
 
 @loader()
-def load_packages(net: Network, *, plan: bool = False, progress: bool | None = None) -> pd.DataFrame:
+def load_packages(
+    net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
+) -> pd.DataFrame:
     """Load the packages of a participant, and the synchronizers they are vetted on.
 
     Parameters
     ----------
     net : Network
+    on_bad_item : {"raise", "quarantine"}
+        What to do with a package or its vetting that cannot be decoded, as for :func:`load_active_contracts`.
+        Without its vetting, a package would seem not to be vetted. So it is excluded with it.
 
     Returns
     -------
@@ -296,16 +291,28 @@ def load_packages(net: Network, *, plan: bool = False, progress: bool | None = N
     >>> list(packages.columns)[:3]
     ['participant_id', 'package_id', 'synchronizer_id']
     """
+    vettings: list[VettedPackages] = []
+
+    def fetch(ledger: ParticipantLists) -> list[str]:
+        package_ids = ledger.packages()
+        vettings.extend(ledger.vetted_packages())
+        bad = b" ".join(ledger.quarantined)
+        return [package_id for package_id in package_ids if msgspec.json.encode(package_id) not in bad]
 
     def build(package_ids: list[str], participant_id: str) -> pa.Table:
-        return package_table(package_ids, list(net.ledger.vetted_packages()), participant_id)
+        return package_table(package_ids, vettings, participant_id)
 
-    return _load_state(net, plan, progress, PACKAGES, lambda: net.ledger.packages(), build)
+    return _load_state(net, plan, progress, on_bad_item, PACKAGES, fetch, build)
 
 
 @loader()
 def load_synchronizers(
-    net: Network, *, party: str | None = None, plan: bool = False, progress: bool | None = None
+    net: Network,
+    *,
+    party: str | None = None,
+    on_bad_item: OnBadItem = "raise",
+    plan: bool = False,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Load the synchronizers that a participant is connected to.
 
@@ -314,6 +321,8 @@ def load_synchronizers(
     net : Network
     party : str, optional
         Also return this party's permission.
+    on_bad_item : {"raise", "quarantine"}
+        What to do with a synchronizer that cannot be decoded, as for :func:`load_active_contracts`.
 
     Returns
     -------
@@ -332,7 +341,7 @@ def load_synchronizers(
     True
     """
 
-    def connected() -> list[Synchronizer]:
-        return net.ledger.connected_synchronizers(party=party)
+    def fetch(ledger: ParticipantLists) -> list[Synchronizer]:
+        return ledger.connected_synchronizers(party=party)
 
-    return _load_state(net, plan, progress, SYNCHRONIZERS, connected, synchronizer_table)
+    return _load_state(net, plan, progress, on_bad_item, SYNCHRONIZERS, fetch, synchronizer_table)

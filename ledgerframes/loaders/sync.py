@@ -18,17 +18,16 @@ from typing import Any, Generic, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from ledgerframes.control_characters import escape_control
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import DATASETS, Dataset
 from ledgerframes.errors import CoverageError, LedgerframesError
 from ledgerframes.extents import Extent
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
+from ledgerframes.loaders.additions import Additions
 from ledgerframes.loaders.buffering import Pipeline
 from ledgerframes.loaders.estimates import with_estimates
 from ledgerframes.loaders.executors import inline, require_executor, run
-from ledgerframes.loaders.extra_members import extra_members_of_tables
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
@@ -75,20 +74,16 @@ class ChunkContext:
     pipeline : Pipeline
     progress : float
         Work reported so far.
-    extra_members : set of str
-        Members of responses that this release does not know.
+    additions : Additions
+        What services send and this release does not know.
     """
 
     def __init__(self, pipeline: Pipeline, bar: Progress | None, stop: threading.Event | None) -> None:
         self.pipeline = pipeline
         self.progress = 0.0
-        self.extra_members: set[str] = set()
+        self.additions = Additions()
         self._bar = bar
         self._stop = stop
-
-    def note_extra_members(self, tables: Mapping[str, pa.Table]) -> None:
-        """Remember the members in the column ``extra`` of tables that are written."""
-        self.extra_members |= extra_members_of_tables(tables)
 
     def advance(self, amount: float) -> None:
         """Report completed work, where a progress bar is within reach."""
@@ -218,6 +213,7 @@ def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool 
     """
     chunks = loader.chunks(distributed=executor is not None)
     if chunks:
+        loader.net.store.create()
         _fetch_chunks(loader, chunks, executor, progress)
     loader.finish()
 
@@ -227,7 +223,7 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
     stop = threading.Event()
     fetch = functools.partial(_fetch_chunk, loader.net, loader.dataset.name, loader.reader, loader.pipelined)
     total = sum(map(loader.size, chunks))
-    extra_members: set[str] = set()
+    additions = Additions()
     with (
         Progress(f"{loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
         loader.net.waits.session(bar.show_wait, stop),
@@ -243,15 +239,13 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
                     report = outcome.result()
                     for item in report.items:
                         commit(item)
-                    extra_members |= report.extra_members
+                    additions.add(report.additions)
                     loader.finish_chunk(outcome.task, report.error)
                     bar.advance(loader.size(outcome.task) - report.progress)
                     bar.count(chunks=1)
         finally:
             stop.set()
-            if extra_members:
-                names = ",".join(sorted(extra_members))
-                logger.warning("service_sends_new_members network=%s members=%s", loader.net.name, escape_control(names))
+            additions.log(loader.net.name)
 
 
 @contextmanager
@@ -286,14 +280,14 @@ class ChunkReport:
     progress : float
         Work reported.
     error : LedgerframesError or None
-    extra_members : set of str
-        Members of responses that this release does not know.
+    additions : Additions
+        What services send and this release does not know.
     """
 
     items: list[CommitItem]
     progress: float
     error: LedgerframesError | None
-    extra_members: set[str]
+    additions: Additions
 
 
 def _fetch_chunk(
@@ -312,7 +306,7 @@ def _fetch_chunk(
 
     def write(result: ChunkResult) -> None:
         if isinstance(result, Batch):
-            context.note_extra_members(result.tables)
+            context.additions.note(result.tables)
             status = {"final": result.final, "gap": result.gap}
             result = net.store.write_segment(DATASETS[dataset], result.extent, result.tables, source=result.source, **status)
         accept(result)
@@ -323,8 +317,8 @@ def _fetch_chunk(
             for result in reader(chunk, context):
                 pipeline.write_behind(write, result)
     except LedgerframesError as error:
-        return ChunkReport(items, context.progress, error, context.extra_members)
-    return ChunkReport(items, context.progress, None, context.extra_members)
+        return ChunkReport(items, context.progress, error, context.additions)
+    return ChunkReport(items, context.progress, None, context.additions)
 
 
 def _commit(loader: Loader[Any], bar: Progress, item: CommitItem) -> None:

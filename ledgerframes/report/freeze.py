@@ -15,8 +15,8 @@ from ledgerframes.analysis import cost
 from ledgerframes.analysis._requests import requests
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.frames import Frames
+from ledgerframes.loaders.additions import Additions, additions_of
 from ledgerframes.loaders.events import load_events
-from ledgerframes.loaders.extra_members import extra_members
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
@@ -49,8 +49,8 @@ class FrozenInputs:
         The days that earlier runs kept, if they stand for the weeks before.
     history_digest : str
         Digest of the weeks before, empty for a report without usual ranges.
-    extra_members : list of str
-        Members that services sent and this release does not know, as ``table.member``.
+    additions : Additions
+        Members and kinds that services sent and this release does not know.
     periods : Periods
         The window and the period before, from the copied catalog.
     """
@@ -63,7 +63,7 @@ class FrozenInputs:
     problems: list[dict[str, object]]
     history: Path | None
     history_digest: str
-    extra_members: list[str]
+    additions: Additions
     periods: Periods
 
     def segments(self) -> list[dict[str, object]]:
@@ -119,7 +119,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
         _problems(frames),
         history,
         _history_digest(offline, window, history) if report.needs_history else "",
-        extra_members(frames),
+        additions_of(frames),
         _periods(offline, frames, report),
     )
 

@@ -281,7 +281,8 @@ class _Run:
             "summary": summarize(self.report.subjects, inputs.periods, self.prices),
             "days": inputs.days,
             "problems": inputs.problems,
-            "extra_members": inputs.extra_members,
+            "extra_members": sorted(inputs.additions.members),
+            "new_kinds": sorted(inputs.additions.kinds),
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             "inputs": {
                 "snapshot": inputs.snapshot.digest,

@@ -31,7 +31,8 @@ FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 LEFT = ' style="text-align: left"'  # for notebooks, which align all cells right; pages of reports have their own style
 MAX_TEXT = 56
 MAX_UNBROKEN_TEXT = 20
-MICROSECOND = pd.Timedelta(1, "us")
+MICROSECOND, SECOND = pd.Timedelta(1, "us"), pd.Timedelta(1, "s")
+DURATION_UNITS = {"days": pd.Timedelta(1, "D"), "h": pd.Timedelta(1, "h"), "min": pd.Timedelta(1, "min")}
 LEAST_AMOUNT = Decimal("0.0001")
 LEAST_NUMBER = 0.001
 ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
@@ -213,12 +214,14 @@ class _Column:
         self.is_number = self.is_duration or (pd.api.types.is_numeric_dtype(values) and not self.is_flag)
         self.is_text = not self.is_number and not pd.api.types.is_datetime64_any_dtype(values)
         self.unit = UNITS.get((self.name, str(values.dtype)), "")
+        if self.is_duration:
+            self.unit = _duration_unit(values)
         amounts = [value for value in values if isinstance(value, Decimal)]
         self.decimals = 2 if all(value == round(value, 2) for value in amounts) else 4
 
     def head(self) -> str:
         unit = self.unit if self.unit in UNITS_IN_HEAD and self.unit != self.name and not self.is_text else ""
-        text = "s" if self.is_duration else "%" if self.unit == SHARE else unit
+        text = self.unit if self.is_duration else "%" if self.unit == SHARE else unit
         title = escape(self.name.replace("_", " "))
         return f'<th scope="col"{self._attributes()}>{title}{f" <small>{text}</small>" if text else ""}</th>'
 
@@ -239,7 +242,8 @@ class _Column:
         if pd.api.types.is_scalar(value) and pd.isna(value):
             return printing.MISSING
         if self.is_duration:
-            return printing.duration_number(value // MICROSECOND)
+            length = DURATION_UNITS.get(self.unit, SECOND)
+            return printing.duration_number((value // MICROSECOND) * (SECOND // MICROSECOND) // (length // MICROSECOND))
         if self.unit == SHARE:
             end = self.name.rpartition("_")[2]
             is_end = end in ("low", "high")
@@ -255,6 +259,12 @@ class _Column:
         if self.is_number:
             return _with_minus(_number(value))
         return shorten(str(value))
+
+
+def _duration_unit(values: pd.Series) -> str:
+    """Return the unit of a column of durations, of which a usual one has at least two."""
+    usual = pd.Timedelta(values[values != pd.Timedelta(0)].abs().median())
+    return next((unit for unit, length in DURATION_UNITS.items() if usual >= 2 * length), "s")
 
 
 def _with_minus(number: str) -> str:

@@ -54,6 +54,19 @@ def evict_oldest(cache: OrderedDict[Any, T], size_of: Callable[[T], int], max_by
         size -= size_of(entry)
 
 
+def enough_events(seed: int, events: int, days: int) -> int:
+    """Return a number of events that a world can have, the given one if it can.
+
+    A world of more events reports more often, so what it needs grows with the number.
+    """
+    while True:
+        timeline = Timeline(events, days)
+        needed = Schedule(seed, timeline, events, Cases(seed, timeline)).total()
+        if needed <= events:
+            return events
+        events = needed
+
+
 class World:
     """All events of a network, in the order of its history, with random access.
 
@@ -66,6 +79,11 @@ class World:
     """
 
     def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
+        if (enough := enough_events(seed, events, days)) > events:
+            raise ValueError(
+                f"events={events} is below the {enough} that rounds, votes, reports and planted cases need. "
+                "Use more events or fewer days."
+            )
         self.seed = seed
         self.timeline = Timeline(events, days)
         self.people = WorldParties(seed)

@@ -10,7 +10,7 @@ import sqlite3
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,28 +87,53 @@ class Catalog:
     path : Path
     display_name : str, optional
         Name in messages; the path by default.
+    has_files : callable, optional
+        Whether there are files of segments, which are written only after the catalog. Without a catalog, they show that it is
+        lost.
     """
 
-    def __init__(self, path: Path, display_name: str = "") -> None:
+    def __init__(self, path: Path, display_name: str = "", has_files: Callable[[], bool] = lambda: False) -> None:
         self.path = path
         self.display_name = display_name or str(path)
+        self._has_files = has_files
         self.database = Database(path, Schema(SCHEMA_VERSION, SCHEMA, UPGRADES), "catalog", DAMAGE_STEP, self.display_name)
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a connection that only reads, or None if there is no catalog.
+        """Open a connection that only reads, or None if nothing was ever written.
 
         The seal is checked at each use, and the integrity of the file at the first one in a process.
 
         Raises
         ------
         StoreError
-            If the catalog is damaged.
+            If the catalog is damaged or lost.
         """
         with self.database.read_transaction() as connection:
-            if connection is not None:
+            if connection is None:
+                self.require_complete_store()
+            else:
                 self._check(connection)
             yield connection
+
+    def exists(self) -> bool:
+        """Return whether there is a catalog."""
+        return self.database.has_tables()
+
+    def require_complete_store(self) -> None:
+        """Refuse files of segments without a catalog.
+
+        The second look at the catalog is for another process that creates it now, and files after it.
+
+        Raises
+        ------
+        StoreError
+            If the catalog is lost.
+        """
+        if not self.exists() and self._has_files() and not self.exists():
+            raise StoreError(
+                f"The catalog {self.display_name} is lost, but files of its segments exist. {DAMAGE_STEP}", path=self.display_name
+            )
 
     def _check(self, connection: sqlite3.Connection) -> None:
         """Refuse a damaged catalog.
@@ -129,8 +154,9 @@ class Catalog:
         Raises
         ------
         StoreError
-            If the catalog is damaged, so that no damage is sealed.
+            If the catalog is lost, or damaged, so that no damage is sealed.
         """
+        self.require_complete_store()
         with self.database.write_transaction() as connection:
             if not SEAL.is_intact(connection):
                 raise self.database.damage_error(BROKEN_SEAL)

@@ -111,23 +111,9 @@ def prune(
     return PruneResult(dropped, deleted, retained)
 
 
-def table_files(store: Store) -> list[FileInfo]:
-    """Return the files of tables, whether or not the catalog names them."""
-    tables = dict.fromkeys(table.name for dataset in store.datasets.values() for table in dataset.all_tables)
-    return [file for table in tables for file in store.location.iter_files(table) if file.path.endswith(".parquet")]
-
-
-def files_without_catalog(store: Store) -> int:
-    """Return the number of files of tables, or 0 if there is a catalog."""
-    return 0 if store.is_frozen or store.exists() else len(table_files(store))
-
-
 def orphan_files(store: Store, without: Sequence[Segment] = ()) -> list[FileInfo]:
-    """Return the files of tables that the catalog names for no segment except these.
-
-    Without a catalog there are none: it may have been moved away, and nothing else lists the committed files.
-    """
-    files = table_files(store)  # before reading the catalog, so that files of a concurrent commit are not deleted
+    """Return the files of tables that the catalog names for no segment except these."""
+    files = store.table_files()  # before reading the catalog, so that files of a concurrent commit are not deleted
     with store.catalog.read_transaction() as connection:
         if connection is None:
             return []

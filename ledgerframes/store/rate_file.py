@@ -21,7 +21,8 @@ T = TypeVar("T")
 logger = logging.getLogger("ledgerframes")
 
 NAMES = tuple(field.name for field in fields(RateState))
-SCHEMA = Schema(version=1, tables=f"CREATE TABLE rates (host TEXT PRIMARY KEY, {', '.join(NAMES)})", upgrades={})
+TABLE = f"CREATE TABLE rates (host TEXT PRIMARY KEY, {', '.join(NAMES)})"
+SCHEMA = Schema(version=2, tables=TABLE, upgrades={1: f"DROP TABLE rates; {TABLE}"})
 DAY = 86_400
 
 

@@ -17,7 +17,7 @@ from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Catalog, Segment
 from ledgerframes.store.compact import require_live
 from ledgerframes.store.file_metadata import read_segments
-from ledgerframes.store.prune import QUARANTINE, table_files
+from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.sqlite import is_access_error
 from ledgerframes.store.store import CATALOG, Store
 
@@ -85,7 +85,7 @@ def rebuild(store: Store, *, dry_run: bool = False) -> RebuildResult:
     RebuildResult(is_needed=False, from_catalog=0, from_files=0, problems={})
     """
     require_live(store)
-    paths = [file.path for file in table_files(store)]
+    paths = [file.path for file in store.table_files()]
     if _is_intact(store, paths):
         return RebuildResult(is_needed=False)
     with tempfile.TemporaryDirectory() as directory:
@@ -128,7 +128,7 @@ def _intact_records(store: Store, path: Path) -> list[Segment]:
         shutil.copyfileobj(source, copied)
     with closing(sqlite3.connect(path)) as connection:
         segments = [each for dataset in store.datasets.values() for each in records.iter_intact_segments(connection, dataset)]
-    existing = {file.path for file in table_files(store)}
+    existing = {file.path for file in store.table_files()}
     return [each for each in segments if existing.issuperset(file.path for file in each.files.values())]
 
 

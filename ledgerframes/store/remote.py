@@ -23,7 +23,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from sqlite3 import Connection
@@ -50,13 +50,19 @@ class RemoteCatalog(Catalog):
         The network's directory.
     name : str
         File name of the catalog.
+    has_files : callable
+        Whether there are files of segments.
     """
 
-    def __init__(self, location: Location, name: str) -> None:
+    def __init__(self, location: Location, name: str, has_files: Callable[[], bool]) -> None:
         self._location = location
         self._copy = local_copy(location, name)
         self._checked_version: str | None = None
-        super().__init__(self._copy.path, f"{location}/{name}")
+        super().__init__(self._copy.path, f"{location}/{name}", has_files)
+
+    def exists(self) -> bool:
+        """Return whether there is a catalog in the object store."""
+        return self._copy.refresh() is not None
 
     @contextmanager
     def read_transaction(self) -> Iterator[Connection | None]:
@@ -78,6 +84,7 @@ class RemoteCatalog(Catalog):
             If other writers keep the lease, or the object store rejects the catalog; then nothing is committed.
         """
         with self._copy.lock_for_writing(), Lease(self._location) as lease:
+            self.require_complete_store()
             version = self._copy.refresh()
             with self._copy.working_copy() as path:
                 with Catalog(path, self.display_name).write_transaction() as connection:

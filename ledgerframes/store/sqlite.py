@@ -130,6 +130,19 @@ class Database:
         with self.read_transaction() as connection:
             return integrity_problems(connection)
 
+    def has_tables(self) -> bool:
+        """Return whether the file exists and has tables.
+
+        Raises
+        ------
+        StoreError
+            If the file is damaged, newer than this version, or cannot be opened.
+        """
+        if not self.path.exists():
+            return False
+        with self._store_errors(), closing(self._connect("rw")) as connection:
+            return self._version(connection) > 0
+
     def is_known_version(self) -> bool:
         """Return whether the file is not newer than this version, as far as it can be read."""
         with suppress(sqlite3.DatabaseError), closing(self._connect("rw")) as connection:

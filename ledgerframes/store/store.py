@@ -17,7 +17,7 @@ from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.extents import Extent, ExtentRange, IdSet, Migration, MigrationWindow, OffsetRange, plan_missing
 from ledgerframes.store import catalog as records
 from ledgerframes.store.catalog import Catalog, Segment
-from ledgerframes.store.location import Location
+from ledgerframes.store.location import FileInfo, Location
 from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.segments import SegmentWriter, file_name
 from ledgerframes.store.snapshot import StoreSnapshot
@@ -53,11 +53,36 @@ class Store:
         self.network = network
         self.datasets = datasets
         self.is_frozen = catalog is not None
-        self.catalog = _open_catalog(self.location, catalog)
+        self.catalog = self._open_catalog(catalog)
+
+    def _open_catalog(self, frozen: Path | None) -> Catalog:
+        if frozen is not None:
+            return Catalog(frozen)
+        if path := self.location.local_path:
+            return Catalog(path / CATALOG, has_files=lambda: bool(self.table_files()))
+        return RemoteCatalog(self.location, CATALOG, lambda: bool(self.table_files()))
 
     def exists(self) -> bool:
         """Return whether anything was ever written."""
         return self.location.exists(CATALOG)
+
+    def create(self) -> None:
+        """Create the catalog, unless there is one. Files of segments are written only after it.
+
+        Raises
+        ------
+        StoreError
+            If the catalog is lost or damaged, or cannot be written.
+        """
+        if not self.catalog.exists():
+            with self.catalog.write_transaction():
+                pass
+
+    def table_files(self) -> list[FileInfo]:
+        """Return the files of tables, whether or not the catalog names them."""
+        tables = {table.name for dataset in self.datasets.values() for table in dataset.all_tables}
+        files = self.location.iter_files()
+        return [file for file in files if file.path.endswith(".parquet") and file.path.partition("/")[0] in tables]
 
     def other_networks(self) -> list[str]:
         """Return the other networks with a store in the same root."""
@@ -144,6 +169,7 @@ class Store:
         StoreError
             If the store cannot be written.
         """
+        self.create()
         self.add_segment(dataset, self.write_segment(dataset, extent, tables, final=final, source=source, gap=gap))
 
     def write_segment(
@@ -224,12 +250,6 @@ class Store:
         """
         self.catalog.copy(target)
         return Store(self.root.uri, self.network, self.datasets, target)
-
-
-def _open_catalog(location: Location, frozen: Path | None) -> Catalog:
-    if frozen is not None:
-        return Catalog(frozen)
-    return Catalog(location.local_path / CATALOG) if location.local_path else RemoteCatalog(location, CATALOG)
 
 
 def new_segment_id() -> str:

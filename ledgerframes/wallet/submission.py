@@ -186,7 +186,8 @@ class Submission:
 
     def _compare_terms(self, tracking_id: str, status: OfferStatus) -> None:
         """Refuse an offer of the wallet whose terms are others than the journal's."""
-        own = self._journal.get(tracking_id)
+        terms = self._journal.terms(tracking_id)
+        assert terms is not None
         try:
             contracts = self._wallet.offers()
         except (ServiceError, TransportError, DecodeError):
@@ -194,13 +195,13 @@ class Submission:
         for contract in contracts:
             if contract.contract_id == status.contract_id:
                 other = contract.payload
-                texts = (other.receiver, other.description) == (own.receiver_party_id, own.description)
-                if texts and other.amount.amount == own.amount:
+                differences = terms.differences_from_wallet(other, tracking_id)
+                if not differences:
                     return
                 self._journal.record_refusal(tracking_id, CONFLICT, self._clock(), is_final=True)
                 raise OfferUnresolvedError(
                     f"Offer {tracking_id} was not made: its tracking id was used elsewhere, for an offer of "
-                    f"{other.amount.amount} to {other.receiver}. Use a new tracking_id=.",
+                    f"{other.amount.amount} to {other.receiver} with another {', '.join(differences)}. Use a new tracking_id=.",
                     tracking_id=tracking_id,
                     outcome="refused",
                     status=409,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from ledgerframes.datasets.offers.wire import OfferPayload
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import microseconds
 from ledgerframes.windows import MICROSECOND, instant
@@ -13,6 +14,7 @@ from ledgerframes.windows import MICROSECOND, instant
 MAX_TEXT = 279  # characters: the ledger's own limit is "fewer than 280" (docs/facts.md#wallet-api)
 MAX_DECIMALS = 10  # of the ledger's numbers, and of the amount columns
 MAX_WHOLE_DIGITS = 28  # 38 digits in all
+OTHER_UNITS = ("USDUnit", "ExtUnit")  # of amounts that are not coin (docs/facts.md#wallet-api)
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,29 @@ class OfferTerms:
             del pairs["expires_at"]
             pairs["expires_in"] = (self.expires_in, earlier.expires_in)
         return [name for name, (new, old) in pairs.items() if new != old]
+
+    def differences_from_wallet(self, payload: OfferPayload, tracking_id: str) -> list[str]:
+        """Return the names of the terms that differ in an offer of the wallet.
+
+        Terms that the offer does not have are not compared, and no relative expiry, which another store counts from another call.
+        """
+        pairs = {
+            "receiver": (self.receiver_party_id, payload.receiver),
+            "amount": (Decimal(self.amount), payload.amount.amount),
+            "description": (self.description, payload.description),
+            "tracking_id": (tracking_id, payload.tracking_id),
+            "expires_at": (self.expires_at, None if self.expires_in is not None else _listed_time(payload.expires_at)),
+        }
+        differences = [name for name, (own, other) in pairs.items() if other is not None and own != other]
+        return [*differences, *(["unit"] if payload.amount.unit in OTHER_UNITS else [])]
+
+
+def _listed_time(text: str | None) -> int | None:
+    """Return a time of the wallet in microseconds since 1970, or None if there is none."""
+    try:
+        return None if text is None else microseconds(instant(text))
+    except UsageError:
+        return None
 
 
 def parse_terms(

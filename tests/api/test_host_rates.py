@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import pairwise
@@ -23,6 +25,7 @@ from ledgerframes.errors import BusyError, ServiceUnavailableError
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.sandbox import Faults, faults
 from ledgerframes.settings import Limits
+from ledgerframes.store.rate_file import RateFile
 
 Handler = Callable[[httpx.Request], httpx.Response]
 ONE, TWO = "http://one.invalid/api", "http://two.invalid/api"
@@ -207,3 +210,45 @@ def test_nothing_of_retries_is_printed_without_a_logger(clock: VirtualClock, cap
     transport(busy(3)).request("GET", "/thing")
     assert capfd.readouterr().err == ""
     assert logging.getLogger("ledgerframes.retries").level == logging.NOTSET
+
+
+# -- the mean rate -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_minutes_of_a_plan_are_those_of_the_limiter(clock: VirtualClock, tmp_path: Path) -> None:
+    """A limiter of 20 requests in 10 s, at a maximum of 50 in a second."""
+    limiter = Faults(limit_requests=20, limit_seconds=10)
+    net = lf.connect(
+        "sandbox", events=2000, days=1, store=tmp_path, page_size=5, faults=limiter, requests_per_second=50, max_concurrency=1
+    )
+    start = clock.now()
+    lf.load_events(net, since="2026-11-08", until="2026-11-08T12:00:00Z")
+    lasted = clock.now() - start
+    sent = net.request_count
+    plan = lf.load_events(net, since="2026-11-08T12:00:00Z", until="2026-11-08T20:00:00Z", plan=True).iloc[0]
+    assert plan["request_rate"].endswith("requests per second of sandbox.invalid so far")
+    assert sent > 200 and plan["requests"] * lasted / sent / 60 == pytest.approx(plan["minutes"], abs=1.5)
+    assert plan["minutes"] > 3 * plan["requests"] / 50 / 60, "the maximum rate would promise far less"
+    clock.time += 40_000
+    assert net.mean_interval(net.settings.history_url[0]) == pytest.approx(lasted / sent, rel=0.2), "a night later"
+
+
+def test_the_mean_interval_has_no_idle_time_and_needs_some_requests(clock: VirtualClock) -> None:
+    rate, waits = HostRate(2), Waits()
+    for _ in range(host_rates.MIN_INTERVALS):
+        rate.acquire(waits)
+    assert rate.mean_interval == 0.0
+    clock.time += 3600
+    for _ in range(5):
+        rate.acquire(waits)
+    assert rate.mean_interval == pytest.approx(0.5)
+
+
+def test_a_file_of_rates_of_an_earlier_version_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "rates.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("CREATE TABLE rates (host TEXT PRIMARY KEY, interval); PRAGMA user_version = 1;")
+    file = RateFile(path)
+    rate = HostRate(0, file.record("one"))
+    rate.refuse(0.0, 5.0, "busy")
+    assert file.is_usable and HostRate(0, RateFile(path).record("one")).wait_text.endswith("busy")

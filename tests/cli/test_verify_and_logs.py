@@ -46,6 +46,12 @@ def test_an_unknown_state_is_refused(run: Run) -> None:
     assert "Choose from active-contracts" in run("state", "contracts").err
 
 
+def test_the_state_of_a_participant_has_a_quarantine(run: Run) -> None:
+    assert run("state", "parties", "--quarantine").out == run("state", "parties").out
+    refused = run("state", "transfer-offers", "--quarantine")
+    assert refused.code == 2 and "--quarantine does not apply" in refused.err
+
+
 def test_verify_says_what_it_checked(run: Run, day: lf.Frames, tmp_path: Path) -> None:
     options: dict[str, Any] = {"since": "2026-11-08T02:00:00Z", "until": "2026-11-09", "min_coverage": 0.5}
     evidence, saved = tmp_path / "evidence", tmp_path / "saved"

@@ -28,6 +28,7 @@ def test_the_density_of_what_is_stored_is_that_of_what_is_missing(tmp_path: Path
     requests = -(-2 * items // 10) + 1
     assert plan["requests"] == requests
     assert plan["minutes"] == -(-requests // 120)
+    assert plan["request_rate"] == "the maximum of 2 requests per second"
     before = net.request_count
     lf.load_events(net, since=DAY["until"], until="2026-11-08T18:00:00Z")
     assert requests / 2 < net.request_count - before < requests * 2
@@ -39,6 +40,6 @@ def test_offsets_have_estimates_and_ids_have_none(tmp_path: Path) -> None:
     [plan] = lf.load_updates(net, through=400, plan=True).to_dict("records")
     rows = sum(segment.rows for segment in net.store.all_segments())
     assert (plan["after"], plan["rows"]) == (200, rows)
-    assert pd.isna(plan["minutes"]), "the sandbox has no request rate"
+    assert pd.isna(plan["minutes"]) and pd.isna(plan["request_rate"]), "the sandbox has no request rate"
     ids = lf.load_events(net, update_ids=["a"], plan=True)
     assert ids["requests"].isna().all()

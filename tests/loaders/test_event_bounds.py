@@ -10,6 +10,7 @@ import pytest
 
 import ledgerframes as lf
 from ledgerframes.errors import CoverageError
+from ledgerframes.extents import MigrationWindow
 from ledgerframes.loaders.event_bounds import history_bounds
 from ledgerframes.windows import Window, instant
 
@@ -56,3 +57,16 @@ def test_a_quiet_moment_inside_the_history_is_no_error(tmp_path: Path, times: pd
     store = lf.connect("sandbox", store=tmp_path, **WORLD)
     assert lf.load_events(store, since=since, until=until).verdicts.empty
     history_bounds(store).require_overlap(Window(instant(since), instant(until)))
+
+
+def test_a_window_after_the_last_event_is_one_extent_without_files(tmp_path: Path) -> None:
+    """However many chunks it was read in, and an offline load finds it."""
+    online = lf.connect("sandbox", store=tmp_path, max_concurrency=4, **WORLD)
+    window = {"since": "2026-12-01", "until": "2026-12-02"}
+    for _ in range(2):
+        assert lf.load_events(online, **window).verdicts.empty
+        [segment] = online.store.all_segments()
+        assert (segment.status, segment.files) == ("provisional", {})
+        assert segment.extent == MigrationWindow.of(4, Window(instant(window["since"]), instant(window["until"])))
+    offline = lf.connect("sandbox", store=tmp_path, offline=True, **WORLD)
+    assert lf.load_events(offline, **window).coverage["status"].tolist() == ["provisional"]

@@ -14,7 +14,8 @@ import zstandard
 
 import ledgerframes as lf
 from ledgerframes.api.update_format import update_format
-from ledgerframes.errors import DecodeError, IntegrityError
+from ledgerframes.errors import DecodeError, IntegrityError, UsageError
+from ledgerframes.loaders import state
 from ledgerframes.loaders.ledger_pages import follow, open_ledger
 
 Item = dict[str, Any]
@@ -183,6 +184,22 @@ def test_following_goes_on_after_an_update(bad: Item, tmp_path: Path) -> None:
     assert [(each.start, each.stop) for each in provisional] == [(5, 6)], "the next load fetches it again"
 
 
+def test_new_members_and_kinds_are_told_once_while_following(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stop = threading.Event()
+    pages = [
+        [update(2, mood="good"), update(6, "Surprise")],
+        [update(12, mood="bad"), update(16, "Surprise")],
+        [update(22, hue=1)],
+    ]
+    net = growing(tmp_path / "store", pages, stop)
+    follow(net, open_ledger(net, update_format(), bind=True), 0, 0.01, stop, "quarantine")
+    assert [line for line in caplog.messages if line.startswith("service_sends_new")] == [
+        "service_sends_new_members network=sandbox members=ledger_updates.mood",
+        "service_sends_new_kinds network=sandbox kinds=Surprise",
+        "service_sends_new_members network=sandbox members=ledger_updates.hue",
+    ]
+
+
 def test_following_stops_at_an_update_after_the_others_of_its_page(tmp_path: Path) -> None:
     stop = threading.Event()
     net = growing(tmp_path / "store", [[update(2), update(6, "Surprise"), update(8)], [update(12)]], stop)
@@ -190,6 +207,18 @@ def test_following_stops_at_an_update_after_the_others_of_its_page(tmp_path: Pat
     with pytest.raises(DecodeError, match="Item 1 of a page from POST /v2/updates"):
         follow(net, ledger_filter, 0, 0.01, stop)
     assert stored_offsets(net) == [2, 8]
+
+
+@pytest.mark.parametrize(
+    "bounds", [{"highestPageOffsetInclusive": 2**70}, {"lowestPageOffsetExclusive": -1}, {"nextPageToken": 5}]
+)
+@pytest.mark.parametrize("on_bad_item", ["raise", "quarantine"])
+def test_a_page_with_impossible_bounds_is_an_error(bounds: Item, on_bad_item: Any, tmp_path: Path) -> None:
+    page = {"updates": [], "lowestPageOffsetExclusive": 0, "highestPageOffsetInclusive": 9, **bounds}
+    net = participant(tmp_path, {"/v2/updates/get-updates-page": page, "/v2/state/ledger-end": {"offset": 9}})
+    with pytest.raises(DecodeError, match=next(iter(bounds))):
+        lf.load_updates(net, on_bad_item=on_bad_item)
+    assert net.store.all_segments() == []
 
 
 # -- active contracts -----------------------------------------------------------------------------------------------------
@@ -217,3 +246,104 @@ def test_a_contract_does_not_lose_the_others(bad: Item, tmp_path: Path) -> None:
     assert quarantined(net) == [bad]
     with pytest.raises(DecodeError):
         lf.load_active_contracts(net, active_at_offset=9)
+
+
+# -- completions, parties, packages and synchronizers -------------------------------------------------------------------------
+
+
+def completion(offset: object, **members: Any) -> Item:
+    return {"completionResponse": {"Completion": {"value": {"commandId": f"c{offset}", "offset": offset, **members}}}}
+
+
+def vetting(*packages: Item, **members: Any) -> Item:
+    return {"participantId": "p", "synchronizerId": "s", "packages": list(packages), **members}
+
+
+def participant(store: Path, responses: dict[str, Any]) -> lf.Network:
+    """A participant that answers each path with a body, and lists of completions after an offset."""
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        body = {**PARTICIPANT, **responses}[request.url.path]
+        if request.url.path == "/v2/commands/command-completions":
+            after, limit = json.loads(request.content)["beginExclusive"], int(request.url.params["limit"])
+            body = [item for position, item in body if position > after][:limit]
+        return httpx.Response(200, json=body)
+
+    transport = httpx.MockTransport(handler)
+    return lf.connect("sandbox", ledger_url="http://one.invalid", transport=transport, store=store, requests_per_second=0)
+
+
+LISTS: dict[str, tuple[Any, str, str, list[Item]]] = {
+    "parties": (lf.load_parties, "/v2/parties", "partyDetails", [{"party": "a"}, {"party": 7}, {"party": "c"}]),
+    "synchronizers": (
+        lf.load_synchronizers,
+        "/v2/state/connected-synchronizers",
+        "connectedSynchronizers",
+        [{"synchronizerId": "a"}, {"synchronizerAlias": "b"}, {"synchronizerId": "c"}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_bad_item_of_a_list_does_not_lose_the_others(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    load, path, member, items = LISTS[name]
+    net = participant(tmp_path, {path: {member: items, "nextPageToken": ""}})
+    with pytest.raises(DecodeError):
+        load(net)
+    assert load(net, on_bad_item="quarantine").iloc[:, 1].tolist() == ["a", "c"]
+    assert f"at $.{member}[1]" in caplog.text and "Item 1 of a page" in caplog.text
+    assert quarantined(net) == [items[1]]
+    with pytest.raises(UsageError, match="on_bad_item"):
+        load(net, on_bad_item="ignore")
+
+
+@pytest.mark.parametrize("body", [{}, {"partyDetails": None}, {"partyDetails": {}}, []])
+def test_a_response_without_its_list_is_an_error_and_not_an_empty_frame(body: Any, tmp_path: Path) -> None:
+    net = participant(tmp_path, {"/v2/parties": body})
+    with pytest.raises(DecodeError):
+        lf.load_parties(net, on_bad_item="quarantine")
+
+
+def test_the_package_of_a_bad_vetting_is_not_shown_as_unvetted(tmp_path: Path) -> None:
+    bad = {"packageId": "b", "packageName": 5}
+    vettings = [vetting({"packageId": "a"}, bad), vetting({"packageId": "c"}, synchronizerId="t")]
+    packages = {"packageIds": ["a", "b", "c", "d", 5]}
+    net = participant(
+        tmp_path, {"/v2/packages": packages, "/v2/package-vetting/list": {"vettedPackages": vettings, "nextPageToken": ""}}
+    )
+    frame = lf.load_packages(net, on_bad_item="quarantine")
+    vetted_on = dict(zip(frame["package_id"], frame["synchronizer_id"].fillna(""), strict=True))
+    assert vetted_on == {"a": "s", "c": "t", "d": ""}
+    assert sorted(map(str, quarantined(net))) == sorted(map(str, [5, vetting(bad)]))
+
+
+BAD_COMPLETIONS = {
+    "another kind": {"completionResponse": {"Surprise": {"value": {"offset": 2}}}},
+    "no command id": completion(2, commandId=None),
+    "no offset": completion("soon"),
+    "a huge offset": completion(2**70),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_COMPLETIONS)
+def test_a_bad_completion_does_not_lose_those_behind_it(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Lists of two, of which the first ends with the bad completion."""
+    monkeypatch.setattr(state, "LIST_SIZE", 2)
+    items = [(1, completion(1)), (2, BAD_COMPLETIONS[kind]), *((offset, completion(offset)) for offset in (3, 4, 5))]
+    net = participant(tmp_path, {"/v2/commands/command-completions": items})
+    assert lf.load_completions(net, on_bad_item="quarantine")["offset"].tolist() == [1, 3, 4, 5]
+    assert ("service_sends_new_kinds network=sandbox kinds=Surprise" in caplog.messages) == (kind == "another kind")
+    assert quarantined(net) == [BAD_COMPLETIONS[kind]]
+    assert lf.load_completions(net, limit=3, on_bad_item="quarantine")["offset"].tolist() == [1, 3, 4]
+    with pytest.raises(DecodeError):
+        lf.load_completions(net)
+
+
+def test_a_list_that_is_short_is_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow participant returns what it has, and an item can be empty."""
+    monkeypatch.setattr(state, "LIST_SIZE", 2)
+    empty = (1, {"completionResponse": {"Empty": {}}})
+    net = participant(tmp_path, {"/v2/commands/command-completions": [empty, (2, completion(2)), (3, completion(3))]})
+    assert lf.load_completions(net)["offset"].tolist() == [2, 3]

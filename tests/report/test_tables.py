@@ -40,6 +40,23 @@ def test_ends_of_an_interval_are_rounded_as_in_sentences() -> None:
     assert [cell in html for cell in (">13.0<", ">12.1<", ">13.8<", ">&lt; 0.1<")] == [True] * 4
 
 
+@pytest.mark.parametrize(
+    ("durations", "head", "cells"),
+    [
+        (["250ms", "1500ms", "10min"], "s", ["0.250", "1.50", "600"]),
+        (["2min", "90s", "3h"], "min", ["2.00", "1.50", "180"]),
+        (["0s", "5h", "36h"], "h", ["0", "5.00", "36.0"]),
+        (["36h", "10D 6h", "-400D"], "days", ["1.50", "10.3", "−400"]),
+    ],
+)
+def test_a_column_of_durations_has_the_unit_of_a_usual_one(durations: list[str], head: str, cells: list[str]) -> None:
+    frame = pd.DataFrame({"wait": pd.to_timedelta([*durations, None]).astype("timedelta64[us]")})
+    html = show_table("t", frame)._repr_html_()
+    assert f"<small>{head}</small>" in html
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", html) == [*cells, "–"]
+    assert "<small>s</small>" in show_table("t", frame.tail(1))._repr_html_()
+
+
 def test_amounts_have_no_exponent_and_a_unit_is_not_repeated() -> None:
     amounts = pd.array(["0", "108", "0.17849"], dtype=pd.ArrowDtype(pa.decimal128(38, 10)))
     html = show_table("amounts", pd.DataFrame({"amount": amounts, "bytes": pd.array([1, 2, 3], "Int64")}))._repr_html_()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -72,9 +73,15 @@ def test_slices_share_out_every_event(events: int, days: int) -> None:
     assert sum(timeline.share(number, events) for number in range(timeline.count)) == events
 
 
-def test_a_world_too_small_says_what_to_do() -> None:
-    with pytest.raises(ValueError, match="Use more events or fewer days"):
-        Sandbox(events=100, days=8)
+@pytest.mark.parametrize("days", [1, 8, 60])
+def test_a_world_too_small_names_a_number_that_works(days: int) -> None:
+    with pytest.raises(ValueError, match="Use more events or fewer days") as caught:
+        Sandbox(events=100, days=days)
+    match = re.search(r"events=100 is below the (\d+) that", str(caught.value))
+    assert match
+    Sandbox(events=int(match[1]), days=days)
+    with pytest.raises(ValueError, match="Use more events"):
+        Sandbox(events=int(match[1]) * 3 // 4, days=days)
 
 
 def test_record_times_rise_strictly_inside_a_migration(items: list[dict[str, Any]]) -> None:

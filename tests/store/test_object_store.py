@@ -186,10 +186,15 @@ def test_a_cleaned_temporary_folder_is_no_empty_store(machine: Machine) -> None:
     assert seen(store) == dict.fromkeys(range(7), 1)
 
 
-def test_a_catalog_taken_away_is_an_empty_store(machine: Machine) -> None:
+def test_a_catalog_taken_away_is_refused_and_without_its_files_an_empty_store(machine: Machine) -> None:
     store = machine()
     commit(store, 0, 5, 1)
     store.location.remove(CATALOG)
+    for act in (lambda: seen(store), lambda: commit(store, 0, 3, 2)):
+        with pytest.raises(StoreError, match="store rebuild"):
+            act()
+    for file in store.table_files():
+        store.location.remove(file.path)
     assert seen(store) == {}
     commit(store, 0, 3, 2)
     assert seen(store) == dict.fromkeys(range(3), 2)

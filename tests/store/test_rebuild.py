@@ -15,7 +15,6 @@ from ledgerframes.errors import StoreError, UsageError
 from ledgerframes.extents import IdSet, Migration, MigrationWindow, OffsetRange
 from ledgerframes.store import Store
 from ledgerframes.store.compact import compact
-from ledgerframes.store.prune import files_without_catalog
 from ledgerframes.store.rebuild import RebuildResult, rebuild
 from ledgerframes.store.verify import verify
 
@@ -54,7 +53,6 @@ def test_an_intact_catalog_is_left_as_it_is(store: Store, tmp_path: Path) -> Non
 def test_a_lost_catalog_is_rebuilt_from_the_files(store: Store) -> None:
     expected, before, ledger = frames(store), statuses(store), frames(store, LEDGER)
     store.catalog.path.unlink()
-    assert files_without_catalog(store) > 5
     planned = rebuild(store, dry_run=True)
     assert not store.exists()
     assert rebuild(store) == planned == RebuildResult(True, 0, planned.from_files, {})

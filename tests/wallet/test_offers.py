@@ -257,16 +257,58 @@ def test_a_refusal_that_cannot_be_checked_is_unknown(net: lf.Network, service: W
     assert service.count("t-1") == 1
 
 
-@pytest.mark.parametrize(("member", "value"), [("amount", "99"), ("receiver_party_id", "eve::1220"), ("description", "another")])
+@pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("receiver", {"receiver": "eve::1220"}),
+        ("amount", {"amount": {"amount": "99", "unit": "AmuletUnit"}}),
+        ("description", {"description": "another"}),
+        ("tracking_id", {"trackingId": "t-2"}),
+        ("expires_at", {"expiresAt": "2100-01-01T12:00:00.123456Z"}),
+        ("unit", {"amount": {"amount": "5.0", "unit": "USDUnit"}}),
+    ],
+)
 def test_an_earlier_offer_returned_with_200_is_compared(
-    net: lf.Network, service: WalletService, member: str, value: str, monkeypatch: pytest.MonkeyPatch
+    net: lf.Network, service: WalletService, name: str, payload: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wallets since 0.7.1 return the offer of a used tracking id instead of 409."""
-    make = service._make
-    monkeypatch.setattr(service, "_make", lambda contents: make({**contents, member: value}))
-    with pytest.raises(OfferUnresolvedError, match="its tracking id was used elsewhere") as caught:
+    list_offer(service, monkeypatch, payload)
+    with pytest.raises(OfferUnresolvedError, match=rf"its tracking id was used elsewhere, .* with another {name}\.") as caught:
         net.wallet.offer_transfer(**OFFER, tracking_id="t-1")
     assert caught.value.outcome == "refused"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"amount": {"amount": "5.0000000000", "unit": "AmuletUnit"}, "expiresAt": "2100-01-01T12:00:00.123457Z"},
+        {"amount": {"amount": "5"}, "expiresAt": None, "description": None, "trackingId": None},
+        {"expiresAt": "in a while"},
+    ],
+)
+def test_an_offer_is_not_refused_for_what_the_wallet_does_not_say(
+    net: lf.Network, service: WalletService, payload: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_offer(service, monkeypatch, payload)
+    assert net.wallet.offer_transfer(**OFFER, tracking_id="t-1").status == "created"
+
+
+def test_a_relative_expiry_is_not_compared(net: lf.Network, service: WalletService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another store has counted it from another call."""
+    list_offer(service, monkeypatch, {"expiresAt": "2100-01-01T12:00:00Z"})
+    terms = {name: value for name, value in OFFER.items() if name != "expires_at"}
+    assert net.wallet.offer_transfer(**terms, expires_in=timedelta(days=1), tracking_id="t-1").status == "created"
+
+
+def list_offer(service: WalletService, monkeypatch: pytest.MonkeyPatch, payload: dict[str, Any]) -> None:
+    """Let the wallet list its offers with these members."""
+    contract = service.contract
+
+    def changed(offer: dict[str, Any]) -> dict[str, Any]:
+        listed = contract(offer)
+        return {**listed, "payload": {**listed["payload"], **payload}}
+
+    monkeypatch.setattr(service, "contract", changed)
 
 
 def test_a_refusal_after_an_unknown_outcome_refuses_nothing(net: lf.Network, service: WalletService) -> None:

@@ -187,6 +187,7 @@ class CompletionItem(LedgerStruct):
             "Upgrade ledgerframes if the service is newer.",
             endpoint=endpoint,
             json_path="$..completionResponse",
+            kind=kind,
         )
 
 

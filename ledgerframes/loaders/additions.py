@@ -1,0 +1,103 @@
+"""Members and kinds in responses that this release does not know, told once for each load.
+
+The values of such members are in the column ``extra`` of their tables (docs/architecture.md#tables). A new value of a closed
+set is in its column. A one-of of a new kind is no row (docs/facts.md#unknown-kinds).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from ledgerframes.control_characters import escape_control
+from ledgerframes.datasets import TABLES
+from ledgerframes.errors import DecodeError
+from ledgerframes.frames import Frames
+
+__all__ = ["Additions", "additions_of"]
+
+EXTRA = "extra"
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+logger = logging.getLogger("ledgerframes")
+
+
+@dataclass
+class Additions:
+    """Names that services send and this release does not know.
+
+    Attributes
+    ----------
+    members : set of str
+        As ``table.member``.
+    kinds : set of str
+        Values of closed sets as ``table.column=value``, and kinds of one-ofs.
+    """
+
+    members: set[str] = field(default_factory=set)
+    kinds: set[str] = field(default_factory=set)
+    _logged: set[str] = field(default_factory=set)
+
+    def note(self, tables: Mapping[str, pa.Table]) -> None:
+        """Add what Arrow tables have."""
+        for name, table in tables.items():
+            if EXTRA in table.column_names:
+                self.members |= {f"{name}.{member}" for member in _members(table[EXTRA].drop_null().to_pylist())}
+            for column, values in _closed_sets(name).items():
+                if column in table.column_names:
+                    self.kinds |= {f"{name}.{column}={value}" for value in _distinct(table[column]) - values}
+
+    def note_error(self, error: DecodeError) -> None:
+        """Add the kind of a one-of that cannot be decoded."""
+        if error.kind:
+            self.kinds.add(error.kind)
+
+    def add(self, others: Additions) -> None:
+        """Add what others have."""
+        self.members |= others.members
+        self.kinds |= others.kinds
+
+    def log(self, network: str) -> None:
+        """Log the names that were not logged yet, in one line each for members and kinds."""
+        if members := self.members - self._logged:
+            logger.warning("service_sends_new_members network=%s members=%s", network, _text(members))
+        if kinds := self.kinds - self._logged:
+            logger.warning("service_sends_new_kinds network=%s kinds=%s", network, _text(kinds))
+        self._logged |= self.members | self.kinds
+
+
+def additions_of(frames: Frames) -> Additions:
+    """Return what the rows of frames have."""
+    additions = Additions()
+    for name in frames.tables:
+        rows = frames.scan(name)
+        if EXTRA in rows.schema.names:
+            additions.note({name: rows.to_table(columns=[EXTRA], filter=ds.field(EXTRA).is_valid())})
+        additions.note({name: rows.to_table(columns=list(_closed_sets(name)))})
+    return additions
+
+
+def _text(names: Iterable[str]) -> str:
+    return escape_control(",".join(sorted(names)))
+
+
+def _closed_sets(table: str) -> dict[str, set[str]]:
+    """Return the declared values of the columns of a table that have closed sets."""
+    return {column.name: set(column.values) for column in TABLES[table].columns if column.values} if table in TABLES else {}
+
+
+def _distinct(values: pa.ChunkedArray) -> set[str]:
+    """Return the values of a dictionary column, whose chunks may have different dictionaries."""
+    return {value for chunk in values.chunks for value in chunk.unique().to_pylist()} - {None}
+
+
+def _members(texts: Iterable[str]) -> set[str]:
+    members: set[str] = set()
+    for text in texts:
+        members.update(_OBJECT.decode(text))
+    return members
