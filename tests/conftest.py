@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
 
 from ledgerframes import network
@@ -78,6 +79,17 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def first_loads(tmp_path_factory: pytest.TempPathFactory) -> FirstLoads:
+    return FirstLoads(tmp_path_factory.mktemp("first_loads"))
+
+
+@pytest.fixture
+def copied_first_loads(first_loads: FirstLoads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A load of events into an empty store that ran before is copied."""
+    monkeypatch.setattr("ledgerframes.loaders.sync.sync", first_loads.sync)
 
 
 @pytest.fixture(scope="session")
