@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from ledgerframes.loaders import buffering
 from ledgerframes.loaders import sync as driver
 from ledgerframes.loaders.event_windows import EventLoader
 from ledgerframes.loaders.sync import Loader
@@ -29,7 +30,8 @@ class FirstLoads:
         if path is None or store.exists() or not (isinstance(loader, EventLoader) and loader.net.in_process):
             load_and_commit(loader, **options)
             return
-        parts = (loader.net._origin, loader.window, loader.on_bad_item)  # what a worker needs to connect to this sandbox
+        connection = loader.net._origin  # all that a worker needs to connect to this sandbox
+        parts = (connection, loader.window, loader.on_bad_item, buffering.SEGMENT_BYTES)
         key = repr(parts).replace(str(path.parent), "")
         if key in self._stores:
             shutil.copytree(self._stores[key], path)

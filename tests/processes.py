@@ -13,7 +13,10 @@ from pathlib import Path
 
 # Processes are forked from one that has imported what takes long: they are killed at work, and importing costs nothing again.
 # A module of the tests cannot be among them, because Python 3.11 does not tell that process their path.
-IMPORTED = ["ledgerframes.report", "ledgerframes.sandbox", "nbclient", "pyarrow.dataset", "pyarrow.parquet", "pytest"]
+IMPORTED = [
+    "encodings.idna", "httpx", "ledgerframes.report", "ledgerframes.sandbox", "ledgerframes.settings", "nbclient",
+    "pyarrow.acero", "pyarrow.dataset", "pyarrow.parquet", "pytest", "tqdm",
+]  # fmt: skip
 
 
 def begin(work: Callable[..., object], *arguments: object) -> ForkServerProcess:

@@ -43,8 +43,8 @@ def cost_runway(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=9_000, days=42)
-    >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
+    >>> net = lf.connect("sandbox", events=6500, days=29)
+    >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(2_000_000, "2026-11-09")
     >>> ax = lf.plot.cost_runway(lf.cost.runway(frames, participant=payer, balance=balance))
