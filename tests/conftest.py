@@ -1,4 +1,4 @@
-"""What every test gets: no sockets, no pauses between tries, and settings of its own."""
+"""What every test gets: no sockets, no pauses between tries, no waits for the disk, and settings of its own."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.load_profile("default")
 # Processes that tests start use what was compiled once, also where the environment of a container says otherwise.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# No test cuts the power, and a process that is killed leaves what it wrote. Each load would wait for the disk dozens of times.
+os.fsync = lambda descriptor: None
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 

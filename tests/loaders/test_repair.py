@@ -309,7 +309,7 @@ def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
 def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 60_000)
     with served() as objects:
-        net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=50, **WORLD)
+        net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=50, max_concurrency=2, **WORLD)
         expected = tables(lf.load_events(net, **DAY))
         (done,) = compact(net.store)
         assert done.segments_after < done.segments_before
