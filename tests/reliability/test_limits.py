@@ -16,7 +16,7 @@ from ledgerframes.api import host_rates
 from ledgerframes.sandbox import Faults, faults
 
 WEEK = {"since": "2026-11-02", "until": "2026-11-09"}
-SHAPE = {"events": 1750, "days": 8}
+SHAPE = {"events": 1750, "days": 8, "max_concurrency": 4}
 
 
 class VirtualClock(host_rates.Clock):
