@@ -298,11 +298,12 @@ def test_readers_are_told_what_to_do(tmp_path: Path) -> None:
 def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
     net = connect(tmp_path)
     lf.load_events(net, **DAY)
+    damaged, *_ = net.store.segments(EVENTS)
     damage(net, EVENTS, "traffic")
     repair(net, verify(net.store))
     assert orphan_files(net.store) == []
     assert prune(net.store, min_age=timedelta(0)).deleted_files == ()
-    assert len(prune(net.store, min_age=timedelta(0), include_quarantine=True).deleted_files) == 8
+    assert len(prune(net.store, min_age=timedelta(0), include_quarantine=True).deleted_files) == len(damaged.files) > 7
 
 
 @pytest.mark.loopback
