@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Network", "connect"]
 
+# It computes in this process: several ranges at once take longer than one after the other, and leave smaller segments.
+SANDBOX_LIMITS: dict[str, object] = {"requests_per_second": 0.0, "max_concurrency": 1}
+
 
 class Network:
     """One network, with clients of its APIs and its store, as :func:`connect` returns it.
@@ -306,17 +309,18 @@ def _embedded(settings: Settings, overrides: Iterable[str], faults: Faults | Non
         box = Sandbox(**settings.sandbox.model_dump(), vocabulary=vocabulary, faults=faults)
     except ValueError as error:
         raise UsageError(f"Cannot start the sandbox: {error}") from None
-    # The sandbox needs no request rate, unless the caller wants to see its effect.
-    rate_override = {"requests_per_second"} & set(overrides)
-    limits = settings.limits if rate_override else settings.limits.model_copy(update={"requests_per_second": 0.0})
+    # The sandbox needs no request rate and no ranges side by side, unless the caller wants to see their effect.
+    limit_overrides = SANDBOX_LIMITS.keys() & set(overrides)
+    limits = {name: value for name, value in SANDBOX_LIMITS.items() if name not in limit_overrides}
     urls = {name: (getattr(box, name),) for name in ("history_url", "ledger_url", "wallet_url")}
+    update = {"network": box.name, **urls, "limits": settings.limits.model_copy(update=limits)}
     return Network(
-        settings.model_copy(update={"network": box.name, **urls, "limits": limits}),
+        settings.model_copy(update=update),
         transport=in_process(box.app),
         clock=lambda: box.now,
         offline=offline,
         catalog=frozen,
-        origin=functools.partial(_embedded, _without_token(settings), rate_override, faults, offline, frozen),
+        origin=functools.partial(_embedded, _without_token(settings), limit_overrides, faults, offline, frozen),
     )
 
 

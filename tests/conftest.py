@@ -1,4 +1,4 @@
-"""What every test gets: no sockets, no pauses between tries, and settings of its own."""
+"""What every test gets: no sockets, no pauses between tries, no waits for the disk, and settings of its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from first_loads import FirstLoads
 from hypothesis import HealthCheck, settings
 
 from ledgerframes import network
@@ -20,6 +21,8 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.load_profile("default")
 # Processes that tests start use what was compiled once, also where the environment of a container says otherwise.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# No test cuts the power, and a process that is killed leaves what it wrote. Each load would wait for the disk dozens of times.
+os.fsync = lambda descriptor: None
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -78,6 +81,17 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def first_loads(tmp_path_factory: pytest.TempPathFactory) -> FirstLoads:
+    return FirstLoads(tmp_path_factory.mktemp("first_loads"))
+
+
+@pytest.fixture
+def copied_first_loads(first_loads: FirstLoads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A load of events into an empty store that ran before is copied."""
+    monkeypatch.setattr("ledgerframes.loaders.sync.sync", first_loads.sync)
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,7 @@ def figures_are_closed() -> Iterator[None]:
     pyplot.close("all")
 
 
+@pytest.mark.usefixtures("copied_first_loads")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_example(case: doctest.DocTest) -> None:
     results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(case)

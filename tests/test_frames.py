@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pyarrow.dataset as ds
 import pytest
+from campaign import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,7 +62,7 @@ def test_between_narrows_every_table_together(frames: lf.Frames) -> None:
     assert len(morning.verdicts) < len(frames.verdicts)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(10))
 @given(since=st.integers(0, 24 * 60 - 1), minutes=st.integers(1, 24 * 60))
 def test_any_window_over_any_segments_gives_its_rows(in_pieces: lf.Frames, since: int, minutes: int) -> None:
     """Segments inside the window are read without a filter, those astride its edges with one."""

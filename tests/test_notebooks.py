@@ -19,10 +19,16 @@ WORLD = {"LEDGERFRAMES_EVENTS": "3000", "LEDGERFRAMES_DAYS": "8"}
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of all notebooks, as a user has one: what a notebook loaded, the next ones read."""
+    return tmp_path_factory.mktemp("store")
+
+
 @pytest.mark.loopback
-def test_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
+def test_runs_from_top_to_bottom(path: Path, store: Path, tmp_path: Path) -> None:
     book = read_notebook(path)
-    environment = {**os.environ, **WORLD, "IPYTHONDIR": str(tmp_path / "ipython")}
+    environment = {**os.environ, **WORLD, "LEDGERFRAMES_STORE": str(store), "IPYTHONDIR": str(tmp_path / "ipython")}
     run_cells(book, path.name, NotebookEnvironment(environment, tmp_path))
     outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output.text for output in outputs if output.get("name") == "stderr"], "warnings, or progress line by line"

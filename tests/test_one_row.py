@@ -11,6 +11,7 @@ import httpx
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from campaign import examples
 from equality import assert_equal, every_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -99,7 +100,7 @@ requests = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     items=st.lists(requests, min_size=1, max_size=14),
     cuts=st.lists(st.integers(1, 9), max_size=4, unique=True),

@@ -1,4 +1,4 @@
-"""Run the attacks of tests/reliability at length, and write docs/reliability.md from their own counts.
+"""Run the attacks of tests/reliability and slow properties at length, and write docs/reliability.md from their own counts.
 
 ``python tools/soak.py --minutes 60`` is what ``make soak`` runs. Fewer minutes shorten what has no end (mutated bodies, damaged
 files, following); every fault meets every loader, and the kills are as many, whatever the minutes. A piece can be run alone: its
@@ -26,11 +26,28 @@ COUNTS = ROOT / ".ledgerframes" / "soak"
 Counts = list[dict[str, Any]]
 # Following takes one core for its whole time, so the attacks without many parts run next to it.
 PIECES = {
-    "faults": ("test_fault_matrix.py",),
-    "kills": ("test_crashes.py",),
-    "bodies": ("test_fuzz.py",),
-    "damage": ("test_damaged_files.py",),
-    "following": ("test_long_run.py", "test_disks.py", "test_limits.py", "test_secrets.py", "test_untrusted_text.py"),
+    "faults": ("reliability/test_fault_matrix.py",),
+    "kills": ("reliability/test_crashes.py",),
+    "bodies": ("reliability/test_fuzz.py",),
+    "damage": ("reliability/test_damaged_files.py",),
+    "following": (
+        "reliability/test_long_run.py",
+        "reliability/test_disks.py",
+        "reliability/test_limits.py",
+        "reliability/test_secrets.py",
+        "reliability/test_untrusted_text.py",
+    ),
+    # Properties that take so long that the default tests try few examples.
+    "properties": (
+        "analysis/test_analysis_properties.py",
+        "datasets/test_event_blocks.py",
+        "loaders/test_load_events.py",
+        "loaders/test_load_updates.py",
+        "sandbox/test_world.py",
+        "store/test_compact_objects.py",
+        "test_frames.py",
+        "test_one_row.py",
+    ),
 }
 
 
@@ -57,7 +74,7 @@ def run_piece(piece: str, arguments: argparse.Namespace) -> int:
     """Run the tests of a piece with the effort of a soak, and replace its counts."""
     counts = arguments.counts / f"{piece}.jsonl"
     counts.write_text("", encoding="utf-8")
-    files = [f"tests/reliability/{name}" for name in PIECES[piece]]
+    files = [f"tests/{name}" for name in PIECES[piece]]
     options = ["-q", "-n", str(arguments.workers), "--dist", "worksteal", "-o", "faulthandler_timeout=3600"]
     environment = {**os.environ, "SOAK_MINUTES": str(arguments.minutes), "SOAK_COUNTS": str(counts)}
     words = [sys.executable, "-m", "pytest", *files, *options]

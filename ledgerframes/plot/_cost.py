@@ -334,8 +334,8 @@ def cost_runway(chart: Chart) -> None:
 
     Balance [bytes] over time [UTC], down to the first hour below 0, which is marked.
 
-    >>> net = lf.connect("sandbox", events=9_000, days=42)
-    >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
+    >>> net = lf.connect("sandbox", events=6500, days=29)
+    >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(2_000_000, "2026-11-09")
     >>> ax = lf.plot.cost_runway(lf.cost.runway(frames, participant=payer, balance=balance))

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from campaign import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -48,7 +49,7 @@ EVERY = [
     }
     for number, (cost, result, visible, parties, (views, envelopes), nodes) in enumerate(COMBINATIONS)
 ]  # fmt: skip
-EXAMPLES = 10  # a frame of few events takes as long as one of all combinations
+EXAMPLES = examples(4)  # a frame of few events takes as long as one of all combinations
 LABELS = pd.DataFrame({"id": ["alice", "val-a"], "name": ["Alice", "A"], "group": ["people", "nodes"]}, dtype="str")
 SPEND = {by: partial(cost.spend, by=by, labels=LABELS) for by in (None, *FIGURES["cost.spend"].by)}
 OTHERS = (cost.overhead, cost.wasted, verdict.outcomes, verdict.latency, verdict.rejections, verdict.quorums)

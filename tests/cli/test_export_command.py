@@ -15,6 +15,7 @@ import pytest
 import ledgerframes as lf
 
 Run = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("copied_first_loads")
 DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
 
 

@@ -19,6 +19,7 @@ from ledgerframes.sandbox.builder import Event
 
 Run = Callable[..., Any]
 
+pytestmark = pytest.mark.usefixtures("copied_first_loads")
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
 

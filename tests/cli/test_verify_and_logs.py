@@ -16,6 +16,7 @@ import ledgerframes as lf
 from ledgerframes.json_logs import JsonFormatter
 
 Run = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("copied_first_loads")
 DAY = ("--since", "2026-11-08", "--until", "2026-11-09")
 
 

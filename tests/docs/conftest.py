@@ -19,6 +19,12 @@ def generate() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def generated_pages(generate: ModuleType) -> dict[str, str]:
+    pages: dict[str, str] = generate.pages()
+    return pages
+
+
+@pytest.fixture(scope="session")
 def questions(generate: ModuleType) -> ModuleType:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(DOCS)

@@ -34,8 +34,8 @@ GENERATED_PAGES = [
 
 
 @pytest.mark.parametrize("page", GENERATED_PAGES)
-def test_generated_pages_are_current(generate: ModuleType, page: str) -> None:
-    assert (DOCS / page).read_text() == generate.pages()[page], "run: python docs/generate.py"
+def test_generated_pages_are_current(generated_pages: dict[str, str], page: str) -> None:
+    assert (DOCS / page).read_text() == generated_pages[page], "run: python docs/generate.py"
 
 
 def test_no_page_shows_an_object_as_python_does() -> None:
@@ -78,7 +78,7 @@ def figures_are_closed() -> Iterator[None]:
     pyplot.close("all")
 
 
-@pytest.mark.usefixtures("figures_are_closed")
+@pytest.mark.usefixtures("figures_are_closed", "copied_first_loads")
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_run(page: str) -> None:
     text = (DOCS / page).read_text()

@@ -103,7 +103,7 @@ def test_offline_by_id(tmp_path: Path, some_ids: list[str]) -> None:
 def test_a_flaky_service_gives_the_same_rows(tmp_path: Path, some_ids: list[str]) -> None:
     calm = lf.load_events(connect(tmp_path / "calm"), update_ids=some_ids)
     faults = Faults(too_many_requests=0.2, unavailable_html=0.2, dropped_connections=0.1)
-    flaky = lf.load_events(connect(tmp_path / "flaky", faults=faults, retries=20), update_ids=some_ids)
+    flaky = lf.load_events(connect(tmp_path / "flaky", faults=faults, retries=20, max_concurrency=4), update_ids=some_ids)
     for name in calm.tables:
         pd.testing.assert_frame_equal(calm.read(name), flaky.read(name), obj=name)
 

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pandas as pd
 import pytest
+from campaign import examples
 from equality import assert_equal, every_table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -88,7 +89,7 @@ def test_rows_are_sorted_and_keys_unique(whole: dict[str, pd.DataFrame], name: s
     assert frame.dtypes.map(str).to_dict() == {column.name: column.pandas_dtype for column in spec.columns}
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     page_size=st.integers(1, 1000).map(lambda size: max(size, 20)),
     parallel=st.integers(1, 6),
@@ -143,7 +144,7 @@ def test_plan_before_anything_is_known_asks_nothing(tmp_path: Path) -> None:
 
 
 def test_both_migrations_are_read_where_their_times_overlap(tmp_path: Path) -> None:
-    net = connect(tmp_path, events=6000)
+    net = connect(tmp_path, events=2500)
     updates = lf.load_events(net, **WHOLE).updates
     spans = updates.groupby("migration_id")["record_time"].agg(["min", "max"])
     assert spans.loc[3, "max"] > spans.loc[4, "min"]
@@ -195,7 +196,7 @@ def test_other_shapes_of_the_same_facts_give_the_same_frames(whole: dict[str, pd
 
 def test_a_flaky_service_gives_the_same_frames(whole: dict[str, pd.DataFrame], tmp_path: Path) -> None:
     faults = Faults(too_many_requests=0.1, unavailable_html=0.1, dropped_connections=0.1, truncated_bodies=0.1)
-    net = connect(tmp_path, faults=faults, page_size=50, retries=20)
+    net = connect(tmp_path, faults=faults, page_size=50, retries=20, max_concurrency=4)
     assert_equal(every_table(lf.load_events(net, **WHOLE)), whole)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pandas as pd
 import pytest
+from campaign import examples
 from equality import assert_equal, every_table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -106,7 +107,7 @@ def test_trees_hang_together(whole: dict[str, pd.DataFrame]) -> None:
     assert (parents["depth"] == parents["depth_above"] + 1).all()
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     page_size=st.integers(10, 1000),
     parallel=st.integers(1, 5),
@@ -329,7 +330,7 @@ def test_offline_serves_what_is_there(tmp_path: Path) -> None:
 
 
 def test_paid_traffic_agrees_with_the_history_but_for_what_was_planted(tmp_path: Path) -> None:
-    box = Sandbox(events=3000, days=2)
+    box = Sandbox(events=1500, days=2)
     net = connect(tmp_path, box)
     compared = lf.reconcile.paid_traffic(
         lf.load_updates(net), lf.load_events(net, since="2026-11-07", until="2026-11-09T06:00:00Z")

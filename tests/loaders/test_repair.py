@@ -26,6 +26,7 @@ from ledgerframes.store.compact import compact
 from ledgerframes.store.prune import orphan_files, prune
 from ledgerframes.store.verify import verify
 
+pytestmark = pytest.mark.usefixtures("copied_first_loads")
 WORLD = {"events": 400, "days": 1}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 
@@ -297,18 +298,19 @@ def test_readers_are_told_what_to_do(tmp_path: Path) -> None:
 def test_quarantine_does_not_count_and_goes_when_told(tmp_path: Path) -> None:
     net = connect(tmp_path)
     lf.load_events(net, **DAY)
+    damaged, *_ = net.store.segments(EVENTS)
     damage(net, EVENTS, "traffic")
     repair(net, verify(net.store))
     assert orphan_files(net.store) == []
     assert prune(net.store, min_age=timedelta(0)).deleted_files == ()
-    assert len(prune(net.store, min_age=timedelta(0), include_quarantine=True).deleted_files) == 8
+    assert len(prune(net.store, min_age=timedelta(0), include_quarantine=True).deleted_files) == len(damaged.files) > 7
 
 
 @pytest.mark.loopback
 def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 60_000)
     with served() as objects:
-        net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=50, **WORLD)
+        net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=50, max_concurrency=2, **WORLD)
         expected = tables(lf.load_events(net, **DAY))
         (done,) = compact(net.store)
         assert done.segments_after < done.segments_before

@@ -104,6 +104,11 @@ def objects(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
         yield store
 
 
+def connect(store: str | Path, **settings: Any) -> lf.Network:
+    """Two threads, because each segment costs an object store many requests."""
+    return lf.connect("sandbox", store=store, max_concurrency=2, **WORLD, **settings)
+
+
 def failing(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> None:
     """The call with this number fails, as if the object store were away."""
     calls = [0]
@@ -135,18 +140,18 @@ def test_an_object_store_that_fails_between_file_and_commit(
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 40_000)
     monkeypatch.setattr(remote, "LEASE_SECONDS", 4.0)  # long enough for a machine that is busy
     monkeypatch.setattr(remote, "ROUNDING", 1.0)
-    expected = every_table(lf.load_events(lf.connect("sandbox", store=tmp_path, **WORLD), **WINDOW))
+    expected = every_table(lf.load_events(connect(tmp_path), **WINDOW))
     failures = 0
     for turn in range(1, 1 + effort.count(2, 12)):
         uri = objects.uri(f"{call}{turn}")
         with monkeypatch.context() as patch:
             failing(patch, call, turn)
             try:
-                found = every_table(lf.load_events(lf.connect("sandbox", store=uri, page_size=40, **WORLD), **WINDOW))
+                found = every_table(lf.load_events(connect(uri, page_size=40), **WINDOW))
             except StoreError:
                 failures += 1
             else:  # what failed was not needed, such as the removal of a lease
                 assert_equal(found, expected)
-        assert_equal(every_table(lf.load_events(lf.connect("sandbox", store=uri, **WORLD), **WINDOW)), expected)
+        assert_equal(every_table(lf.load_events(connect(uri), **WINDOW)), expected)
     assert failures
     tell("disks", mode=f"{objects.name}: {call}", refused=failures)

@@ -16,7 +16,7 @@ from ledgerframes.api import host_rates
 from ledgerframes.sandbox import Faults, faults
 
 WEEK = {"since": "2026-11-02", "until": "2026-11-09"}
-SHAPE = {"events": 2000, "days": 8, "page_size": 4}
+SHAPE = {"events": 1750, "days": 8, "max_concurrency": 4}
 
 
 class VirtualClock(host_rates.Clock):
@@ -55,7 +55,7 @@ def test_a_week_through_a_limiter_costs_time_and_no_row(
     monkeypatch.setattr(faults, "monotonic", clock.now)
     quiet = lf.load_events(lf.connect("sandbox", store=tmp_path / "quiet", **SHAPE), **WEEK)
     limiter = Faults(limit_requests=120, limit_seconds=60, retry_after=0.5)
-    net = lf.connect("sandbox", store=tmp_path / "limited", faults=limiter, **SHAPE)
+    net = lf.connect("sandbox", store=tmp_path / "limited", page_size=4, faults=limiter, **SHAPE)
     begin, log = clock.time, Log(clock)
     with caplog.at_level(logging.INFO, "ledgerframes.retries"):
         logging.getLogger("ledgerframes.retries").addHandler(log)

@@ -17,6 +17,7 @@ from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.extents import Migration, MigrationWindow, microseconds
 from ledgerframes.network import Network
 from ledgerframes.report import REPORTS, Report, ReportResult, registry, run_report
+from ledgerframes.report.execute import read_notebook
 from ledgerframes.settings import Settings
 
 SINCE, UNTIL = "2026-11-08", "2026-11-09"
@@ -116,3 +117,9 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
         nbformat.write(new_notebook(cells=cells), directory / "small.ipynb")
 
     return write  # type: ignore[return-value]
+
+
+@pytest.fixture
+def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No notebook is run: a kernel takes seconds, and these tests look at what is around its outputs."""
+    monkeypatch.setattr("ledgerframes.report.run.execute", lambda notebook, *_: read_notebook(notebook))

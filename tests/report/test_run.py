@@ -79,6 +79,7 @@ def test_the_same_again_does_nothing(traffic_run: ReportResult, evil_net: Networ
     assert again.page_path.stat().st_mtime_ns == before
 
 
+@pytest.mark.usefixtures("no_kernel")
 def test_a_stored_window_needs_no_request_and_other_parameters_are_another_report(
     net: Network, tmp_path: Path, small: Small
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_window_without_requests_is_no_report(
     assert words in (tmp_path / "out" / name / "FAILED.txt").read_text()
 
 
+@pytest.mark.usefixtures("no_kernel")
 def test_a_run_over_an_older_window_leaves_latest(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     newer = run_report("small", net=net, out=tmp_path, since="2026-11-08", until="2026-11-09")
@@ -189,6 +191,7 @@ def test_a_run_over_an_older_window_leaves_latest(net: Network, tmp_path: Path, 
     assert not run_report("small", net=net, out=tmp_path, since="2026-11-08", until="2026-11-08T12:00Z").is_latest
 
 
+@pytest.mark.usefixtures("no_kernel")
 def test_only_the_newest_runs_are_kept(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     ends = ["2026-11-08T06:00Z", "2026-11-08T12:00Z", "2026-11-08T18:00Z"]
@@ -197,6 +200,7 @@ def test_only_the_newest_runs_are_kept(net: Network, tmp_path: Path, small: Smal
     assert list_runs(tmp_path)["key"].tolist() == [keys[1], last.key]
 
 
+@pytest.mark.usefixtures("no_kernel")
 def test_two_runs_do_not_overlap(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     report_dir = ReportDir(tmp_path, "small")
@@ -214,6 +218,7 @@ def test_a_run_that_takes_too_long(net: Network, tmp_path: Path, small: Small) -
         run_report("small", net=net, out=tmp_path, during="yesterday", timeout=timedelta(microseconds=1))
 
 
+@pytest.mark.usefixtures("no_kernel")
 def test_rules(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     rules = ["rejection_rate > 0", "requests < 1"]

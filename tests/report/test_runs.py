@@ -21,6 +21,7 @@ pytestmark = pytest.mark.loopback
 NOON = "2026-11-08T12:00Z"
 
 
+@pytest.mark.usefixtures("no_kernel")
 def test_a_run_lists_its_headline(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     result = run_report("small", net=net, out=tmp_path, since=SINCE, until=UNTIL)
@@ -39,6 +40,7 @@ def test_a_run_lists_its_headline(net: Network, tmp_path: Path, small: Small) ->
     assert runs.loc[0, "is_latest"] and runs.loc[0, "key"] == result.key
 
 
+@pytest.mark.usefixtures("no_kernel")
 def test_a_comparison_names_what_differs(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     run_report("small", net=net, out=tmp_path, since=SINCE, until=NOON)
@@ -55,6 +57,7 @@ def test_a_comparison_names_what_differs(net: Network, tmp_path: Path, small: Sm
         compare_runs(tmp_path, "small", "nope", runs.loc[0, "key"])
 
 
+@pytest.mark.usefixtures("no_kernel")
 def test_the_overview_shows_runs_and_failures(net: Network, tmp_path: Path, small: Small) -> None:
     small("x = 1")
     assert "No report has run yet." in render_overview(tmp_path, pd.Timestamp("2026-11-09", tz="UTC").to_pydatetime())

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from campaign import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,7 +68,7 @@ def test_the_number_of_events_is_exact(items: list[dict[str, Any]]) -> None:
 
 
 @given(st.integers(1, 10**9), st.integers(1, 60))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 def test_slices_share_out_every_event(events: int, days: int) -> None:
     timeline = Timeline(min(events, 40_000_000 * days), days)
     assert sum(timeline.share(number, events) for number in range(timeline.count)) == events

@@ -40,7 +40,7 @@ DAY = {"since": "2026-11-08", "until": "2026-11-09"}
 def test_a_store_in_a_bucket_holds_what_a_folder_holds(uri: str, machine: Machine, tmp_path: Path) -> None:
     expected = lf.load_events(lf.connect("sandbox", **WORLD), **DAY)
     machine()
-    net = lf.connect("sandbox", store=uri, **WORLD)
+    net = lf.connect("sandbox", store=uri, max_concurrency=2, **WORLD)
     found = lf.load_events(net, **DAY)
     asked = net.request_count
     assert len(lf.load_events(net, **DAY, plan=True)) == 0

@@ -184,8 +184,8 @@ def runway(
     (docs/facts.md#survivorship). Balances are at the end of an hour, before purchases.
 
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=9_000, days=42)
-    >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
+    >>> net = lf.connect("sandbox", events=6500, days=29)
+    >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(2_000_000, "2026-11-09")
     >>> path = lf.cost.runway(frames, participant=payer, balance=balance)
@@ -224,8 +224,8 @@ def runway_summary(
     are between the first and the last (docs/facts.md#free-base-rate).
 
     >>> import ledgerframes as lf
-    >>> net = lf.connect("sandbox", events=9_000, days=42)
-    >>> frames = lf.load_events(net, since="2026-10-05", until="2026-11-09")
+    >>> net = lf.connect("sandbox", events=6500, days=29)
+    >>> frames = lf.load_events(net, since="2026-10-12", until="2026-11-09")
     >>> payer = lf.cost.spend(frames, by="participant")["submitting_participant_uid"][0]
     >>> balance = lf.TrafficBalance(200_000, "2026-11-09")
     >>> summary = lf.cost.runway_summary(frames, participant=payer, balance=balance)

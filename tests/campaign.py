@@ -1,4 +1,4 @@
-"""How much the attacks try, and what they count.
+"""How much the attacks and the properties try, and what they count.
 
 The default tests run a quick cut. `make soak` sets the minutes, and reads the counts from a file of JSON lines.
 """
@@ -44,6 +44,11 @@ class Effort:
         while number < quick or time.monotonic() < until:
             yield number
             number += 1
+
+
+def examples(quick: int) -> int:
+    """How many examples a property gets that takes long."""
+    return Effort().count(quick, 5 * quick)
 
 
 def tell(attack: str, **counts: Any) -> None:
