@@ -29,7 +29,7 @@ def statements_on_verdicts(sides: Sides) -> Iterator[Statement]:
     yield "Cost of the rejections", waste(sides), []
     median = median_latency(sides.after)
     text = f"Half of the accepted requests took at most {median} s"
-    earlier = f", after {median_latency(sides.before)} s in the {sides.name}" if sides.before else ""
+    earlier = f", against {median_latency(sides.before)} s in the {sides.name}" if sides.before else ""
     yield "Latency", f"{text}{earlier}.", []
 
 

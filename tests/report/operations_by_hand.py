@@ -58,8 +58,9 @@ def sentence_on_delays(stored: Stored) -> str:
                 hits += sum(other == number for other, _ in delays(rows, culprits, parties, usual, shift).values())
         expected += Fraction(hits, trials) if trials else 0
     waited = sum((added for _, added in victims.values()), timedelta(0))
-    text = f"{len(victims):,} others probably waited for them, {seconds(waited)} s together."
-    return f"{len(culprits):,} requests timed out. {text} By chance, it would be {float(expected):.1f}."
+    text = f"{len(victims):,} others probably waited for them, {seconds(waited)} s in total."
+    noun = "request" if len(culprits) == 1 else "requests"
+    return f"{len(culprits):,} {noun} timed out. {text} Chance alone explains {float(expected):.1f} of them."
 
 
 def confirmers_of(stored: Stored) -> dict[str, set[str]]:
@@ -135,7 +136,7 @@ def sentence_on_slow_parties(stored: Stored) -> str:
         share = hits / sum(counts) if sum(counts) else 0
         judged += min(counts) * min(share, 1 - share) >= 5
     assert not judged, "parties that are judged need other words"
-    return f"Parties that stand out among {judged:,} with enough requests: none."
+    return "No party has enough requests to be judged."
 
 
 def sentence_on_budgets(stored: Stored, weeks: Stored) -> str:

@@ -38,7 +38,7 @@ def page_of(result: ReportResult) -> str:
 
 
 def text_of(element: str) -> str:
-    return html.unescape(re.sub(r"<[^>]+>", "", element)).strip()
+    return html.unescape(re.sub(r"<[^>]+>", "", element)).replace("\N{NO-BREAK SPACE}", " ").strip()
 
 
 def sides_of(result: ReportResult, net: Network, *, has_before: bool, whole: Stored | None = None) -> Sides:

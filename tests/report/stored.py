@@ -140,6 +140,6 @@ def window_of(result: ReportResult) -> tuple[datetime, datetime]:
 
 
 def elements(page: str, kind: str) -> list[str]:
-    """Return the text of all elements of a class."""
+    """Return the text of all elements of a class, with plain spaces."""
     found = re.findall(rf'<(\w+) class="{kind}">(.*?)</\1>', page, re.DOTALL)
-    return [html.unescape(re.sub(r"<[^>]+>", "", text)).strip() for _, text in found]
+    return [html.unescape(re.sub(r"<[^>]+>", "", text)).replace("\N{NO-BREAK SPACE}", " ").strip() for _, text in found]

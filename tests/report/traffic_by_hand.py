@@ -201,8 +201,8 @@ def parts_of_change(before: Stored, after: Stored) -> str:
         "new kinds",
         "kinds that no longer occur",
     ]
-    parts = [f"{signed(part)} by {name}" for part, name in zip([*rounded, new, gone], names, strict=True) if part]
-    return f"It consists of {listing(parts)}."
+    parts = [f"{signed(part)} from {name}" for part, name in zip([*rounded, new, gone], names, strict=True) if part]
+    return f"It is made up of {listing(parts)}."
 
 
 def reasons(before: Stored, after: Stored, change: int) -> Iterator[str]:
@@ -228,7 +228,8 @@ def reason(kind: Kind, first: Any, second: Any, old: Any, current: Any) -> str:
     verdict, low, high = verdict_of(first.get(kind), second.get(kind))
     if verdict in ("new", "gone"):
         return "a new kind" if verdict == "new" else "a kind that no longer occurs"
-    counts = f"{len(second[kind]):,} requests after {len(first[kind]):,}"
+    noun = "request" if len(second[kind]) == 1 else "requests"
+    counts = f"{len(second[kind]):,} {noun} ({len(first[kind]):,} before)"
     if verdict in ("too few", "no clear change"):
         return counts + (", no clear change of the median cost" if verdict == "no clear change" else "")
     medians = [sorted(side[kind])[(len(side[kind]) - 1) // 2] for side in (first, second)]
