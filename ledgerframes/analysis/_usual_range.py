@@ -41,22 +41,21 @@ def period_totals(frames: Frames, every: str, keys: Sequence[str] = ()) -> pd.Da
 def totals_of_groups(frames: Frames, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     """Return the integers of each period and group, from requests that were read before.
 
-    The columns are the keys, ``requests`` that were accepted or rejected, ``rejected``, ``requests_with_cost``,
-    ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost`` [bytes], and ``is_whole``: whether the period is in
-    the window and in the history, and final.
+    The columns are the keys, ``requests`` that were accepted or rejected, ``rejected``, ``requests_with_cost`` among them,
+    ``wasted_traffic_cost`` of rejected requests and ``total_traffic_cost`` of all [bytes], as in ``cost.wasted``, and
+    ``is_whole``: whether the period is in the window and in the history, and final.
     """
     is_rejected = has_result(rows, REJECTED)
     is_decided = is_rejected | has_result(rows, ACCEPTED)
     costs = rows["total_traffic_cost"].astype("Int64")
-    has_cost = is_decided & known(costs)
     wasted, total = (
-        totals(costs.where(mask), groups.codes, len(groups), name="total_traffic_cost").fillna(0).astype("int64")
-        for mask in (has_cost & is_rejected, has_cost)
+        totals(each, groups.codes, len(groups), name="total_traffic_cost").fillna(0).astype("int64")
+        for each in (costs.where(is_rejected), costs)
     )
     result = groups.keys.assign(
         requests=groups.count(is_decided),
         rejected=groups.count(is_rejected),
-        requests_with_cost=groups.count(has_cost),
+        requests_with_cost=groups.count(is_decided & known(costs)),
         wasted_traffic_cost=wasted.to_numpy(),
         total_traffic_cost=total.to_numpy(),
     )

@@ -70,11 +70,17 @@ def test_five_integers_per_day() -> None:
         (2.5, "ACCEPTED", 9),
     ]
     found = usual.period_totals(frames_of(requests, 3), "1d")
-    assert found[usual.INTEGERS].to_numpy().tolist() == [[3, 2, 2, 40, 140], [0, 0, 0, 0, 0], [1, 0, 1, 0, 9]]
+    assert found[usual.INTEGERS].to_numpy().tolist() == [[3, 2, 2, 40, 147], [0, 0, 0, 0, 0], [1, 0, 1, 0, 9]]
     assert found["is_whole"].all()
     assert usual.has_coverage("wasted_share", found).tolist() == [False, True, True]  # a third of the first day is unknown
     assert usual.has_coverage("rejection_rate", found).all()
     assert (found.dtypes[usual.INTEGERS] == "int64").all()
+
+
+def test_the_share_that_is_judged_is_that_of_the_table() -> None:
+    frames = frames_of([(0.1, "ACCEPTED", 100), (0.2, "REJECTED", 40), (0.4, "UNSPECIFIED", 60)], 1)
+    (row,) = usual.period_totals(frames, "1d").itertuples()
+    assert lf.cost.wasted(frames)["share"].tolist() == [row.wasted_traffic_cost / row.total_traffic_cost] == [0.2]
 
 
 @pytest.mark.parametrize(

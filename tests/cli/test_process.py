@@ -9,6 +9,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -67,15 +69,12 @@ def free_port() -> int:
 @pytest.mark.loopback
 def test_ctrl_c_while_fetching_from_a_served_sandbox(tmp_path: Path) -> None:
     port = free_port()
-    with subprocess.Popen(
-        [*COMMAND, "sandbox", "--events", "400", "--days", "1", "--port", str(port), "--fault", "latency_seconds=0.4"],
-        stdout=subprocess.PIPE,
-    ) as sandbox:
+    serve = ["sandbox", "--events", "400", "--days", "1", "--port", str(port), "--fault", "latency_seconds=0.4"]
+    with running(serve) as sandbox:
         (tmp_path / "ledgerframes.toml").write_text(f'[live]\nhistory_url = "http://127.0.0.1:{port}/api/scan"\npage_size = 1\n')
-        wait_for(port)
-        sync = [*COMMAND, "--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-09"]
-        with subprocess.Popen(sync, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as syncing:
-            time.sleep(3)
+        wait_until(lambda: listens(port))
+        with running(["--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-09"]) as syncing:
+            wait_until(lambda: any(tmp_path.glob("store/*/catalog.sqlite")))
             syncing.send_signal(signal.SIGINT)
             out, err = syncing.communicate(timeout=30)
         sandbox.send_signal(signal.SIGINT)
@@ -85,13 +84,27 @@ def test_ctrl_c_while_fetching_from_a_served_sandbox(tmp_path: Path) -> None:
     assert sandbox.returncode in (0, 130)
 
 
-def wait_for(port: int) -> None:
-    for _ in range(200):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+@contextmanager
+def running(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A command that is killed at the end, if it still runs."""
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if is_true():
+            return
         time.sleep(0.1)
-    raise AssertionError("the sandbox does not listen")
+    raise AssertionError("waited for a minute")
 
 
 def in_terminal(*arguments: str) -> str:
