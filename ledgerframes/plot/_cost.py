@@ -240,7 +240,7 @@ def cost_compare(chart: Chart) -> None:
     """Draw the median cost of each kind before and after, with the interval.
 
     Median cost [bytes] before (hollow) and after (filled), one row for each of the 25 kinds with the largest change in total.
-    The band around the second dot is the 95% interval of the difference.
+    The band around the second dot is the 95 % interval of the difference.
 
     >>> day, noon = lf.load_events(net, during="2026-11-08"), "2026-11-08T12:00:00Z"
     >>> ax = lf.plot.cost_compare(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
@@ -257,7 +257,7 @@ def cost_compare(chart: Chart) -> None:
     s.changes(chart, [_with_change(*each) for each in names], before, after, colors, "Median traffic cost")
     chart.ax.set_xlim(0, float(np.nanmax([before, after, before + high])) * 1.1 or 1)
     omitted = len(frame) - len(visible)
-    notes = ("Hollow: before, filled: after, band: 95% interval", f"{omitted:,} kinds not shown" if omitted else "")
+    notes = ("Hollow: before, filled: after, band: 95 % interval", f"{omitted:,} kinds not shown" if omitted else "")
     return chart.show_titles("Median traffic cost before and after", *notes)
 
 
@@ -304,7 +304,7 @@ def cost_estimate(chart: Chart) -> None:
 def cost_budget(chart: Chart) -> None:
     """Draw the cost of each kind of request as a percentage of its budget.
 
-    Value over budget [%], one bar for each of the first 25 kinds, with a line at 100%.
+    Value over budget [%], one bar for each of the first 25 kinds, with a line at 100 %.
 
     >>> day = lf.load_events(net, during="2026-11-08")
     >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
