@@ -143,7 +143,7 @@ def count_axis(axis: Axis, quantity: str) -> None:
 
 def amount_axis(axis: Axis, quantity: str) -> None:
     """Show amounts of coin."""
-    number_axis(axis, f"{quantity} (coin)", lambda number: f"{number:,.6g}", steps=ROUND_STEPS)
+    number_axis(axis, f"{quantity} (coin)", lambda number: f"{number:,.10g}", steps=ROUND_STEPS)
 
 
 def percent_axis(axis: Axis, quantity: str) -> None:

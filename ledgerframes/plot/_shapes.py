@@ -182,9 +182,9 @@ def heat_map(ax: Axes, values: Values, texts: Mapping[tuple[int, int], str]) -> 
     from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
     highest = float(np.nanmax(values, initial=0)) or 1.0
-    shades = LinearSegmentedColormap.from_list("shades", [(*to_rgb(c.color(0)), opacity) for opacity in (0, 1)])
+    shades = LinearSegmentedColormap.from_list("shades", [(*to_rgb(c.color(0)), opacity) for opacity in (0.1, 1)])
     ax.imshow(values, aspect="auto", cmap=shades, vmin=0, vmax=highest)
     for (row, column), text in texts.items():
-        ink = "white" if values[row, column] > highest * 0.6 else c.text_color(ax)
+        ink = "white" if values[row, column] > highest * 0.85 else c.text_color(ax)
         ax.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
     ax.grid(visible=False)

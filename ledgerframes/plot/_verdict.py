@@ -197,7 +197,8 @@ def verdict_latency(chart: Chart) -> None:
     positions, longest = np.arange(len(rows)), np.nanmax(np.stack([*seconds.values()]), axis=0)
     ax.hlines(positions, seconds["p50"], longest, color=c.color(2), linewidth=1.5, alpha=0.6)
     for name, marker, number in PERCENTILES:
-        ax.plot(seconds[name], positions, marker, color=c.color(number), label=name)
+        if not np.isnan(seconds[name]).all():
+            ax.plot(seconds[name], positions, marker, color=c.color(number), label=name)
     chart.show_rows(chart.labels_with_counts(rows))
     c.latency_axis(ax.xaxis, chart.axis_title("p50"))
     ax.set_xlim(seconds["p50"].min() / 1.6, max(longest.max(), TIMEOUT_SECONDS) * 1.6)
@@ -302,7 +303,7 @@ def verdict_quorums(chart: Chart) -> None:
         c.count_axis(ax.xaxis, chart.axis_title("quorums"))
         chart.notes += [
             f"Percent of {total:,.0f} quorums, {len(frame):,} of them different",
-            f"Not shown: {omitted:,} with {r.percent(1 - visible.sum() / total)}" if omitted > 0 else "",
+            f"Not shown: {omitted:,} others with {r.percent(1 - visible.sum() / total)}" if omitted > 0 else "",
         ]
     return chart.show_titles("Quorums by confirmations needed and parties", r.coverage_note(frame, "Verdict"))
 
