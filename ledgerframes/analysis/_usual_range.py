@@ -75,7 +75,7 @@ def usual_ranges(
 
     Rows of the history from the start of the report on do not count, nor the weeks of `omitted_weeks`, such as a planned upgrade.
     All series and groups that the report shows share the chance of a false alarm. A period that is not whole, or whose costs are
-    known for less than 90% of the requests, has no limit.
+    known for less than 90 % of the requests, has no limit.
     """
     if every not in PERIODS_PER_WEEK:
         raise UsageError(f"every= must be '1d' or '1h', got {every!r}.")
@@ -88,7 +88,7 @@ def usual_ranges(
 
 
 def has_coverage(name: str, periods: pd.DataFrame) -> Flags:
-    """Return which periods are whole, and for figures of costs know 90% of them."""
+    """Return which periods are whole, and for figures of costs know 90 % of them."""
     is_whole = periods["is_whole"].to_numpy(dtype=bool)
     if name == "rejection_rate":
         return is_whole
@@ -214,7 +214,7 @@ def _is_after_start(groups: Groups) -> Flags:
 
 
 def _is_final(frames: Frames, periods: pd.DataFrame) -> Flags:
-    """Return which periods are in the window, and final for 90% of their time.
+    """Return which periods are in the window, and final for 90 % of their time.
 
     No part of them may be provisional or a gap.
     """

@@ -106,7 +106,7 @@ def activity_rounds(chart: Chart) -> None:
     heights = {"paid": np.where(is_below, 0, amounts), "unpaid": np.where(is_below, allowances, 0)}
     bins, edges, width = s.round_bins(visible.assign(**heights), [*heights, "weight"])
     suffix = f", per {width} rounds" if width > 1 else ", per round"
-    ax = chart.ax
+    ax, handles = chart.ax, []
     if np.isnan(amounts).all():
         chart.notes.append(WITHOUT_AMOUNTS)
     else:
@@ -116,12 +116,15 @@ def activity_rounds(chart: Chart) -> None:
             parts.append(("below the threshold, not paid", bins["unpaid"].to_numpy(), hollow))
         ax.set_ylim(0, s.areas(ax, edges, parts).max() * 1.35 or 1)
         c.amount_axis(ax.yaxis, "Reward")
-        ax.legend(loc="upper left", ncols=2)
-        chart.notes += ["Line: weight", _rounds_text(int(np.isnan(amounts).sum()), "without a known reward")]
+        chart.notes.append(_rounds_text(int(np.isnan(amounts).sum()), "without a known reward"))
+        handles, _ = ax.get_legend_handles_labels()
         ax = ax.twinx()
         ax.grid(visible=False)
     weights, largest = bins["weight"].to_numpy(), float(bins["weight"].max())
-    ax.plot((edges[1:] + edges[:-1]) / 2, weights, color=c.color(1), marker="o", markersize=3, linewidth=1.2)
+    middles, style = (edges[1:] + edges[:-1]) / 2, {"color": c.color(1), "marker": "o", "markersize": 3, "linewidth": 1.2}
+    (line,) = ax.plot(middles, weights, label="weight (right axis)", **style)
+    if handles:
+        chart.ax.legend(handles=[*handles, line], loc="upper left", ncols=3)
     ax.set_ylim(0, largest * 1.35 or 1)
     c.bytes_axis(ax.yaxis, largest, "Activity weight")
     chart.draw_round_axis(edges)

@@ -102,12 +102,9 @@ def draw_message(ax: Axes, text: str) -> None:
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=text_color(ax))
 
 
-def legend_above(ax: Axes, has_notes: bool = True) -> None:
-    """Show the legend next to the title, because anywhere inside the axes there can be points."""
-    ax.legend(
-        ncols=4, frameon=False, labelcolor=text_color(ax),
-        loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=2.1 if has_notes else 0.6,
-    )  # fmt: skip
+def legend_beside(ax: Axes) -> None:
+    """Show the legend to the right of the axes, because anywhere inside there can be data."""
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, labelcolor=text_color(ax))
 
 
 def size(number: float) -> str:
@@ -146,7 +143,7 @@ def count_axis(axis: Axis, quantity: str) -> None:
 
 def amount_axis(axis: Axis, quantity: str) -> None:
     """Show amounts of coin."""
-    number_axis(axis, f"{quantity} (coin)", lambda number: f"{number:,.6g}", steps=ROUND_STEPS)
+    number_axis(axis, f"{quantity} (coin)", lambda number: f"{number:,.10g}", steps=ROUND_STEPS)
 
 
 def percent_axis(axis: Axis, quantity: str) -> None:
@@ -197,9 +194,12 @@ def row_labels(ax: Axes, labels: Sequence[str]) -> None:
 
 def log_counts(ax: Axes, largest: float, quantity: str) -> None:
     """Show counts on a logarithmic axis, with room for a text at the end of each bar."""
+    from matplotlib.ticker import NullFormatter
+
     ax.set_xscale("log")
     ax.set_xlim(0.5, max(largest, 1) * 8)
     ax.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(quantity)
 
 

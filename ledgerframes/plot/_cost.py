@@ -240,7 +240,7 @@ def cost_compare(chart: Chart) -> None:
     """Draw the median cost of each kind before and after, with the interval.
 
     Median cost [bytes] before (hollow) and after (filled), one row for each of the 25 kinds with the largest change in total.
-    The band around the second dot is the 95% interval of the difference.
+    The band around the second dot is the 95 % interval of the difference.
 
     >>> day, noon = lf.load_events(net, during="2026-11-08"), "2026-11-08T12:00:00Z"
     >>> ax = lf.plot.cost_compare(lf.cost.compare(day.between("2026-11-08", noon), day.between(noon, "2026-11-09")))
@@ -257,7 +257,7 @@ def cost_compare(chart: Chart) -> None:
     s.changes(chart, [_with_change(*each) for each in names], before, after, colors, "Median traffic cost")
     chart.ax.set_xlim(0, float(np.nanmax([before, after, before + high])) * 1.1 or 1)
     omitted = len(frame) - len(visible)
-    notes = ("Hollow: before, filled: after, band: 95% interval", f"{omitted:,} kinds not shown" if omitted else "")
+    notes = ("Hollow: before, filled: after, band: 95 % interval", f"{omitted:,} kinds not shown" if omitted else "")
     return chart.show_titles("Median traffic cost before and after", *notes)
 
 
@@ -288,7 +288,8 @@ def cost_estimate(chart: Chart) -> None:
     for number, outcome in enumerate(("matched", "rejected")):
         part = visible[visible["outcome"] == outcome]
         points = (r.numbers(part["estimated"]), r.numbers(part["actual"]))
-        ax.plot(*points, "os"[number], color=c.color(number), markersize=4, alpha=0.5, label=f"{outcome} ({len(part):,})")
+        if len(part):
+            ax.plot(*points, "os"[number], color=c.color(number), markersize=4, alpha=0.5, label=f"{outcome} ({len(part):,})")
     largest = float(max(both["estimated"].max(), both["actual"].max())) * 1.05 or 1
     ax.plot([0, largest], [0, largest], color=c.text_color(ax), linewidth=1, linestyle="--", label="equal")
     ax.set(xlim=(0, largest), ylim=(0, largest), aspect="equal")
@@ -304,7 +305,7 @@ def cost_estimate(chart: Chart) -> None:
 def cost_budget(chart: Chart) -> None:
     """Draw the cost of each kind of request as a percentage of its budget.
 
-    Value over budget [%], one bar for each of the first 25 kinds, with a line at 100%.
+    Value over budget [%], one bar for each of the first 25 kinds, with a line at 100 %.
 
     >>> day = lf.load_events(net, during="2026-11-08")
     >>> kind = lf.cost.spend(day, by="template").query("kind == 'transaction' and choice.notna()").iloc[0]
@@ -318,8 +319,9 @@ def cost_budget(chart: Chart) -> None:
     used = r.numbers(visible["value"]) / r.numbers(visible["budget"])
     labels = [r.template_label("transaction", *each) for each in visible[["template_name", "choice"]].to_numpy()]
     texts = [f"{value:,} of {budget:,} B" for value, budget in zip(visible["value"], visible["budget"], strict=True)]
-    for bar, share in zip(s.bars(chart, labels, used, texts), used, strict=True):
+    for bar, share, text in zip(s.bars(chart, labels, used, texts), used, ax.texts, strict=True):
         bar.set(facecolor=c.color(1 if share > 1 else 0), hatch="///" if share > 1 else "")
+        text.xy = (max(share, 1), text.xy[1])  # to the right of the line
     ax.axvline(1, color=c.text_color(ax), linewidth=1, linestyle="--", zorder=0.5)
     ax.set_xlim(0, max(used.max(), 1) * 1.3)
     c.percent_axis(ax.xaxis, "Cost as a share of the budget")
@@ -351,7 +353,7 @@ def cost_runway(chart: Chart) -> None:
     ends = [_mark_end(chart, times, each, text) for each, text in ((low, "earliest end"), (middle, "end at mean burn"))]
     largest = float(np.nanmax([*high, *middle, 0])) or 1.0
     ax.set_ylim(0, largest * 1.15)
-    ax.legend(loc="upper right")
+    ax.legend(loc="lower left")
     c.bytes_axis(ax.yaxis, largest, "Traffic balance")
     chart.show_times(times[0] - 1 / 24, max(times[-1], times[0] + 1 / 24), "Time (UTC)")
     title = "Forecast of the traffic balance" + ("" if any(ends) else ", which lasts longer than this")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_LINES = 5
 MAX_BINS = 100
 HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0, "hatch": "////"}
-FINE, PALE, ODD, BAD, NOTHING = "#5aa396", "#a8cfc8", "#e8a94b", "#8a3f6a", "#e6e8eb"  # they differ in lightness, too
+FINE, PALE, ODD, BAD, NOTHING = "#5aa396", "#a8cfc8", "#e8a94b", "#8a3f6a", "#dfe2e6"  # they differ in lightness, too
 MISSING = {"facecolor": "#f3e3ec", "edgecolor": BAD}
 Values = npt.NDArray[Any]
 Part = tuple[str, Values, Mapping[str, Any]]
@@ -178,10 +178,13 @@ def cells(
 
 
 def heat_map(ax: Axes, values: Values, texts: Mapping[tuple[int, int], str]) -> None:
-    """Shade cells by their values, and write texts into some."""
+    """Shade cells by their values, from the color of the page up, and write texts into some."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
     highest = float(np.nanmax(values, initial=0)) or 1.0
-    ax.imshow(values, aspect="auto", cmap="Blues", vmin=0, vmax=highest * 1.3)
+    shades = LinearSegmentedColormap.from_list("shades", [(*to_rgb(c.color(0)), opacity) for opacity in (0.1, 1)])
+    ax.imshow(values, aspect="auto", cmap=shades, vmin=0, vmax=highest)
     for (row, column), text in texts.items():
-        ink = "#ffffff" if values[row, column] > highest * 0.75 else "#111418"  # on a dark page as well
+        ink = "white" if values[row, column] > highest * 0.85 else c.text_color(ax)
         ax.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
     ax.grid(visible=False)

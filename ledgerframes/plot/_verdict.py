@@ -45,7 +45,7 @@ PERCENTILES = (("p50", "o", 0), ("p95", "s", 1), ("p99", "^", 3))
 
 @draws("verdict.outcomes")
 def verdict_outcomes(chart: Chart) -> None:
-    """Draw rejection rates with their 95% intervals.
+    """Draw rejection rates with their 95 % intervals.
 
     Rates [%] over time for hours, days and periods, with a line for each of the largest groups. Otherwise: one row per group,
     the 25 with the most requests.
@@ -58,7 +58,7 @@ def verdict_outcomes(chart: Chart) -> None:
     known = frame[frame["rejection_rate"].notna()]
     if known.empty:
         return chart.show_message(NO_VERDICT)
-    title = "Rejection rate with 95% intervals"
+    title = "Rejection rate with 95 % intervals"
     if chart.has_periods and chart.by:
         title = "Rejection rate"
         s.lines(chart, chart.group_table(chart.numbers("rejection_rate"), chart.numbers("requests")))
@@ -152,7 +152,7 @@ def verdict_rejection_rates(chart: Chart) -> None:
     texts = {(row, hour): r.percent(rates[row, hour]).removesuffix(" %") for row, hour in np.argwhere(is_enough)}
     s.heat_map(ax, rates, texts)
     for row, hour in np.argwhere(~is_enough & (decisions > 0)):
-        cell: dict[str, Any] = {**s.HATCHED, "facecolor": "0.88"}
+        cell: dict[str, Any] = {**s.HATCHED, "facecolor": s.NOTHING}
         ax.fill_between([hour - 0.5, hour + 0.5], row - 0.5, row + 0.5, **cell)
     chart.show_rows([f"{names[group]}  ({count:,})" for group, count in zip(totals.index, totals, strict=True)])
     ax.set_ylim(len(totals) - 0.5, -0.5)
@@ -192,17 +192,18 @@ def verdict_latency(chart: Chart) -> None:
         highest = s.lines(chart, grouped)
         c.latency_axis(ax.yaxis, chart.axis_title("p50"))
         ax.set_ylim(float(np.nanmin(grouped.to_numpy())) / 1.6, max(highest, TIMEOUT_SECONDS) * 5)
-        ax.axhline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
+        ax.axhline(TIMEOUT_SECONDS, **_timeout_line(ax))
         return chart.show_titles("Median latency of accepted requests" if chart.by else LATENCY_TITLE, note)
     positions, longest = np.arange(len(rows)), np.nanmax(np.stack([*seconds.values()]), axis=0)
     ax.hlines(positions, seconds["p50"], longest, color=c.color(2), linewidth=1.5, alpha=0.6)
     for name, marker, number in PERCENTILES:
-        ax.plot(seconds[name], positions, marker, color=c.color(number), label=name)
+        if not np.isnan(seconds[name]).all():
+            ax.plot(seconds[name], positions, marker, color=c.color(number), label=name)
     chart.show_rows(chart.labels_with_counts(rows))
     c.latency_axis(ax.xaxis, chart.axis_title("p50"))
     ax.set_xlim(seconds["p50"].min() / 1.6, max(longest.max(), TIMEOUT_SECONDS) * 1.6)
-    _draw_timeout(ax)
-    c.legend_above(ax, has_notes=any((note, *chart.notes)))
+    ax.axvline(TIMEOUT_SECONDS, **_timeout_line(ax))
+    c.legend_beside(ax)
     return chart.show_titles(f"{LATENCY_TITLE} of accepted requests", note)
 
 
@@ -220,7 +221,7 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
     -------
     Axes
         Share of requests [%] over latency [s] on a logarithmic axis, one curve per result, with a line at 30 s. A timeout is
-        no decision, so the curve of rejected requests ends below 100%. A curve has at most 2,000 points.
+        no decision, so the curve of rejected requests ends below 100 %. A curve has at most 2,000 points.
 
     Raises
     ------
@@ -254,8 +255,8 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         c.percent_axis(ax.yaxis, "Requests decided within this time")
         ax.set_ylim(0, 1.02)
         ax.set_xlim(latencies.min() / 1.6, max(latencies.max(), TIMEOUT_SECONDS) * 1.6)
-        _draw_timeout(ax)
-        ax.legend(loc="lower right", bbox_to_anchor=(0.9, 0.02))
+        ax.axvline(TIMEOUT_SECONDS, **_timeout_line(ax))
+        c.legend_beside(ax)
         c.set_titles(ax, LATENCY_TITLE)
         return ax
 
@@ -267,9 +268,8 @@ def _curve(ordered: r.Numbers, total: int) -> tuple[r.Numbers, r.Numbers]:
     return np.append(x[0], x), np.append(0.0, y)
 
 
-def _draw_timeout(ax: Axes) -> None:
-    ax.axvline(TIMEOUT_SECONDS, color=c.text_color(ax), linestyle=":", linewidth=1.2)
-    c.annotate(ax, "30 s", (TIMEOUT_SECONDS, 1), (-3, -9), ("data", "axes fraction"), ha="right")
+def _timeout_line(ax: Axes) -> dict[str, Any]:
+    return {"color": c.text_color(ax), "linestyle": ":", "linewidth": 1.2, "label": "timeout (30 s)"}
 
 
 # -- parties and participants -------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def _draw_timeout(ax: Axes) -> None:
 def verdict_quorums(chart: Chart) -> None:
     """Draw the parties that confirm together most often.
 
-    One bar per quorum, the 15 most frequent, and one for all others. Over time: a line for each of the most frequent.
+    One bar per quorum, the 15 most frequent. Over time: a line for each of the most frequent.
 
     >>> day = lf.load_events(net, during="2026-11-08")
     >>> ax = lf.plot.verdict_quorums(lf.verdict.quorums(day))
@@ -298,9 +298,13 @@ def verdict_quorums(chart: Chart) -> None:
         s.lines(chart, chart.group_table(counts, counts, keys=keys, labels=labels))
         c.count_axis(ax.yaxis, chart.axis_title("quorums"))
     else:
-        s.ranked_bars(chart, labels, counts, lambda count: f"{count:,.0f}")
+        visible, total, omitted = counts[: r.MAX_BARS], counts.sum(), len(frame) - r.MAX_BARS
+        s.bars(chart, labels[: r.MAX_BARS], visible, [f"{count:,.0f}  ({r.percent(count / total)})" for count in visible])
         c.count_axis(ax.xaxis, chart.axis_title("quorums"))
-        chart.notes.append(f"Percent of {counts.sum():,.0f} quorums, {len(frame):,} of them different")
+        chart.notes += [
+            f"Percent of {total:,.0f} quorums, {len(frame):,} of them different",
+            f"Not shown: {omitted:,} others with {r.percent(1 - visible.sum() / total)}" if omitted > 0 else "",
+        ]
     return chart.show_titles("Quorums by confirmations needed and parties", r.coverage_note(frame, "Verdict"))
 
 
@@ -308,7 +312,7 @@ def verdict_quorums(chart: Chart) -> None:
 def verdict_waited_for(chart: Chart) -> None:
     """Draw how often requests that need a party's confirmation are slow.
 
-    Share of slow requests [%] with its 95% interval, one row for each of the 25 parties or participants that most
+    Share of slow requests [%] with its 95 % interval, one row for each of the 25 parties or participants that most
     requests need.
 
     >>> day = lf.load_events(net, during="2026-11-08")

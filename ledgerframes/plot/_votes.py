@@ -69,8 +69,10 @@ def votes_stale(chart: Chart) -> None:
     for age, deviation, name in zip(ages[outliers], deviations[outliers], visible["sv"][outliers], strict=True):
         c.annotate(ax, r.label(name, 24), (age, deviation), (6, 4), "data")
     ax.axhline(0, color=c.text_color(ax), linewidth=1, linestyle="--")
-    ax.set_xlim(0, float(np.max(ages)) * 1.25 or 1)
-    ax.legend(loc="best")
+    oldest = float(np.max(ages)) or 1.0
+    ax.set_xlim(-0.02 * oldest, oldest * 1.25)
+    ax.margins(y=0.2)  # for the names
+    c.legend_beside(ax)
     ax.set_xlabel(f"{chart.axis_title('age')} (days)")
     ax.set_ylabel(f"{chart.axis_title('deviation')} (USD per coin)")
     return chart.show_titles(f"Price votes on {visible['observed_at'].max():%Y-%m-%d}", NO_MARKET)

@@ -30,13 +30,12 @@ COUNT = re.compile(r" \([^()]+\)$")  # at the end of a label, never shortened
 
 # Colors of the style that are text, lines or paper, each with its name in the SVG and its color on a dark page. Colors of data
 # are the same on both.
-PAPER = "#fefefe"
 INKS = {
     "#23272d": ("title", "#e4e6ea"),
     "#3c4148": ("text", "#c9cdd4"),
     "#8a8f98": ("axis", "#838a95"),
     "#dfe2e6": ("grid", "#343a42"),
-    PAPER: ("paper", "#16191d"),
+    "#ffffff": ("paper", "#16191d"),
 }
 LIGHT_STYLE = "".join(f"--{name}:{ink};" for ink, (name, _) in INKS.items())
 DARK_STYLE = "".join(f"--{name}:{dark};" for name, dark in INKS.values())
@@ -109,8 +108,6 @@ def _to_svg(figure: Figure) -> str:
     figure.patch.set_alpha(0)
     for ax in figure.axes:
         ax.patch.set_alpha(0)
-        if legend := ax.get_legend():
-            legend.get_frame().set_facecolor(PAPER)
     file = io.StringIO()
     # Text stays text, which is small, sharp and searchable. With a salt and without a date, equal plots are equal files.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ledgerframes"}):

@@ -1,7 +1,7 @@
 """Intervals, usual ranges, comparisons, estimates, concentration and runways.
 
 The functions know nothing of frames: they take counts, costs and latencies, and return figures with intervals, or say why there
-is none. No result depends on the order of rows or on a random number. Intervals are two-sided at 95%. The submodule
+is none. No result depends on the order of rows or on a random number. Intervals are two-sided at 95 %. The submodule
 :mod:`printing <ledgerframes.statistics.printing>` writes the figures as text.
 """
 

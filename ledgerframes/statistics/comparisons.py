@@ -81,7 +81,7 @@ def compare_groups(hits: npt.ArrayLike, trials: npt.ArrayLike, *, design_effect:
     DataFrame
         One row per group, in the order of the groups: ``score`` (standard deviations), ``p_value``, ``holm`` and
         ``benjamini_hochberg`` (p-values, adjusted for all groups that have enough requests), ``differs`` (whether the rate
-        differs from the others by Holm at 5%, missing without enough requests), ``is_notable`` (the longer list by Benjamini
+        differs from the others by Holm at 5 %, missing without enough requests), ``is_notable`` (the longer list by Benjamini
         and Hochberg, of which about 1 in 20 is chance) and ``reason`` ("too few requests", otherwise empty).
 
     Raises
@@ -237,8 +237,8 @@ def funnel_limits(trials: npt.ArrayLike, rate: float, groups: int, *, design_eff
     Returns
     -------
     DataFrame
-        One row per size, in their order: ``trials``, ``low`` and ``high`` for one group at 95%, ``low_all`` and ``high_all``
-        for all groups together at 95%.
+        One row per size, in their order: ``trials``, ``low`` and ``high`` for one group at 95 %, ``low_all`` and ``high_all``
+        for all groups together at 95 %.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Estimate:
     at_least : int
         Sum of the known costs [bytes].
     estimate, low, high : int or None
-        Estimate and its 95% interval [bytes], if the unknown are like the known. None if too few are known.
+        Estimate and its 95 % interval [bytes], if the unknown are like the known. None if too few are known.
     coverage : float or None
         Requests with a known cost, as a share of all requests. None without requests.
     reason : str

@@ -31,7 +31,7 @@ class Percentile:
     Attributes
     ----------
     value, low, high : int or None
-        The percentile and its 95% interval, in the unit of the values. None if the count cannot support them.
+        The percentile and its 95 % interval, in the unit of the values. None if the count cannot support them.
     count : int
         Number of values.
     reason : str
@@ -100,7 +100,7 @@ def percentile_ranks(
 
 
 def percentile(values: npt.ArrayLike, percent: Percent, *, design_effect: float = 1.0) -> Percentile:
-    """Return a percentile by nearest rank with its 95% interval.
+    """Return a percentile by nearest rank with its 95 % interval.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def _visible_steps(count: int) -> Integers:
 
 
 def ecdf_band(count: int) -> float:
-    """Return the half width of the 95% band around an empirical distribution.
+    """Return the half width of the 95 % band around an empirical distribution.
 
     Parameters
     ----------

@@ -13,14 +13,14 @@ from ledgerframes.statistics.distributions import Z95, Numbers
 
 
 class Interval(NamedTuple):
-    """Lower and upper ends of the 95% intervals, as arrays of shares."""
+    """Lower and upper ends of the 95 % intervals, as arrays of shares."""
 
     low: Numbers
     high: Numbers
 
 
 class Difference(NamedTuple):
-    """Differences with the lower and upper ends of their 95% intervals, as arrays of shares."""
+    """Differences with the lower and upper ends of their 95 % intervals, as arrays of shares."""
 
     difference: Numbers
     low: Numbers
@@ -28,7 +28,7 @@ class Difference(NamedTuple):
 
 
 def wilson(hits: npt.ArrayLike, trials: npt.ArrayLike, *, design_effect: npt.ArrayLike = 1.0) -> Interval:
-    """Return the 95% Wilson interval of each rate.
+    """Return the 95 % Wilson interval of each rate.
 
     Parameters
     ----------

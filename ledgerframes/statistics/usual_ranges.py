@@ -22,7 +22,7 @@ MIN_WEEKS, MAX_WEEKS = 4, 6
 MIN_PERIODS = 7
 PERIOD_LEVEL, WEEK_LEVEL, WINDOW_LEVEL = 0.02, 0.005, 0.05
 MAX_OMITTED_SHARE = 0.1
-# The mean square of normal scores that are winsorized at their 10% and 90% quantile.
+# The mean square of normal scores that are winsorized at their 10 % and 90 % quantile.
 WINSORIZED_SQUARE = 0.6787
 SHORT_HISTORY = "history is too short"
 UNSTEADY_HISTORY = "history is not steady"
@@ -111,7 +111,7 @@ def usual_range(history: npt.ArrayLike, periods: npt.ArrayLike, every: str, *, s
     Returns
     -------
     UsualRange
-        With less than 4 weeks of history, or more than 10% of outlying periods in it, a reason instead of limits.
+        With less than 4 weeks of history, or more than 10 % of outlying periods in it, a reason instead of limits.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def usual_range(history: npt.ArrayLike, periods: npt.ArrayLike, every: str, *, s
 
     Notes
     -----
-    In simulations, at most 5% of the weekly reports without a real rise show a period above its usual range.
+    In simulations, at most 5 % of the weekly reports without a real rise show a period above its usual range.
 
     Examples
     --------

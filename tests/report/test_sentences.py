@@ -63,7 +63,8 @@ def sentence_on_participants(stored: Stored, total: int) -> str:
     unknown = len(stored.ids) - len(stored.verdicts)
     note = f" The participant of {unknown:,} requests without a verdict is unknown." if unknown else ""
     return (
-        f"{len(spent):,} participants submitted requests. The five with the highest account for {share} of the known cost.{note}"
+        f"{len(spent):,} participants submitted requests. The five with the highest cost account for {share} of the known cost."
+        f"{note}"
     )
 
 

@@ -45,8 +45,8 @@ COMPARE = declare.Figure(
         declare.cost("p95_before", "95th percentile before. Missing below 72 requests.", "95th percentile"),
         declare.cost("p95_after", "95th percentile after. Missing below 72 requests.", "95th percentile"),
         declare.cost("difference", "Median after minus median before. Missing with too few requests.", "Change of the median"),
-        declare.cost("low", "Low end of the 95% interval of the difference. Missing with it.", "Change of the median"),
-        declare.cost("high", "High end of the 95% interval of the difference. Missing with it.", "Change of the median"),
+        declare.cost("low", "Low end of the 95 % interval of the difference. Missing with it.", "Change of the median"),
+        declare.cost("high", "High end of the 95 % interval of the difference. Missing with it.", "Change of the median"),
         declare.rate("relative", "Difference over the median before. Missing if that is 0.", declare.SHARE),
         declare.label("verdict", "dearer, cheaper, no clear change, too few, new, or gone."),
         declare.flag(

@@ -29,7 +29,7 @@ ESTIMATE = declare.Figure(
         declare.cost("difference", "Actual less estimated cost, of requests with both. Missing without one.", "Difference"),
         declare.rate("ratio_p50", "Median of actual over estimated cost. Missing without one.", "", "Actual over estimate"),
         declare.rate("ratio_p95", "95th percentile of actual over estimated cost. Missing without one."),
-        declare.count("over_10_percent", "Requests whose actual cost exceeds the estimate by more than 10%."),
+        declare.count("over_10_percent", "Requests whose actual cost exceeds the estimate by more than 10 %."),
     ),
     fact="estimate and cost",
 )

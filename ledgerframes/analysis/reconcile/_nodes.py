@@ -57,13 +57,13 @@ NODES = declare.Figure(
         declare.time("first_difference", "Record time of the first update that is not equal. Missing without any."),
         declare.time(
             "comparable_from",
-            "First hour from which on both nodes have at least 99.9% of the ids of each hour. Missing if there is none.",
+            "First hour from which on both nodes have at least 99.9 % of the ids of each hour. Missing if there is none.",
         ),
         _latency(
             "latency_difference", "Median latency of common accepted requests at the second node less that at the first. {}"
         ),
-        _latency("latency_low", "Low end of its 95% interval. {}"),
-        _latency("latency_high", "High end of its 95% interval. {}"),
+        _latency("latency_low", "Low end of its 95 % interval. {}"),
+        _latency("latency_high", "High end of its 95 % interval. {}"),
     ),
     fact="fact at both nodes",
     unit="updates of either node",

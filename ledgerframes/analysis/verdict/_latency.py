@@ -21,8 +21,8 @@ def _percentile_columns(prefix: str, noun: str) -> tuple[declare.ResultColumn, .
     for name, percent in PERCENTS.items():
         columns += [
             _duration(f"{prefix}{name}", f"Latency that {percent}% of the {noun} do not exceed. Missing with too few of them."),
-            _duration(f"{prefix}{name}_low", f"Lower end of the 95% interval of `{prefix}{name}`. Missing with too few."),
-            _duration(f"{prefix}{name}_high", f"Upper end of the 95% interval of `{prefix}{name}`. Missing with too few."),
+            _duration(f"{prefix}{name}_low", f"Lower end of the 95 % interval of `{prefix}{name}`. Missing with too few."),
+            _duration(f"{prefix}{name}_high", f"Upper end of the 95 % interval of `{prefix}{name}`. Missing with too few."),
         ]
     return (*columns, _duration(f"{prefix}max", f"Highest latency of the {noun}. Missing without any."))
 
@@ -56,8 +56,8 @@ LATENCY = declare.Figure(
             "Timeouts",
         ),
         declare.share("Timeouts as a share of decided requests. Missing without any.", "timeout_rate", "Timeout rate"),
-        declare.share("Lower end of the Wilson interval of the timeout rate, 95%. Missing without a rate.", "timeout_low"),
-        declare.share("Upper end of the Wilson interval of the timeout rate, 95%. Missing without a rate.", "timeout_high"),
+        declare.share("Lower end of the Wilson interval of the timeout rate, 95 %. Missing without a rate.", "timeout_low"),
+        declare.share("Upper end of the Wilson interval of the timeout rate, 95 %. Missing without a rate.", "timeout_high"),
         declare.count("accepted_after_limit", "Accepted requests with a latency of 29.9 s or more."),
         declare.count("slow_accepted", "Accepted requests with a latency of 5 s or more."),
         declare.count("unspecified", "Requests with a verdict that is neither."),

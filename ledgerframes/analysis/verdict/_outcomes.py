@@ -43,11 +43,11 @@ OUTCOMES = declare.Figure(
         declare.share(
             "Rejected requests as a share of accepted and rejected. Missing without any.", "rejection_rate", "Rejection rate"
         ),
-        declare.share("Lower end of the Wilson interval of the rate, 95%. Missing without a rate.", "low"),
-        declare.share("Upper end of the Wilson interval of the rate, 95%. Missing without a rate.", "high"),
+        declare.share("Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.", "low"),
+        declare.share("Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.", "high"),
         declare.share("Rate minus the rate of all other rows together. Missing without a reason to compare.", "difference"),
-        declare.share("Lower end of the Newcombe interval of the difference, 95%. Missing without one.", "difference_low"),
-        declare.share("Upper end of the Newcombe interval of the difference, 95%. Missing without one.", "difference_high"),
+        declare.share("Lower end of the Newcombe interval of the difference, 95 %. Missing without one.", "difference_low"),
+        declare.share("Upper end of the Newcombe interval of the difference, 95 %. Missing without one.", "difference_high"),
         declare.rate("p_holm", "Chance of it, adjusted for all rows. Missing if not judged."),
         declare.flag("differs", "Whether more than chance explains the difference. Missing if not judged."),
         declare.text("reason", "Reason why a row is not judged. Missing if it is."),

@@ -37,11 +37,11 @@ WAITED_FOR = declare.Figure(
         declare.count("required", "Requests that need its confirmation."),
         declare.count("slow", "Required requests that were slow."),
         declare.share("Slow requests as a share of the required ones. Missing without any.", "slow_rate", "Slow requests"),
-        declare.share("Lower end of the Wilson interval of the rate, 95%. Missing without a rate.", "low"),
-        declare.share("Upper end of the Wilson interval of the rate, 95%. Missing without a rate.", "high"),
+        declare.share("Lower end of the Wilson interval of the rate, 95 %. Missing without a rate.", "low"),
+        declare.share("Upper end of the Wilson interval of the rate, 95 %. Missing without a rate.", "high"),
         declare.share("Rate less the rate of requests that do not name it. Missing without either.", "difference"),
-        declare.share("Lower end of the 95% interval of the difference. Missing with it.", "difference_low"),
-        declare.share("Upper end of the 95% interval of the difference. Missing with it.", "difference_high"),
+        declare.share("Lower end of the 95 % interval of the difference. Missing with it.", "difference_low"),
+        declare.share("Upper end of the 95 % interval of the difference. Missing with it.", "difference_high"),
         declare.rate("p_holm", "P-value of the difference, adjusted for all rows. Missing with too few requests."),
         declare.duration("median_latency", "Median latency of the required requests. Missing without any.", "Latency"),
     ),
@@ -134,7 +134,7 @@ def _decided(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_slow(rows: pd.DataFrame) -> Flags:
-    """Return which requests timed out, or took longer than 90% of the others."""
+    """Return which requests timed out, or took longer than 90 % of the others."""
     latencies = rows["latency"].to_numpy("int64")
     is_timeout = is_rejected(rows) & (latencies >= LIMIT)
     decided = rows["latency"][~is_timeout].astype("Int64")
