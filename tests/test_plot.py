@@ -448,6 +448,20 @@ def test_the_rest_of_the_quorums_says_of_how_many():
     ax = plot.verdict_quorums(result("verdict.quorums")(200))
     total = 9_000 * sum(range(1, 201))
     assert any(f"Percent of {total:,} quorums, 200 of them different" in text.get_text() for text in ax.texts)
+    assert any("Not shown: 185 others with" in text.get_text() for text in ax.texts)
+    assert len(ax.patches) == 15
+
+
+def test_texts_of_budgets_stand_after_the_line():
+    ax = plot.cost_budget(limited(result("cost.budget"), 3)(3).assign(value=[1, 5, 20], budget=10))
+    assert [text.xy[0] for text in ax.texts[:3]] == [1, 1, 2]
+
+
+def test_a_percentile_that_no_group_has_is_not_in_the_legend():
+    frame = result("verdict.latency", "participant")(3)
+    frame["p99"] = pd.Series(pd.NaT, index=frame.index, dtype=frame["p99"].dtype)
+    ax = plot.verdict_latency(frame)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["p50", "p95", "timeout (30 s)"]
 
 
 @pytest.mark.parametrize(
@@ -509,6 +523,7 @@ def test_many_rounds_are_added_up():
     assert rewards.values.tolist() == [20] * 100
     weights = ax.figure.axes[1].lines[0].get_ydata()
     assert weights.sum() == frame["weight"].sum()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["reward", "weight (right axis)"]
 
 
 def test_rounds_without_a_weight_are_a_gap():

@@ -106,7 +106,7 @@ def activity_rounds(chart: Chart) -> None:
     heights = {"paid": np.where(is_below, 0, amounts), "unpaid": np.where(is_below, allowances, 0)}
     bins, edges, width = s.round_bins(visible.assign(**heights), [*heights, "weight"])
     suffix = f", per {width} rounds" if width > 1 else ", per round"
-    ax, handles = chart.ax, []
+    ax, handles = chart.ax, list[Any]()
     if np.isnan(amounts).all():
         chart.notes.append(WITHOUT_AMOUNTS)
     else:
@@ -121,8 +121,8 @@ def activity_rounds(chart: Chart) -> None:
         ax = ax.twinx()
         ax.grid(visible=False)
     weights, largest = bins["weight"].to_numpy(), float(bins["weight"].max())
-    middles, style = (edges[1:] + edges[:-1]) / 2, {"color": c.color(1), "marker": "o", "markersize": 3, "linewidth": 1.2}
-    (line,) = ax.plot(middles, weights, label="weight (right axis)", **style)
+    style: dict[str, Any] = {"color": c.color(1), "marker": "o", "markersize": 3, "linewidth": 1.2}
+    (line,) = ax.plot((edges[1:] + edges[:-1]) / 2, weights, label="weight (right axis)", **style)
     if handles:
         chart.ax.legend(handles=[*handles, line], loc="upper left", ncols=3)
     ax.set_ylim(0, largest * 1.35 or 1)

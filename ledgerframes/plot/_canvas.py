@@ -102,7 +102,7 @@ def draw_message(ax: Axes, text: str) -> None:
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=text_color(ax))
 
 
-def legend_beside(ax: Axes) -> None:
+def legend_right(ax: Axes) -> None:
     """Show the legend to the right of the axes, because anywhere inside there can be data."""
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, labelcolor=text_color(ax))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,9 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
+
+if TYPE_CHECKING:
+    from matplotlib.text import Annotation
 
 __all__ = [
     "cost_anatomy",
@@ -319,7 +322,8 @@ def cost_budget(chart: Chart) -> None:
     used = r.numbers(visible["value"]) / r.numbers(visible["budget"])
     labels = [r.template_label("transaction", *each) for each in visible[["template_name", "choice"]].to_numpy()]
     texts = [f"{value:,} of {budget:,} B" for value, budget in zip(visible["value"], visible["budget"], strict=True)]
-    for bar, share, text in zip(s.bars(chart, labels, used, texts), used, ax.texts, strict=True):
+    bars, annotations = s.bars(chart, labels, used, texts), cast("list[Annotation]", ax.texts)
+    for bar, share, text in zip(bars, used, annotations, strict=True):
         bar.set(facecolor=c.color(1 if share > 1 else 0), hatch="///" if share > 1 else "")
         text.xy = (max(share, 1), text.xy[1])  # to the right of the line
     ax.axvline(1, color=c.text_color(ax), linewidth=1, linestyle="--", zorder=0.5)

@@ -125,7 +125,8 @@ def reconcile_bounds(chart: Chart) -> None:
     chart.ax.set_xlim(after.min(), max(through.max(), after.min() + 1))
     pruned = (through - after)[status == "pruned"].sum()
     notes = [f"{gap.sum():,.0f} offsets not in the store", f"{overlap.sum():,.0f} covered twice", f"{pruned:,.0f} pruned"]
-    return chart.show_titles("Offset ranges of the ledger", f"{len(frame):,} ranges: {', '.join(notes)}")
+    noun = "range" if len(frame) == 1 else "ranges"
+    return chart.show_titles("Offset ranges of the ledger", f"{len(frame):,} {noun}: {', '.join(notes)}")
 
 
 @draws("reconcile.digests")

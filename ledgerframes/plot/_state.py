@@ -58,7 +58,7 @@ def state_featured(chart: Chart) -> None:
     """
     if chart.frame.empty:
         return chart.show_message("No party has a featured right in this history.")
-    factors = [f"× {float(factor):,.6g}" if pd.notna(factor) else "" for factor in chart.frame["weight"]]
+    factors = [f"× {round(float(factor), 4):,.10g}" if pd.notna(factor) else "" for factor in chart.frame["weight"]]
     names = [r.label(party) for party in chart.frame["party"]]
     return _draw_lifetimes(chart, names, factors, "Featured rights of app providers", "parties")
 

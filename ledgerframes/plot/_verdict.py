@@ -203,7 +203,7 @@ def verdict_latency(chart: Chart) -> None:
     c.latency_axis(ax.xaxis, chart.axis_title("p50"))
     ax.set_xlim(seconds["p50"].min() / 1.6, max(longest.max(), TIMEOUT_SECONDS) * 1.6)
     ax.axvline(TIMEOUT_SECONDS, **_timeout_line(ax))
-    c.legend_beside(ax)
+    c.legend_right(ax)
     return chart.show_titles(f"{LATENCY_TITLE} of accepted requests", note)
 
 
@@ -256,7 +256,7 @@ def verdict_latency_distribution(verdicts: pd.DataFrame, ax: Axes | None = None)
         ax.set_ylim(0, 1.02)
         ax.set_xlim(latencies.min() / 1.6, max(latencies.max(), TIMEOUT_SECONDS) * 1.6)
         ax.axvline(TIMEOUT_SECONDS, **_timeout_line(ax))
-        c.legend_beside(ax)
+        c.legend_right(ax)
         c.set_titles(ax, LATENCY_TITLE)
         return ax
 

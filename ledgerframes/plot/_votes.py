@@ -72,7 +72,7 @@ def votes_stale(chart: Chart) -> None:
     oldest = float(np.max(ages)) or 1.0
     ax.set_xlim(-0.02 * oldest, oldest * 1.25)
     ax.margins(y=0.2)  # for the names
-    c.legend_beside(ax)
+    c.legend_right(ax)
     ax.set_xlabel(f"{chart.axis_title('age')} (days)")
     ax.set_ylabel(f"{chart.axis_title('deviation')} (USD per coin)")
     return chart.show_titles(f"Price votes on {visible['observed_at'].max():%Y-%m-%d}", NO_MARKET)
