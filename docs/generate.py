@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_origin
 
 from questions import notebooks_page, questions_page
 
@@ -257,7 +257,8 @@ def entry(name: str, value: Any) -> str:
 def signature(value: Any, *, method: bool = False) -> str:
     """The parameters of a function or class: names and defaults. Types are in ``help()``."""
     is_model = inspect.isclass(value) and (issubclass(value, Exception) or hasattr(value, "model_fields"))
-    if is_model or not callable(value) or getattr(value, "__module__", "").startswith("typing"):
+    is_alias = get_origin(value) is not None or getattr(value, "__module__", "").startswith("typing")
+    if is_model or is_alias or not callable(value):
         return ""
     try:
         parameters = list(inspect.signature(value).parameters.values())

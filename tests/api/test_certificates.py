@@ -44,10 +44,19 @@ def certificate(name: str, key: Any, issuer: x509.Name, issuer_key: Any, *, is_c
         .subject_name(named(name)).issuer_name(issuer).public_key(key.public_key()).serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(hours=1))
         .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
+        .add_extension(key_usage(is_ca=is_ca), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)
         .sign(issuer_key, hashes.SHA256())
+    )  # fmt: skip
+
+
+def key_usage(*, is_ca: bool) -> x509.KeyUsage:
+    """What the key may do, without which Python 3.13 refuses an authority."""
+    return x509.KeyUsage(
+        digital_signature=True, key_cert_sign=is_ca, crl_sign=is_ca, content_commitment=False, key_encipherment=False,
+        data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +107,8 @@ def test_unwritable_store(run: Run, tmp_path: Path) -> None:
 def test_store_of_a_newer_schema(run: Run, tmp_path: Path) -> None:
     run("sync", "events", *DAY)
     [catalog] = (tmp_path / "store").glob("*/catalog.sqlite")
-    with sqlite3.connect(catalog) as connection:
+    with closing(sqlite3.connect(catalog)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
-    connection.close()
     before = catalog.read_bytes()
     for arguments in (["sync", "events", *DAY], ["store", "info"], ["sync", "events", *DAY, "--offline"]):
         assert_fails(run(*arguments), 1, "schema 99", "Upgrade ledgerframes")

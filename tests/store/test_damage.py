@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -160,7 +161,7 @@ def test_a_file_that_changes_after_its_first_read_is_compared_again(store: Store
     ],
 )
 def test_a_changed_record_of_the_catalog_is_noticed(store: Store, statement: str) -> None:
-    with sqlite3.connect(store.catalog.path) as connection:
+    with closing(sqlite3.connect(store.catalog.path)) as connection, connection:
         connection.execute(statement)
     with pytest.raises(StoreError, match=r"record of segment .* in the catalog is damaged"):
         store.segments(EVENTS)
@@ -183,7 +184,7 @@ def test_a_row_that_no_commit_wrote_is_noticed(store: Store, statement: str) -> 
     store.save_migrations([Migration(4, 0)])
     store.bind_participant("PAR::one")
     store.segments(EVENTS)
-    with sqlite3.connect(store.catalog.path) as connection:
+    with closing(sqlite3.connect(store.catalog.path)) as connection, connection:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(statement)
     for use in (store.migrations, store.catalog.problems):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -135,9 +136,8 @@ def test_hosts_that_nobody_uses_leave_the_file(path: Path, clock: VirtualClock) 
     rate(path, host="old.invalid").acquire(Waits())
     clock.time += 200_000
     rate(path, host="new.invalid").acquire(Waits())
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         assert connection.execute("SELECT host FROM rates").fetchall() == [("new.invalid",)]
-    connection.close()
 
 
 @pytest.mark.parametrize("content", [b"no database" * 100, None])
@@ -184,6 +184,5 @@ def test_a_limiter_costs_two_jobs_time_and_neither_of_them_its_run(tmp_path: Pat
         assert_equal(
             every_table(lf.load_events(lf.connect("local", store=tmp_path / name, offline=True), **DAY)), every_table(quiet)
         )
-    with sqlite3.connect(tmp_path / "data" / "ledgerframes" / "host_rates.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "data" / "ledgerframes" / "host_rates.sqlite")) as connection, connection:
         assert connection.execute("SELECT host FROM rates").fetchall() == [(server,)]
-    connection.close()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -141,7 +142,7 @@ def test_files_of_another_shape_are_fetched_again(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     store.save_migrations([Migration(4, 0)])
     commit(store, 0, 5, 1)
-    with sqlite3.connect(tmp_path / "net" / "catalog.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "net" / "catalog.sqlite")) as connection, connection:
         connection.execute("UPDATE segments SET fingerprint = 'older'")
     assert every_row(store) == {}
     assert store.missing(EVENTS, Window(from_microseconds(0), from_microseconds(5))) == [MigrationWindow(4, 0, 5)]
@@ -152,7 +153,7 @@ def test_files_of_another_shape_are_fetched_again(tmp_path: Path) -> None:
 def test_a_newer_schema_is_refused_with_the_next_step(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     commit(store, 0, 5, 1)
-    with sqlite3.connect(tmp_path / "net" / "catalog.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "net" / "catalog.sqlite")) as connection, connection:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     with pytest.raises(StoreError, match="Upgrade ledgerframes"):
         every_row(store)
@@ -175,13 +176,13 @@ PRAGMA user_version = 1
 
 
 def schema(store: Store) -> list[tuple[str, ...]]:
-    with sqlite3.connect(store.catalog.path) as connection:
+    with closing(sqlite3.connect(store.catalog.path)) as connection, connection:
         return connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").fetchall()
 
 
 def columns(store: Store) -> dict[str, set[tuple[object, ...]]]:
     """The columns of each table, whose order an upgrade changes."""
-    with sqlite3.connect(store.catalog.path) as connection:
+    with closing(sqlite3.connect(store.catalog.path)) as connection, connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         return {name: {row[1:] for row in connection.execute(f"PRAGMA table_info({name})")} for name in tables}
 
@@ -200,7 +201,7 @@ def test_a_catalog_of_the_first_schema_is_upgraded_where_it_is(tmp_path: Path, f
     store.save_migrations([Migration(4, 0)])
     store.bind_participant("PAR::one")
     segments, tables = without_footers(store.all_segments()), columns(store)
-    with sqlite3.connect(store.catalog.path) as connection:
+    with closing(sqlite3.connect(store.catalog.path)) as connection, connection:
         connection.executescript(V1)
     (statement,) = [sql for _, name, sql in schema(store) if name == "segments"]
     assert all(column in statement for column in ("stream TEXT NOT NULL", "lane TEXT", "low INTEGER", "high INTEGER"))
@@ -218,7 +219,7 @@ def test_a_catalog_of_the_first_schema_is_upgraded_where_it_is(tmp_path: Path, f
 def test_an_upgrade_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, "net", DATASETS)
     commit(store, 0, 5, 1)
-    with sqlite3.connect(store.catalog.path) as connection:
+    with closing(sqlite3.connect(store.catalog.path)) as connection, connection:
         connection.executescript(V1)
     old = schema(store)
     with monkeypatch.context() as patch:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +52,14 @@ def scribble(path: Path) -> None:
 
 
 def other_rows(path: Path) -> None:
-    with sqlite3.connect(path.parents[1] / "catalog.sqlite") as connection:
+    with closing(sqlite3.connect(path.parents[1] / "catalog.sqlite")) as connection, connection:
         connection.execute("UPDATE files SET rows = rows + 1 WHERE path = ?", [f"traffic/{path.name}"])
         connection.execute("UPDATE segments SET checksum = NULL")
         connection.execute("UPDATE seal SET digest = 'unsealed'")
 
 
 def other_digest(path: Path) -> None:
-    with sqlite3.connect(path.parents[1] / "catalog.sqlite") as connection:
+    with closing(sqlite3.connect(path.parents[1] / "catalog.sqlite")) as connection, connection:
         connection.execute("UPDATE files SET sha256 = '00' WHERE path = ?", [f"traffic/{path.name}"])
         connection.execute("UPDATE segments SET checksum = NULL")
         connection.execute("UPDATE seal SET digest = 'unsealed'")

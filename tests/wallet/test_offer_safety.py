@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import logging
+import sqlite3
+from contextlib import closing
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -177,12 +179,9 @@ def test_without_a_journal_that_can_be_written_nothing_is_sent(net: lf.Network, 
 
 
 def test_a_journal_of_a_newer_version_is_left_alone(net: lf.Network, service: WalletService) -> None:
-    import sqlite3
-
     net.wallet.offer_transfer(**OFFER)
-    with sqlite3.connect(net.wallet.journal.path) as connection:
+    with closing(sqlite3.connect(net.wallet.journal.path)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
-    connection.close()
     with pytest.raises(StoreError, match="newer"):
         net.wallet.offer_transfer(**OFFER)
     net.wallet.journal.path.write_bytes(b"this is no database at all, but long enough to be looked at" * 99)
