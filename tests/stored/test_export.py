@@ -276,7 +276,7 @@ def test_batches_are_written_as_they_come(
 
     monkeypatch.setattr(lf.Frames, "iter_batches", watched)
     export.write_table(frames, "tree_events", tmp_path / f"x.{suffix}")
-    assert len(set(sizes)) > 10
+    assert len(set(sizes)) > 5  # Python 3.14 writes 128 kB at a time, earlier versions 8 kB
 
 
 # -- the file -----------------------------------------------------------------------------------------------------
