@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,3 +40,16 @@ def test_what_a_network_needs_comes_with_the_first_connection(imported: set[str]
 
 def test_the_names_are_those_of_modules() -> None:
     assert {"httpx", "matplotlib"} <= modules_after("httpx, matplotlib")
+
+
+def test_it_works_without_docstrings(tmp_path: Path) -> None:
+    """Python removes docstrings with -OO, which analyses, plots and loaders complete."""
+    lines = [
+        "import ledgerframes as lf",
+        f"net = lf.connect('sandbox', events=400, days=1, store={str(tmp_path)!r})",
+        "day = lf.load_events(net, since='2026-11-08', until='2026-11-09')",
+        "lf.plot.cost_spend(lf.cost.spend(day, by='participant'))",
+    ]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "agg"}
+    done = subprocess.run([sys.executable, "-OO", "-c", "\n".join(lines)], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

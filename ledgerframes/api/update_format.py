@@ -23,6 +23,15 @@ DOTTED_NAME = re.compile(r"[A-Za-z_$][\w$']*(\.[A-Za-z_$][\w$']*)*", re.ASCII)
 PARTY = re.compile(r"[A-Za-z0-9:_\- ]{1,255}")  # the characters that a party id may have
 
 
+def _changes(filter_: EventFormat | UpdateFormat, other: EventFormat | UpdateFormat) -> Iterator[str]:
+    """Yield the fields that differ from those of another filter, as they are passed."""
+    for field in fields(filter_):
+        value = getattr(filter_, field.name)
+        if value != getattr(other, field.name):
+            argument = ANY if field.name == "parties" and value is None else value
+            yield f"{field.name}={list(argument) if isinstance(argument, tuple) else argument!r}"
+
+
 @dataclass(frozen=True, repr=False)
 class EventFormat:
     """A filter of contracts and their events, returned by :func:`event_format`.
@@ -226,12 +235,3 @@ def _type_name(text: str, name: str) -> str:
 
 def _one_filter(kind: str, content: dict[str, Any]) -> dict[str, Any]:
     return {"identifierFilter": {kind: {"value": content}}}
-
-
-def _changes(filter_: EventFormat | UpdateFormat, other: EventFormat | UpdateFormat) -> Iterator[str]:
-    """Yield the fields that differ from those of another filter, as they are passed."""
-    for field in fields(filter_):
-        value = getattr(filter_, field.name)
-        if value != getattr(other, field.name):
-            argument = ANY if field.name == "parties" and value is None else value
-            yield f"{field.name}={list(argument) if isinstance(argument, tuple) else argument!r}"
