@@ -43,7 +43,7 @@ test-lowest:  ## Run the tests with the lowest versions that pyproject.toml decl
 	uv pip install --quiet --python .venv-lowest --resolution lowest-direct --editable '.[all]' --group dev
 	.venv-lowest/bin/python -m pytest -n 2 --dist worksteal
 
-mutants: .venv/ready  ## Plant errors one by one, and check that a test breaks (about 5 minutes)
+mutants: .venv/ready  ## Plant errors one by one, and check that a test breaks (about 3 minutes)
 	$(BIN)/python tools/mutants.py
 
 soak: .venv/ready  ## Attack everything for at most an hour, and write docs/reliability.md
