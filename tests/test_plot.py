@@ -459,7 +459,7 @@ def test_texts_of_budgets_stand_after_the_line():
 
 def test_a_percentile_that_no_group_has_is_not_in_the_legend():
     frame = result("verdict.latency", "participant")(3)
-    frame["p99"] = pd.Series(pd.NaT, index=frame.index, dtype=frame["p99"].dtype)
+    frame["p99"] = frame["p99"].where(np.zeros(len(frame), dtype=bool))
     ax = plot.verdict_latency(frame)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["p50", "p95", "timeout (30 s)"]
 
