@@ -288,14 +288,14 @@ def _amount(value: Decimal, decimals: int) -> str:
 def _number(value: float) -> str:
     """Return a number with at most 3 decimals, and no other number as 0.
 
-    >>> _number(1200), _number(0.3), _number(2 / 3), _number(0.00002), _number(0.0)
-    ('1,200', '0.3', '0.667', '< 0.001', '0')
+    >>> _number(1200), _number(0.3), _number(2 / 3), _number(0.00002), _number(0.0), _number(1200.0001)
+    ('1,200', '0.3', '0.667', '< 0.001', '0', '1,200')
     """
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
     if abs(value) < LEAST_NUMBER:
         return f"< {LEAST_NUMBER}" if value > 0 else f"> -{LEAST_NUMBER}"
-    return f"{value:,.3f}".rstrip("0")
+    return f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
 def _allow_breaks(html: str) -> str:

@@ -79,16 +79,16 @@ class World:
     """
 
     def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
-        if (enough := enough_events(seed, events, days)) > events:
-            raise ValueError(
-                f"events={events} is below the {enough} that rounds, votes, reports and planted cases need. "
-                "Use more events or fewer days."
-            )
         self.seed = seed
         self.timeline = Timeline(events, days)
         self.people = WorldParties(seed)
         self.cases = Cases(seed, self.timeline)
         self.schedule = Schedule(seed, self.timeline, events, self.cases)
+        if (needed := self.schedule.total()) > events:
+            raise ValueError(
+                f"events={events} is below the {enough_events(seed, needed, days)} that rounds, votes, reports and planted "
+                "cases need. Use more events or fewer days."
+            )
         self.rounds = Rounds(seed, self.schedule, self.people, self.timeline.now)
         self.identifiers = UpdateIds(seed)
         self.planner = SlicePlanner(seed, self.timeline, self.schedule, self.cases, events, WEIGHTS)
