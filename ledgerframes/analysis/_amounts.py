@@ -47,7 +47,8 @@ def to_decimal(text: object) -> Decimal | None:
 
 def amounts(values: Iterable[Decimal | None], digits: int = DECIMAL_DIGITS) -> pd.Series:
     """Return a column of decimals with this number of places, some of them missing."""
-    rounded = [None if value is None else value.quantize(Decimal(1).scaleb(-digits), context=EXACT) for value in values]
+    step = Decimal(1).scaleb(-digits)
+    rounded = [None if value is None else value.quantize(step, context=EXACT) for value in values]
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(PRECISION, digits))))
 
 

@@ -36,6 +36,7 @@ PARAMETERS = {
         "(default: from the history)."
     ),
 }
+SHARED = {head.partition(" : ")[0]: (head, text) for head, text in PARAMETERS.items()}
 BY = "Groups of the rows, by the columns below (default: {default})."
 PERIOD = (
     'Length of a period, such as ``"15min"``, ``"1h"``, ``"1d"``, ``"7d"`` or ``"1mo"``. Periods start on full hours, days, '
@@ -93,11 +94,10 @@ def _entries(section: str) -> Entries:
 
 def _parameters(figure: Figure, signature: inspect.Signature, special: Entries) -> Iterator[str]:
     """Yield the entries of all parameters in order."""
-    shared = {head.partition(" : ")[0]: f"{head}\n{_indented(text)}" for head, text in PARAMETERS.items()}
     own = {name: (names, entry) for names, entry in special.items() for name in names.split(", ")}
     written: set[str] = set()
     for name, parameter in signature.parameters.items():
-        default = "None" if parameter.default is None else parameter.default
+        default = parameter.default
         if name in own:
             names, entry = own[name]
             if names not in written:
@@ -110,7 +110,8 @@ def _parameters(figure: Figure, signature: inspect.Signature, special: Entries) 
             text = ROUND_OR_PERIOD if figure.has_rounds else PERIOD
             yield f"every : str, optional\n{_indented(text.format(default=default))}"
         else:
-            yield shared[name]
+            head, text = SHARED[name]
+            yield f"{head}\n{_indented(text)}"
 
 
 def _common_errors(figure: Figure, signature: inspect.Signature, special: Entries) -> Iterator[str]:

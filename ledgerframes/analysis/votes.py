@@ -106,28 +106,28 @@ def price(
     >>> bool((summary["lowest"] <= summary["median"]).all())
     True
     """
+    traffic_price = require_price(traffic_price, TrafficPrice, "traffic_price")
     votes, trees = _newest(votes, "price"), None
     if frames is not None:
         declare.require_frames(frames, PRICE.name)
         require_all_updates(frames, PRICE.name)
         trees = read_trees(frames)
         votes = _newest(pd.concat([votes, votes_of_history(votes, trees)], ignore_index=True), "price")
-    traffic_price = require_price(traffic_price, TrafficPrice, "traffic_price")
     with_price = votes[votes["price"].notna()]
     is_stale = with_price["last_updated_at"] < with_price["observed_at"] - stale_days * DAY
     voters = votes.groupby("observed_at", sort=True).size()
     by_time = with_price.groupby("observed_at")
     vote_count = by_time.size().reindex(voters.index, fill_value=0)
     prices = [values if isinstance(values, list) else [] for values in by_time["price"].apply(list).reindex(voters.index)]
-    medians = [_median(each) for each in prices]
+    medians = amounts([_median(each) for each in prices])
     list_price = amounts([traffic_price.amount if traffic_price else None] * len(medians))
-    byte_price = decimals.divide(list_price, amounts(medians), name="byte_price")
+    byte_price = decimals.divide(list_price, medians, name="byte_price")
     values = {
         "observed_at": voters.index,
         "voters": voters.to_numpy(),
         "votes": vote_count.to_numpy(),
         "stale_votes": is_stale.groupby(with_price["observed_at"]).sum().reindex(voters.index, fill_value=0).to_numpy(),
-        "median": amounts(medians),
+        "median": medians,
         "lowest": amounts([min(each, default=None) for each in prices]),
         "highest": amounts([max(each, default=None) for each in prices]),
         "spread": amounts([EXACT.subtract(max(each), min(each)) if each else None for each in prices]),

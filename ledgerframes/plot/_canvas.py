@@ -48,8 +48,12 @@ def canvas(ax: Axes | None) -> Iterator[Axes]:
             yield ax
         return
     with plt.style.context(STYLE):
-        _, ax = plt.subplots(figsize=SIZE, layout="constrained")
-        yield ax
+        figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
+        try:
+            yield ax
+        except BaseException:
+            plt.close(figure)  # a notebook would show it empty
+            raise
         for axis in (ax.xaxis, ax.yaxis):
             # matplotlib makes ticks when it draws, in the style of that time. Made here, they have this style.
             axis.get_major_ticks(len(axis.get_majorticklocs()))

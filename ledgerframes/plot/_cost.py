@@ -34,7 +34,6 @@ VERDICT_COLORS = {"dearer": 1, "cheaper": 3}
 TOPS = {"top_1": "top 1", "top_3": "top 3", "top_10": "top 10"}
 MEMBERS = {"participant": "participants", "party": "parties that submit alone", "template": "kinds of transaction"}
 STATISTICS = {"median": "Median", "max": "Highest", **{f"p{each}": f"{each}th percentile of the" for each in (90, 95, 99)}}
-DAY = pd.Timedelta(days=1)
 
 
 # -- sums ---------------------------------------------------------------------------------------------------------------
@@ -369,7 +368,7 @@ def _mark_end(chart: Chart, times: r.Numbers, balances: r.Numbers, text: str) ->
     (dry,) = np.nonzero(balances < 0)
     if not len(dry):
         return False
-    end = pd.Timestamp(times[dry[0]] * DAY.total_seconds(), unit="s").round("h")
+    end = chart.frame["hour"].iloc[dry[0]]
     style = "--" if text.startswith("earliest") else ":"
     chart.ax.axvline(times[dry[0]], color=c.color(1), linewidth=1, linestyle=style, label=f"{text}, {end:%d %b %H:%M}")
     return True

@@ -202,6 +202,11 @@ def omitted_note(omitted: int, visible: int = MAX_ROWS, noun: str = "groups") ->
     return f"The {visible} largest {noun}, {omitted:,} more not shown" if omitted > 0 else ""
 
 
+def is_other(label: str) -> bool:
+    """Return whether a label is that of all others, and not of a group whose name begins so."""
+    return bool(re.fullmatch(rf"{OTHER} \([\d,]+\)", label))
+
+
 def group_remaining(labels: list[str], values: Numbers, max_rows: int = MAX_BARS) -> tuple[list[str], Numbers]:
     """Return the first rows, and the sum of all others as one row."""
     if len(values) <= max_rows + 1:

@@ -192,7 +192,8 @@ def _widen_for_bar_labels(ax: Axes) -> None:
     from matplotlib.container import BarContainer
 
     bars = [each for each in ax.containers if isinstance(each, BarContainer) and each.orientation == "horizontal"]
-    texts = [len(text.get_text()) for text in ax.texts if text not in _notes(ax)]
+    notes = _notes(ax)
+    texts = [len(text.get_text()) for text in ax.texts if text not in notes]
     if bars and texts:
         ax.set_xlim(right=ax.get_xlim()[1] * (1 + max(texts) * BAR_LABEL_SHARE))
 

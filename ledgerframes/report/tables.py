@@ -31,7 +31,7 @@ FINGERPRINT = re.compile(r"::(\w{6})\w{8,}(\w{4})\b")
 LEFT = ' style="text-align: left"'  # for notebooks, which align all cells right; pages of reports have their own style
 MAX_TEXT = 56
 MAX_UNBROKEN_TEXT = 20
-MICROSECOND, SECOND = pd.Timedelta(1, "us"), pd.Timedelta(1, "s")
+SECOND = pd.Timedelta(1, "s")
 DURATION_UNITS = {"days": pd.Timedelta(1, "D"), "h": pd.Timedelta(1, "h"), "min": pd.Timedelta(1, "min")}
 LEAST_AMOUNT = Decimal("0.0001")
 LEAST_NUMBER = 0.001
@@ -243,7 +243,7 @@ class _Column:
             return printing.MISSING
         if self.is_duration:
             length = DURATION_UNITS.get(self.unit, SECOND)
-            return printing.duration_number((value // MICROSECOND) * (SECOND // MICROSECOND) // (length // MICROSECOND))
+            return printing.duration_number(value // (length // 1_000_000))
         if self.unit == SHARE:
             end = self.name.rpartition("_")[2]
             is_end = end in ("low", "high")

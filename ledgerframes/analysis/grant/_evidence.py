@@ -99,7 +99,8 @@ def evidence(
     since, until : str, date or datetime
         Half-open window of record times, UTC.
     folder : path, optional
-        New directory for the requests, the days and the totals as Parquet and CSV, and a manifest with all digests.
+        New or empty directory for the requests, the days and the totals as Parquet and CSV, and a manifest with all digests.
+        Otherwise a UsageError.
     by_confirmer : bool, default False
         Count requests with one of the app's parties in a quorum, too. Only these can be private or rejected.
     labels : DataFrame, optional
@@ -110,7 +111,7 @@ def evidence(
     Raises
     ------
     UsageError
-        If a package, template or excluded party is unknown, or the folder exists and is not empty.
+        If a package, template or excluded party is unknown.
     CoverageError
         If less than `min_coverage` of the window is final, or of the requests have a known submitting party and cost.
 
@@ -156,11 +157,6 @@ def evidence_totals(
     min_coverage: float = MIN_COVERAGE,
 ) -> pd.DataFrame:
     """Return how outside parties used an app in a window, in one row.
-
-    Raises
-    ------
-    UsageError
-        If a package, template or excluded party is unknown.
 
     Source: docs/facts.md#traffic-fields, docs/facts.md#identifiers.
 

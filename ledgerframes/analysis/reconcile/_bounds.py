@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ledgerframes.analysis import _figures as declare
+from ledgerframes.analysis.reconcile._paid_traffic import owner_of
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 
@@ -50,9 +51,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
     covered = ledger.coverage
     if not {"after", "through"} <= set(covered) or covered["through"].isna().any():
         raise UsageError("lf.reconcile.bounds needs frames of a participant's ledger. Pass the result of lf.load_updates(net).")
-    owners = ledger.read("ledger_updates", ["participant_id"])["participant_id"].unique()
-    if len(owners) > 1:
-        raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. Load the updates of each by itself.")
+    owner = owner_of(ledger.read("ledger_updates", ["participant_id"]), "Load the updates of each by itself.")
     rows = covered.astype({"after": "int64", "through": "int64"}).sort_values(["after", "through"], ignore_index=True)
     reached = rows["through"].cummax().shift(fill_value=int(rows["after"].min()) if len(rows) else 0)
     is_pruned = rows["status"] == "gap"
@@ -63,7 +62,7 @@ def bounds(ledger: Frames) -> pd.DataFrame:
         "gap_before": (rows["after"] - reached).clip(lower=0),
         "overlap_before": (reached.clip(upper=rows["through"]) - rows["after"]).clip(lower=0),
         "status": rows["status"],
-        "participant_id": pd.Series(owners[0] if len(owners) else None, rows.index, "str"),
+        "participant_id": pd.Series(owner, rows.index, "str"),
         "coverage": (~is_pruned).astype("float64"),
     }
     return BOUNDS.build(ledger, values)

@@ -90,7 +90,7 @@ def paid_traffic(ledger: Frames, history: Frames, *, participant: str | None = N
     declare.require_one_network(PAID_TRAFFIC.name, ledger, history)
     paid = ledger.read("ledger_updates", ["update_id", "offset", "record_time", "kind", "participant_id", "paid_traffic_cost"])
     rows = _full_join(paid, requests(history, ["verdict_result", "submitting_participant_uid"]))
-    rows["is_own"] = _is_own(rows, participant or _owner(paid))
+    rows["is_own"] = _is_own(rows, participant or owner_of(paid, "Pass participant=."))
     rows["is_inside"] = _is_inside(rows["record_time"], _ledger_times(ledger, paid)) & _is_inside(
         rows["record_time"], _history_times(history)
     )
@@ -182,10 +182,11 @@ def _full_join(paid: pd.DataFrame, history: pd.DataFrame) -> pd.DataFrame:
     return rows.astype({"total_traffic_cost": declare.INTEGER, "paid_traffic_cost": declare.INTEGER})
 
 
-def _owner(paid: pd.DataFrame) -> str | None:
-    owners = paid["participant_id"].unique()
+def owner_of(updates: pd.DataFrame, advice: str) -> str | None:
+    """Return the only participant of a ledger's updates, None without updates."""
+    owners = updates["participant_id"].unique()
     if len(owners) > 1:
-        raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. Pass participant=.")
+        raise UsageError(f"The ledger has {len(owners)} owners: {', '.join(owners)}. {advice}")
     return str(owners[0]) if len(owners) else None
 
 
