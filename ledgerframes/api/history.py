@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from ledgerframes.api.bulk import BulkClient
-from ledgerframes.api.operation import HealthClient, Request, operation
+from ledgerframes.api.operation import HealthClient, Request, members, operation
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets._decode import decode
@@ -178,9 +178,8 @@ class History(HealthClient, BulkClient):
         NameRules
             Without a contract if the cached one is current (docs/facts.md#name-rules-and-price-votes).
         """
-        cached = {"cached_ans_rules_contract_id": cached_contract_id, "cached_ans_rules_domain_id": cached_domain_id}
         # The service requires a body, if only an empty object (docs/facts.md#body-required).
-        return Request(body={name: value for name, value in cached.items() if value is not None})
+        return Request(body=members(cached_ans_rules_contract_id=cached_contract_id, cached_ans_rules_domain_id=cached_domain_id))
 
     def price_votes(self) -> list[Contract]:
         """List the latest votes on the coin price, one contract per voter."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ledgerframes.api.status_errors import retry_after, service_error
-from ledgerframes.api.tokens import TokenSource, hide_tokens, token_expiry
+from ledgerframes.api.tokens import TokenSource, token_expiry
 from ledgerframes.api.transport import ErrorFactory
 from ledgerframes.errors import (
     AlreadyExistsError,
@@ -124,41 +124,27 @@ UNITS = {"m": 0.001, "s": 1.0, "min": 60.0}
 
 
 def ledger_error_factory(token: TokenSource) -> ErrorFactory:
-    """Return the error factory of a transport of the ledger API.
+    """Return the error factory of a transport, which checks the expiry of the token on a 401.
 
-    Parameters
-    ----------
-    token : callable
-        Returns the current token, whose expiry is checked on a 401. The token is never shown.
-
-    Returns
-    -------
-    callable
-        (status, body, headers, endpoint, host) → ServiceError; a LedgerError if the participant itself responded.
+    The factory makes a LedgerError if the participant itself responded.
     """
 
-    def make(status: int, body: bytes, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
-        text = hide_tokens(body.decode("utf-8", "replace"))
+    def make(status: int, text: str, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
         token_problem = _token_problem(token) if status == 401 else ""
-        content = _decode(text)
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError):
+            content = text
         if isinstance(content, dict) and isinstance(content.get("code"), str):
             return _ledger_error(content, status, headers, endpoint, host, token_problem)
         if status == 400 and isinstance(content, str) and not content.lstrip().startswith("<"):  # no web page of a proxy
             return _text_error(text, endpoint, host)
-        error = service_error(status, text.encode(), headers, endpoint, host)
+        error = service_error(status, text, headers, endpoint, host)
         if token_problem:
             error.args = (f"{host} returned {status} for {endpoint}. {token_problem}",)
         return error
 
     return make
-
-
-def _decode(text: str) -> Any:
-    """Return a body as JSON, or as text if it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _error_class(code: str, category: int, grpc: object, status: int) -> type[LedgerError]:
@@ -176,7 +162,8 @@ def _ledger_error(
 ) -> LedgerError:
     code, cause = content["code"], _one_line(content.get("cause"))
     category = content["errorCategory"] if isinstance(content.get("errorCategory"), int) else -1
-    context = {str(name): str(value) for name, value in _mapping(content.get("context")).items()}
+    details = content.get("context")
+    context = {str(name): str(value) for name, value in details.items()} if isinstance(details, dict) else {}
     kind = _error_class(code, category, content.get("grpcCodeValue"), status)
     reasons = ["details withheld (code NA)" if code == "NA" else f"{code}: {cause}"]
     if issubclass(kind, LedgerAuthenticationError) and (reason := context.get("ledger_api_error", "")):
@@ -260,10 +247,6 @@ def _one_line(value: object) -> str:
 
 def _text(value: object) -> str | None:
     return str(value) if value else None
-
-
-def _mapping(value: object) -> Mapping[object, object]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _pairs(value: object) -> tuple[tuple[str, str], ...]:

@@ -14,15 +14,8 @@ MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after it was cut r
 class PageChain:
     """The tokens and contents of the pages of one listing.
 
-    See docs/facts.md#pages-without-progress.
-
     A token that returns, a page that returns, and more than `MAX_EMPTY_PAGES` empty pages in a row are errors: such a chain
-    never ends, or has rows twice.
-
-    Parameters
-    ----------
-    endpoint : str
-        HTTP method and path of the operation, for errors.
+    never ends, or has rows twice (docs/facts.md#pages-without-progress).
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -34,17 +27,8 @@ class PageChain:
     def next_token(self, token: str | None, content: bytes) -> str | None:
         """Return the token of the next page, or None after the last page.
 
-        Parameters
-        ----------
-        token : str or None
-            From the page; none, null and ``""`` mean that it is the last (docs/facts.md#page-token-end).
-        content : bytes
-            What tells the page from all others of the listing, such as the JSON of its items. Empty if it has none.
-
-        Raises
-        ------
-        DecodeError
-            If the page makes no progress.
+        A token that is empty or None is the last (docs/facts.md#page-token-end). The content tells the page from all others,
+        such as the JSON of its items, and is empty if it has none. A page without progress raises DecodeError.
         """
         self._note_content(content)
         if not token:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from ledgerframes.datasets._boundary import decode_error
 from ledgerframes.datasets._decode import decode
 from ledgerframes.errors import DecodeError
 
@@ -36,24 +38,28 @@ class Response:
     endpoint: str = ""
 
     def decode(self, kind: type[T]) -> T:
-        """Return the body as a struct.
-
-        Raises
-        ------
-        DecodeError
-            If the body is not what the API promises.
-        """
+        """Return the body as a struct, or raise DecodeError."""
         return decode(self.body, kind, self.endpoint)
 
+    def json(self) -> Any:
+        """Return the body as JSON of any shape, or None if it is empty, or raise DecodeError."""
+        if not self.body.strip():
+            return None
+        try:
+            return json.loads(self.body)
+        except RecursionError as error:
+            raise decode_error(error, self.endpoint) from error
+        except ValueError as error:
+            raise DecodeError(
+                f"Unexpected response from {self.endpoint}: not JSON. Check that the URL of the profile is the API's base.",
+                endpoint=self.endpoint,
+                json_path="$",
+            ) from error
+
     def require_api(self) -> None:
-        """Refuse a web page, and a body that is nothing but an error.
+        """Raise DecodeError for a web page and a body that is nothing but an error.
 
         See docs/facts.md#errors-with-status-200.
-
-        Raises
-        ------
-        DecodeError
-            If the body is one of them.
         """
         start = self.body[:200].lstrip()
         if not start or (start[0] in JSON_STARTS and not self._is_error()):

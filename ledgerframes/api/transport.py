@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 from ledgerframes.api import host_rates
 from ledgerframes.api.bodies import BodyLimits, read_body
 from ledgerframes.api.certificates import CertificateFiles, ssl_context
-from ledgerframes.api.host_rates import HostRate, HostRates, Waits, backoff, is_pushback, pause, retry_delay
+from ledgerframes.api.host_rates import HostRate, HostRates, Waits, is_pushback, is_retryable, pause, retry_delay
 from ledgerframes.api.response import HostStatus, Response
 from ledgerframes.api.status_errors import service_error
+from ledgerframes.api.tokens import hide_tokens
 from ledgerframes.errors import (
     DecodeError,
     HostUnreachableError,
@@ -41,7 +42,8 @@ logger = logging.getLogger("ledgerframes")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
 
-ErrorFactory = Callable[[int, bytes, Mapping[str, str], str, str], ServiceError]
+# Makes the error for a bad status: (status, text, headers, endpoint, host) → ServiceError.
+ErrorFactory = Callable[[int, str, Mapping[str, str], str, str], ServiceError]
 
 
 def in_process(app: Any) -> BaseTransport:
@@ -64,23 +66,13 @@ class Transport:
         Replacement of the network: the embedded sandbox, or a test.
     token : callable, optional
         Returns the current bearer token, or None; called before each request.
-    error_factory : callable
-        Makes the error for a bad status: (status, body, headers, endpoint, host) → ServiceError.
+    error_factory : ErrorFactory
     rates : HostRates, optional
-        HostRates of the hosts, which other transports share.
+        Request rates of the hosts, which other transports share.
     waits : Waits, optional
         Shows the waits of requests.
     certificates : CertificateFiles, optional
         Of the profile; by default those of the environment.
-
-    Attributes
-    ----------
-    urls, limits
-        As passed.
-    request_count : int
-        Number of HTTP requests sent.
-    hosts : set of str
-        Hosts that sent a response.
     """
 
     def __init__(
@@ -105,7 +97,7 @@ class Transport:
         self._client = _client(limits, transport, certificates or CertificateFiles())
         self._latest = threading.local()
         self.request_count = 0
-        self.hosts: set[str] = set()
+        self.hosts: set[str] = set()  # that sent a response
 
     @property
     def last_host(self) -> str:
@@ -131,8 +123,7 @@ class Transport:
 
         Parameters
         ----------
-        method, path : str
-        query : mapping, optional
+        method, path, query
         body : mapping or bytes, optional
             A mapping is sent as JSON, bytes as they are.
         retry : bool
@@ -142,15 +133,6 @@ class Transport:
             HTTP method and path of the operation, for errors; by default those of the request.
         is_json : bool
             Whether a response that is not JSON is another host's to give.
-
-        Raises
-        ------
-        DecodeError
-            If the response is not the API's.
-        TransportError
-            If no host sends a complete response.
-        ServiceError
-            If the status is not success.
         """
         options: dict[str, Any] = {"params": query} if query else {}
         if isinstance(body, bytes):
@@ -177,16 +159,12 @@ class Transport:
     def stream(self, url: str, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
         """Send one GET to one host and yield the response, whose body the caller reads in chunks.
 
-        Raises
-        ------
-        RequestTimeoutError, HostUnreachableError, UsageError
-            Also while the body is read.
-        ServiceError
-            If the status is not success.
+        An error of the connection is also raised while the body is read.
         """
         with self._open(url, "GET", path, headers=headers) as response:
             if not response.is_success:
-                raise self._status_error(response.status_code, response.read(), response.headers, f"GET {path}", url)
+                body = read_body(response, BodyLimits(self.limits, f"GET {path}", host_of(url)))
+                raise self._status_error(response.status_code, body, response.headers, f"GET {path}", url)
             yield response
 
     def status(self, url: str, path: str) -> HostStatus:
@@ -217,17 +195,8 @@ class Transport:
     ) -> T:
         """Call a function that sends requests to one host, until it returns.
 
-        A host that pushes back is waited for, as long as it says and within max_wait_minutes. Other failures are retried a
-        number of times.
-
-        Parameters
-        ----------
-        url : str
-        call : callable
-        is_last : bool
-            Whether no other host is left.
-        also : callable, optional
-            Further errors that are retried.
+        A host that pushes back is waited for, as long as it says and within max_wait_minutes. Other failures, and errors of
+        which `also` is true, are retried a number of times. If no other host is left, the call waits longer.
         """
         failures = refusals = 0
         refused_since = math.inf
@@ -241,10 +210,9 @@ class Transport:
                     pause(max(0.0, self._rate(url).open_at - host_rates.clock.now()), error, self.waits)
                     continue
                 failures += 1
-                if is_pushback(error) or failures > self.limits.retries or not (retry_delay(error) or also(error)):
+                if is_pushback(error) or failures > self.limits.retries or not (is_retryable(error) or also(error)):
                     raise
-                delay = retry_delay(error)
-                pause(delay if not isinstance(delay, bool) else backoff(failures), error, self.waits)
+                pause(retry_delay(error, failures), error, self.waits)
 
     def _is_waited_for(self, url: str, refusals: int, refused_since: float, is_last: bool) -> bool:
         """Return whether to wait for a host that pushes back."""
@@ -321,9 +289,10 @@ class Transport:
             ) from error
 
     def _status_error(self, status: int, body: bytes, headers: Mapping[str, str], endpoint: str, url: str) -> ServiceError:
+        text = hide_tokens(body.decode("utf-8", "replace"))
         token = self._token() if self._token else None  # services quote the token they refuse
-        body = body.replace(token.encode(), b"[token]") if token else body
-        return self._error_factory(status, body, headers, endpoint, host_of(url))
+        text = text.replace(token, "[token]") if token else text
+        return self._error_factory(status, text, headers, endpoint, host_of(url))
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:

@@ -54,13 +54,7 @@ def shipped_notebooks() -> Path:
 
 
 def copy_notebooks(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """Copy the notebooks that do not exist in the target directory.
-
-    Returns
-    -------
-    tuple of list of str
-        The names of the notebooks that were copied, and of those that existed.
-    """
+    """Copy notebooks that do not exist in the target, and return new and existing names."""
     copied: list[str] = []
     existing: list[str] = []
     try:

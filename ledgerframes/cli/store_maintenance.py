@@ -128,13 +128,7 @@ def verify(
 
 
 def _require_intact_databases(net: Network) -> None:
-    """Check the catalog and the journal of offers.
-
-    Raises
-    ------
-    IntegrityError
-        If an integrity check reports something.
-    """
+    """Raise IntegrityError if the catalog or the journal of offers is damaged."""
     from ledgerframes.wallet import Journal
 
     journal = Journal(net.local_dir)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.executor_options import Dask, Workers, open_executor
 from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, command, option
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
@@ -28,6 +30,11 @@ from ledgerframes.errors import CoverageError, UsageError
 if TYPE_CHECKING:
     from ledgerframes.frames import Frames
     from ledgerframes.network import Network
+
+CONNECT_TIMEOUT = "10s"  # for the scheduler of a cluster
+
+Workers = Annotated[int | None, option("--workers N", "Number of local worker processes.", min=1)]
+Dask = Annotated[str | None, option("--dask ADDRESS", "Scheduler of a Dask cluster, such as tcp://host:8786.")]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -194,9 +201,35 @@ def _fetch(
         context.print_result(describe_plan(net, load(plan=True)), format_plan)
         raise typer.Exit
     start = time.monotonic()
-    with open_executor(workers, dask) as executor:
+    with _open_executor(workers, dask) as executor:
         frames = load(executor=executor, progress=context.progress, **options)
     return frames, describe_sync(net, frames, time.monotonic() - start)
+
+
+@contextmanager
+def _open_executor(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
+    """Open the executor that the options choose, or None for the loader's default."""
+    if workers and dask:
+        raise UsageError("--workers cannot be combined with --dask.")
+    if dask:
+        from distributed import Client
+
+        try:
+            client = Client(dask, timeout=CONNECT_TIMEOUT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"Cannot reach a Dask scheduler at {dask}: {error}. Start one with `dask scheduler`.") from error
+        with client:
+            yield client.get_executor()
+    elif workers:
+        from ledgerframes.loaders.executors import processes
+
+        executor = processes(workers)
+        try:
+            yield executor
+        finally:
+            executor.shutdown(wait=True, kill_workers=True)
+    else:
+        yield None
 
 
 @app.command("price-votes")

@@ -42,25 +42,25 @@ class RateFile:
         return FileRecord(self, host)
 
 
-class FileRecord:
+class FileRecord(MemoryRecord):
     """The state of a host in the file."""
 
     def __init__(self, file: RateFile, host: str) -> None:
+        super().__init__()
         self._file, self._host = file, host
-        self._memory = MemoryRecord()
 
     def update(self, change: Callable[[RateState], T]) -> T:
         """Call a function that changes the state, and return what it returns."""
         if self._file.is_usable:
             try:
                 with self._file.lock, self._file.database.write_transaction() as connection:
-                    return self._update(connection, change)
+                    return self._update_row(connection, change)
             except StoreError as error:
                 self._file.is_usable = False
                 logger.info("host_rates_not_shared path=%s error=%s", self._file.database.path, error)
-        return self._memory.update(change)
+        return super().update(change)
 
-    def _update(self, connection: sqlite3.Connection, change: Callable[[RateState], T]) -> T:
+    def _update_row(self, connection: sqlite3.Connection, change: Callable[[RateState], T]) -> T:
         row = connection.execute(f"SELECT {', '.join(NAMES)} FROM rates WHERE host = ?", (self._host,)).fetchone()  # noqa: S608
         state = RateState(*row) if row else RateState()
         before = astuple(state)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from ledgerframes.api.host_rates import retried, retry_delay
+from ledgerframes.api.host_rates import is_retryable, retried
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import (
@@ -20,7 +20,6 @@ from ledgerframes.errors import (
     TransportError,
 )
 from ledgerframes.wallet.journal import Journal, TransferOffer
-from ledgerframes.wallet.terms import OfferTerms
 from ledgerframes.windows import iso
 
 __all__ = ["Submission"]
@@ -41,13 +40,6 @@ class Submission:
 
     Every request has the same tracking id and terms. On 429, the same request is sent again. On 409, and if a response is
     missing or leaves the outcome open, the status is fetched first (docs/facts.md#tracking-id-rules).
-
-    Parameters
-    ----------
-    wallet : Wallet
-    journal : Journal
-    clock : callable
-        Returns the current time, with a time zone.
     """
 
     def __init__(self, wallet: Wallet, journal: Journal, clock: Callable[[], datetime]) -> None:
@@ -56,27 +48,17 @@ class Submission:
         self._clock = clock
 
     def resolve(self, offer: TransferOffer) -> TransferOffer:
-        """Return the offer once it exists.
-
-        Raises
-        ------
-        OfferUnresolvedError
-            If the offer was not made, or its outcome is unknown.
-        """
+        """Return the offer once it exists, or raise OfferUnresolvedError."""
         try:
             return self._find_or_send(offer)
         except OfferUnresolvedError:
             raise
         except LedgerframesError as error:
-            status = error.status if isinstance(error, ServiceError) else 0
-            call = _next_call(offer.tracking_id)
-            raise OfferUnresolvedError(
+            message = (
                 f"The outcome of offer {offer.tracking_id} is unknown: {_without_step(error)} "
-                f"Call {call} to resume, which cannot make the offer twice.",
-                tracking_id=offer.tracking_id,
-                status=status,
-                next_call=call,
-            ) from error
+                f"Call {_next_call(offer.tracking_id)} to resume, which cannot make the offer twice."
+            )
+            raise _unresolved(message, offer.tracking_id, "unknown", getattr(error, "status", 0)) from error
 
     def _find_or_send(self, offer: TransferOffer) -> TransferOffer:
         if offer.open_attempts:
@@ -84,7 +66,7 @@ class Submission:
             if existing is not None:
                 return existing
         transport = self._wallet.transport
-        return retried(lambda: self._send(offer.tracking_id), transport.limits.retries + 1, _resend_delay, transport.waits)
+        return retried(lambda: self._send(offer.tracking_id), transport.limits.retries + 1, _is_resendable, transport.waits)
 
     def _send(self, tracking_id: str) -> TransferOffer:
         """Send an offer once, and look it up if the outcome is open."""
@@ -95,7 +77,13 @@ class Submission:
             return existing
         self._journal.record_attempt(tracking_id, self._clock())
         try:
-            contract_id = self._create(tracking_id, terms)
+            contract_id = self._wallet.create_offer(
+                receiver_party_id=terms.receiver_party_id,
+                amount=terms.amount,
+                description=terms.description,
+                expires_at=terms.expires_at,
+                tracking_id=tracking_id,
+            )
         except ServiceError as error:
             if error.status in MAY_HIDE_AN_EFFECT and (existing := self._find_despite(tracking_id, error)):
                 return existing
@@ -118,15 +106,6 @@ class Submission:
             raise failure
         return existing
 
-    def _create(self, tracking_id: str, terms: OfferTerms) -> str:
-        return self._wallet.create_offer(
-            receiver_party_id=terms.receiver_party_id,
-            amount=terms.amount,
-            description=terms.description,
-            expires_at=terms.expires_at,
-            tracking_id=tracking_id,
-        )
-
     def _record_refusal(self, tracking_id: str, error: ServiceError) -> None:
         """Record a response without effect, and raise unless an earlier request is open."""
         is_final = error.status in INVALID_TERMS
@@ -135,13 +114,8 @@ class Submission:
             return
         call = _next_call(tracking_id)
         step = f"Use a new tracking_id= for other terms, or call {call} to retry." if is_final else f"Call {call} to retry."
-        raise OfferUnresolvedError(
-            f"Offer {tracking_id} was not made: {_without_step(error)} {step}",
-            tracking_id=tracking_id,
-            outcome="refused",
-            status=error.status,
-            next_call=call,
-        ) from error
+        message = f"Offer {tracking_id} was not made: {_without_step(error)} {step}"
+        raise _unresolved(message, tracking_id, "refused", error.status) from error
 
     def _find_despite(self, tracking_id: str, refusal: ServiceError) -> TransferOffer | None:
         """Return the offer if it exists although its request was refused.
@@ -161,13 +135,13 @@ class Submission:
         try:
             return self._fetch_offer(tracking_id)
         except (ServiceError, TransportError, DecodeError) as error:
-            if isinstance(error, NotFoundError) or _recheck_delay(error):
+            if isinstance(error, NotFoundError) or _is_status_unavailable(error):
                 return None
             raise
 
     def _fetch_offer(self, tracking_id: str) -> TransferOffer:
         return retried(
-            lambda: self._fetch_offer_once(tracking_id), MAX_STATUS_CHECKS, _recheck_delay, self._wallet.transport.waits
+            lambda: self._fetch_offer_once(tracking_id), MAX_STATUS_CHECKS, _is_status_unavailable, self._wallet.transport.waits
         )
 
     def _fetch_offer_once(self, tracking_id: str) -> TransferOffer:
@@ -199,14 +173,11 @@ class Submission:
                 if not differences:
                     return
                 self._journal.record_refusal(tracking_id, CONFLICT, self._clock(), is_final=True)
-                raise OfferUnresolvedError(
+                message = (
                     f"Offer {tracking_id} was not made: its tracking id was used elsewhere, for an offer of "
-                    f"{other.amount.amount} to {other.receiver} with another {', '.join(differences)}. Use a new tracking_id=.",
-                    tracking_id=tracking_id,
-                    outcome="refused",
-                    status=409,
-                    next_call=_next_call(tracking_id),
+                    f"{other.amount.amount} to {other.receiver} with another {', '.join(differences)}. Use a new tracking_id=."
                 )
+                raise _unresolved(message, tracking_id, "refused", 409)
 
     def _check_expiry(self, tracking_id: str) -> TransferOffer | None:
         """Return an expired offer that exists, or None if the offer has not expired.
@@ -223,13 +194,15 @@ class Submission:
         has_lapsed = not offer.open_attempts or now >= offer.expires_at + EXPIRY_GRACE
         self._journal.record_absence(tracking_id, now, has_lapsed=has_lapsed)
         call = _next_call(tracking_id)
-        raise OfferUnresolvedError(
-            f"Offer {tracking_id} expired at {iso(offer.expires_at)} before the wallet confirmed it, and will not be sent again. "
-            + ("Create an offer with a new tracking_id=." if has_lapsed else f"Call {call} in an hour to see if it exists."),
-            tracking_id=tracking_id,
-            outcome="lapsed" if has_lapsed else "unknown",
-            next_call=call,
-        )
+        step = "Create an offer with a new tracking_id=." if has_lapsed else f"Call {call} in an hour to see if it exists."
+        time = iso(offer.expires_at)
+        message = f"Offer {tracking_id} expired at {time} before the wallet confirmed it, and will not be sent again. {step}"
+        raise _unresolved(message, tracking_id, "lapsed" if has_lapsed else "unknown")
+
+
+def _unresolved(message: str, tracking_id: str, outcome: str, status: int = 0) -> OfferUnresolvedError:
+    call = _next_call(tracking_id)
+    return OfferUnresolvedError(message, tracking_id=tracking_id, outcome=outcome, status=status, next_call=call)
 
 
 def _next_call(tracking_id: str) -> str:
@@ -247,13 +220,13 @@ def _label(error: LedgerframesError) -> str:
     return f"{type(error).__name__} {error.status}" if isinstance(error, ServiceError) else type(error).__name__
 
 
-def _resend_delay(error: Exception) -> bool | float:
+def _is_resendable(error: Exception) -> bool:
     """Return whether the same tracking id is sent again, on 429 or if the outcome is open."""
     if isinstance(error, ServiceError) and not error.retryable:
         return isinstance(error, ConflictError) or error.status not in WITHOUT_EFFECT
-    return isinstance(error, DecodeError) or retry_delay(error)
+    return isinstance(error, DecodeError) or is_retryable(error)
 
 
-def _recheck_delay(error: Exception) -> bool | float:
+def _is_status_unavailable(error: Exception) -> bool:
     """Return whether to fetch the status again, also on 404 (docs/facts.md#offer-status-lag)."""
-    return isinstance(error, NotFoundError | DecodeError) or retry_delay(error)
+    return isinstance(error, NotFoundError | DecodeError) or is_retryable(error)

@@ -42,7 +42,7 @@ def transport(handler: Handler, **limits: Any) -> Transport:
 
 def refused(status: int, content: dict[str, Any] | str, headers: dict[str, str] | None = None) -> ServiceError:
     text = content if isinstance(content, str) else json.dumps(content)
-    return ledger_error_factory(lambda: None)(status, text.encode(), headers or {}, "POST /v2/thing", "one.invalid")
+    return ledger_error_factory(lambda: None)(status, text, headers or {}, "POST /v2/thing", "one.invalid")
 
 
 @pytest.fixture(scope="module")
