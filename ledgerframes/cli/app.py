@@ -81,7 +81,7 @@ for name, each in COMMANDS.items():
     if isinstance(each, typer.Typer):
         app.add_typer(each, name=name)
     else:
-        app.command(name)(each)
+        app.command(name)(command(each))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,10 +9,9 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.frame_output import KeepFormulas
-from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, command, option
+from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, option
 
 
-@command
 def export(
     context: CommandContext,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A stored table, such as traffic or bulk.updates.")],

@@ -12,11 +12,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, command, option
+from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.errors import StoreError, UsageError
 
 
-@command
 def lab(
     context: CommandContext,
     jupyter: Annotated[

@@ -13,7 +13,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import RULE
-from ledgerframes.cli.options import CommandContext, During, Since, Until, command, option
+from ledgerframes.cli.options import CommandContext, During, Since, Until, group, option
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import parse_duration
 
@@ -22,16 +22,7 @@ if TYPE_CHECKING:
 
 Out = Annotated[Path, option("--out DIR", "Directory of all reports (default: reports).")]
 
-app = typer.Typer(rich_markup_mode=None)
 
-
-@app.callback()
-def group() -> None:
-    """List, run and compare reports."""
-
-
-@app.command("list")
-@command
 def list_reports(context: CommandContext) -> None:
     """List the reports and their parameters."""
     from ledgerframes.report import REPORTS
@@ -39,8 +30,6 @@ def list_reports(context: CommandContext) -> None:
     context.print_result([_describe(report) for report in REPORTS.values()], _format_reports)
 
 
-@app.command("run")
-@command
 def run(
     context: CommandContext,
     name: Annotated[
@@ -106,8 +95,6 @@ def run(
         raise typer.Exit(RULE)
 
 
-@app.command("status")
-@command
 def status(context: CommandContext, out: Out = Path("reports")) -> None:
     """List the published runs, and the failures since."""
     from ledgerframes.report.runs import failure_notes, list_runs
@@ -117,8 +104,6 @@ def status(context: CommandContext, out: Out = Path("reports")) -> None:
     context.print_result({"runs": rows, "failures": notes}, _format_status)
 
 
-@app.command("diff")
-@command
 def diff(
     context: CommandContext,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Report name.")],
@@ -230,3 +215,6 @@ def _format_run(document: dict[str, Any]) -> str:
 
 def _format_page_path(document: dict[str, Any]) -> str:
     return str(document["page_path"])
+
+
+app = group("List, run and compare reports.", {"list": list_reports, "run": run, "status": status, "diff": diff})

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, command, option
+from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.sandbox import Faults, Sandbox
 
 
-@command
 def sandbox(
     context: CommandContext,
     port: Annotated[int, option("--port PORT", "Port to listen on.", min=1, max=65535)],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, command, option
+from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, group, option
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
     describe_observations,
@@ -36,19 +36,7 @@ CONNECT_TIMEOUT = "10s"  # for the scheduler of a cluster
 Workers = Annotated[int | None, option("--workers N", "Number of local worker processes.", min=1)]
 Dask = Annotated[str | None, option("--dask ADDRESS", "Scheduler of a Dask cluster, such as tcp://host:8786.")]
 
-app = typer.Typer(rich_markup_mode=None)
 
-
-@app.callback()
-def group() -> None:
-    """Fetch network data into the store.
-
-    Data that is final in the store is never fetched again. If you stop a sync, committed data stays in the store.
-    """
-
-
-@app.command("events")
-@command
 def events(
     context: CommandContext,
     since: Since = None,
@@ -81,8 +69,6 @@ def events(
     context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 
 
-@app.command("updates")
-@command
 def updates(
     context: CommandContext,
     after: Annotated[
@@ -137,8 +123,6 @@ def updates(
     context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 
 
-@app.command("bulk")
-@command
 def bulk(
     context: CommandContext,
     since: Since = None,
@@ -232,8 +216,6 @@ def _open_executor(workers: int | None, dask: str | None) -> Iterator[Executor |
         yield None
 
 
-@app.command("price-votes")
-@command
 def price_votes(context: CommandContext) -> None:
     """Save the current coin price votes.
 
@@ -245,8 +227,6 @@ def price_votes(context: CommandContext) -> None:
     context.print_summary(describe_observations(net, load_price_votes(net)), format_observations)
 
 
-@app.command("name-rules")
-@command
 def name_rules(context: CommandContext) -> None:
     """Save the current rules of the name service.
 
@@ -277,3 +257,10 @@ def _require_known_ids(net: Network, unknown_ids: tuple[str, ...], count: int) -
             "Check the ids and the profile.",
             missing=unknown_ids,
         )
+
+
+app = group(
+    "Fetch network data into the store.\n\n"
+    "Data that is final in the store is never fetched again. If you stop a sync, committed data stays in the store.",
+    {"events": events, "updates": updates, "bulk": bulk, "price-votes": price_votes, "name-rules": name_rules},
+)
