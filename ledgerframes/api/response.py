@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,7 +13,7 @@ from ledgerframes.datasets._boundary import decode_error
 from ledgerframes.datasets._decode import decode
 from ledgerframes.errors import DecodeError
 
-__all__ = ["HostStatus", "Response"]
+__all__ = ["Response"]
 
 T = TypeVar("T")
 
@@ -22,20 +23,18 @@ MAX_ERROR_BYTES = 10_000  # of a body that is nothing but an error
 
 @dataclass(frozen=True)
 class Response:
-    """A successful response.
-
-    Attributes
-    ----------
-    body : bytes
-    host : str
-        Host that sent the response.
-    endpoint : str
-        HTTP method and path of the operation.
-    """
+    """A response, with a good or a bad status."""
 
     body: bytes
-    host: str
-    endpoint: str = ""
+    host: str  # that sent the response
+    endpoint: str = ""  # HTTP method and path, of the operation or of the request
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The body as text, without bytes that are none."""
+        return self.body.decode("utf-8", "replace")
 
     def decode(self, kind: type[T]) -> T:
         """Return the body as a struct, or raise DecodeError."""
@@ -79,12 +78,3 @@ class Response:
             return msgspec.json.decode(self.body, type=dict[str, msgspec.Raw]).keys() == {"error"}
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return False
-
-
-@dataclass(frozen=True)
-class HostStatus:
-    """The response of one host to one request, with a good or a bad status."""
-
-    status: int
-    body: bytes
-    date: str

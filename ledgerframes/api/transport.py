@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from ledgerframes.api import host_rates
 from ledgerframes.api.bodies import BodyLimits, read_body
 from ledgerframes.api.certificates import CertificateFiles, ssl_context
 from ledgerframes.api.host_rates import HostRate, HostRates, Waits, is_pushback, is_retryable, pause, retry_delay
-from ledgerframes.api.response import HostStatus, Response
+from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import service_error
 from ledgerframes.api.tokens import hide_tokens
 from ledgerframes.errors import (
@@ -42,8 +43,7 @@ logger = logging.getLogger("ledgerframes")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
 
-# Makes the error for a bad status: (status, text, headers, endpoint, host) → ServiceError.
-ErrorFactory = Callable[[int, str, Mapping[str, str], str, str], ServiceError]
+ErrorFactory = Callable[[Response], ServiceError]  # makes the error for a bad status
 
 
 def in_process(app: Any) -> BaseTransport:
@@ -141,10 +141,10 @@ class Transport:
             options["json"] = body
 
         def send(url: str) -> Response:
-            status, content, headers = self._send_once(url, method, path, options)
-            if status // 100 != 2:
-                raise self._status_error(status, content, headers, f"{method} {path}", url)
-            response = Response(content, host_of(url), endpoint or f"{method} {path}")
+            response = self._send_once(url, method, path, options)
+            if response.status // 100 != 2:
+                raise self._status_error(response)
+            response = replace(response, endpoint=endpoint or response.endpoint)
             if is_json:
                 response.require_api()
             self._latest.host = response.host
@@ -163,14 +163,12 @@ class Transport:
         """
         with self._open(url, "GET", path, headers=headers) as response:
             if not response.is_success:
-                body = read_body(response, BodyLimits(self.limits, f"GET {path}", host_of(url)))
-                raise self._status_error(response.status_code, body, response.headers, f"GET {path}", url)
+                raise self._status_error(self._read(response, f"GET {path}", url))
             yield response
 
-    def status(self, url: str, path: str) -> HostStatus:
+    def status(self, url: str, path: str) -> Response:
         """Send one GET to one host, and return the response with a good or a bad status."""
-        status, body, headers = self._send_once(url, "GET", path, {})
-        return HostStatus(status, body, headers.get("Date", ""))
+        return self._send_once(url, "GET", path, {})
 
     def with_failover(self, call: Callable[[str, bool], T]) -> T:
         """Call a function with each URL in turn, and whether it is the last, until one returns."""
@@ -249,11 +247,13 @@ class Transport:
         soon = host_rates.clock.now() + MAX_DETOUR
         return tuple(sorted(self.urls, key=lambda url: self._rate(url).open_at > soon))
 
-    def _send_once(self, url: str, method: str, path: str, options: dict[str, Any]) -> tuple[int, bytes, Mapping[str, str]]:
-        """Return the status, the body and the headers of the response to one request."""
+    def _send_once(self, url: str, method: str, path: str, options: dict[str, Any]) -> Response:
         with self._open(url, method, path, **options) as response:
-            body = read_body(response, BodyLimits(self.limits, f"{method} {path}", host_of(url)))
-            return response.status_code, body, response.headers
+            return self._read(response, f"{method} {path}", url)
+
+    def _read(self, response: httpx.Response, endpoint: str, url: str) -> Response:
+        body = read_body(response, BodyLimits(self.limits, endpoint, host_of(url)))
+        return Response(body, host_of(url), endpoint, response.status_code, response.headers)
 
     @contextmanager
     def _open(
@@ -288,11 +288,11 @@ class Transport:
                 host=host,
             ) from error
 
-    def _status_error(self, status: int, body: bytes, headers: Mapping[str, str], endpoint: str, url: str) -> ServiceError:
-        text = hide_tokens(body.decode("utf-8", "replace"))
+    def _status_error(self, response: Response) -> ServiceError:
+        text = hide_tokens(response.text)
         token = self._token() if self._token else None  # services quote the token they refuse
         text = text.replace(token, "[token]") if token else text
-        return self._error_factory(status, text, headers, endpoint, host_of(url))
+        return self._error_factory(replace(response, body=text.encode()))
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:

@@ -181,7 +181,7 @@ class OffersWallet(Wallet):
                 f"Offer {offer.tracking_id} belongs to another wallet, {offer.wallet}{owner}. "
                 "Connect with wallet_url= and the token of that wallet."
             )
-        return offer if offer.exists else Submission(self, self.journal, self._clock).resolve(offer)
+        return offer if offer.exists else Submission(self, self.journal, self._clock, offer).resolve()
 
     def _own(self) -> list[TransferOffer]:
         user = self._user()
