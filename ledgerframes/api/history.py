@@ -35,23 +35,15 @@ class Cursor:
     record_time: datetime
 
     def as_json(self) -> dict[str, Any]:
-        """Return the cursor as the list operations expect it."""
-        return {"after_migration_id": self.migration_id, "after_record_time": wire_time(self.record_time)}
-
-
-def wire_time(time: datetime) -> str:
-    """Return a time as the history API writes record times, with six digits of a second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+        """Return the cursor as the list operations expect it, with six digits of a second."""
+        time = self.record_time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+        return {"after_migration_id": self.migration_id, "after_record_time": time}
 
 
 class History(HealthClient, BulkClient):
     """Client of the history API, which sends a request at every call and caches nothing.
 
-    Parameters
-    ----------
-    transport : Transport
-    vocabulary : Vocabulary
-        The network's own words, which occur in paths and members (docs/facts.md#network-words).
+    Its paths and members have the words of the network's vocabulary (docs/facts.md#network-words).
 
     Notes
     -----

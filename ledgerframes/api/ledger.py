@@ -21,11 +21,6 @@ class Ledger(LedgerUpdates, LedgerCommands, LedgerState):
     operations with an effect are sent once. Several hosts must be replicas of one participant, because offsets and page
     tokens mean nothing to another (docs/facts.md#page-token-binding and docs/facts.md#offsets-per-participant).
 
-    Parameters
-    ----------
-    transport : Transport
-        With the token, and :func:`ledgerframes.api.ledger_errors.ledger_error_factory`.
-
     Notes
     -----
     Operations: docs/facts.md#ledger-operations.

@@ -34,13 +34,7 @@ class LedgerClient(HealthClient):
         """Return the version of the ledger API, such as 3.5.14, and its features."""
 
     def send(self, operation: Operation, request: Request) -> Response:
-        """Send a request of an operation.
-
-        Raises
-        ------
-        UnsupportedOperationError
-            If this participant's version does not have the operation.
-        """
+        """Send a request of an operation, which this participant's version may not have."""
         try:
             return super().send(operation, replace(request, body=_with_json_filters(request.body)))
         except ServiceError as error:

@@ -166,16 +166,8 @@ def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] |
     A method that only has a docstring sends its arguments as they are: those named in the path fill it, `query` is the query, and
     any other is the body.
 
-    Parameters
-    ----------
-    route : str
-        HTTP method and path, such as ``GET /v2/users/{user-id}``.
-    returns : type or None
-        What the response body is decoded into, by default JSON of any shape.
-    unwrap : callable, optional
-        Converts the decoded body into the method's result.
-    **facts
-        Attributes of :class:`Operation`. By default, the name is the method's, and GET operations only read.
+    The body of the response is decoded into what `returns` says, by default JSON of any shape, and `unwrap` converts that into
+    the method's result. By default, the name of the operation is the method's, and GET operations only read.
     """
 
     def decorate(build: Callable[..., Request | None]) -> Callable[..., Any]:

@@ -30,7 +30,14 @@ class PageChain:
         A token that is empty or None is the last (docs/facts.md#page-token-end). The content tells the page from all others,
         such as the JSON of its items, and is empty if it has none. A page without progress raises DecodeError.
         """
-        self._note_content(content)
+        if not content or content == b"[]":
+            self._empty_pages += 1
+        else:
+            self._empty_pages = 0
+            digest = hashlib.blake2b(content, digest_size=16).digest()
+            if digest in self._pages:
+                raise self._error("the same page twice")
+            self._pages.add(digest)
         if not token:
             return None
         if token in self._tokens:
@@ -39,16 +46,6 @@ class PageChain:
             raise self._error(f"more than {MAX_EMPTY_PAGES} empty pages in a row")
         self._tokens.add(token)
         return token
-
-    def _note_content(self, content: bytes) -> None:
-        if not content or content == b"[]":
-            self._empty_pages += 1
-            return
-        self._empty_pages = 0
-        digest = hashlib.blake2b(content, digest_size=16).digest()
-        if digest in self._pages:
-            raise self._error("the same page twice")
-        self._pages.add(digest)
 
     def _error(self, reason: str) -> DecodeError:
         return DecodeError(

@@ -54,25 +54,9 @@ def in_process(app: Any) -> BaseTransport:
 
 
 class Transport:
-    """Sends HTTP requests to the hosts of one API.
+    """Sends HTTP requests to the hosts of one API, whose URLs are tried in order.
 
-    Parameters
-    ----------
-    urls : tuple of str
-        Base URLs, tried in this order.
-    limits : Limits
-        Timeout, retries, request rate and concurrency.
-    transport : httpx.BaseTransport, optional
-        Replacement of the network: the embedded sandbox, or a test.
-    token : callable, optional
-        Returns the current bearer token, or None; called before each request.
-    error_factory : ErrorFactory
-    rates : HostRates, optional
-        Request rates of the hosts, which other transports share.
-    waits : Waits, optional
-        Shows the waits of requests.
-    certificates : CertificateFiles, optional
-        Of the profile; by default those of the environment.
+    Other transports share the request rates of the hosts. The embedded sandbox and tests replace the network by a `transport`.
     """
 
     def __init__(
@@ -81,7 +65,7 @@ class Transport:
         limits: Limits,
         transport: BaseTransport | None = None,
         *,
-        token: Callable[[], str | None] | None = None,
+        token: Callable[[], str | None] | None = None,  # called before each request
         error_factory: ErrorFactory = service_error,
         rates: HostRates | None = None,
         waits: Waits | None = None,
@@ -121,18 +105,9 @@ class Transport:
     ) -> Response:
         """Send a request and return the response.
 
-        Parameters
-        ----------
-        method, path, query
-        body : mapping or bytes, optional
-            A mapping is sent as JSON, bytes as they are.
-        retry : bool
-            Repeat after a transient failure, then try the next host. Without it, the request is sent once to the
-            first host, and its outcome is unknown after an error.
-        endpoint : str
-            HTTP method and path of the operation, for errors; by default those of the request.
-        is_json : bool
-            Whether a response that is not JSON is another host's to give.
+        With `retry`, a transient failure is retried, then the next host is tried. Without it, the request is sent once to the
+        first host, and its outcome is unknown after an error. The response has the `endpoint` of the operation, by default that
+        of the request. With `is_json`, a response that is not JSON is a failure of the host.
         """
         options: dict[str, Any] = {"params": query} if query else {}
         if isinstance(body, bytes):
@@ -172,19 +147,25 @@ class Transport:
 
     def with_failover(self, call: Callable[[str, bool], T]) -> T:
         """Call a function with each URL in turn, and whether it is the last, until one returns."""
-        urls = self._urls_by_wait()
-        for url, next_url in zip(urls, (*urls[1:], ""), strict=True):
+        soon = host_rates.clock.now() + MAX_DETOUR  # hosts that are waited for longer come last
+        urls = sorted(self.urls, key=lambda url: self._rate(url).open_at > soon)
+        for number, url in enumerate(urls, start=1):
+            is_last = number == len(urls)
             try:
-                return call(url, not next_url)
+                return call(url, is_last)
             except (TransportError, ServiceError, DecodeError) as error:
                 # Only the host of another operator may permit what this one does not (docs/facts.md#authentication).
                 if isinstance(error, ServiceError) and not (error.retryable or isinstance(error, PermissionDeniedError)):
                     raise
-                kind, following = type(error).__name__, host_of(next_url) or "none"
+                hosts = (host_of(url), "none" if is_last else host_of(urls[number]))
                 logger.warning(
-                    "host_failed host=%s operation=%s error=%s next_host=%s", host_of(url), error.endpoint, kind, following
+                    "host_failed host=%s operation=%s error=%s next_host=%s",
+                    hosts[0],
+                    error.endpoint,
+                    type(error).__name__,
+                    hosts[1],
                 )
-                if not next_url:
+                if is_last:
                     raise
         raise UsageError("The API has no host. Set its URL in the profile.")
 
@@ -241,11 +222,6 @@ class Transport:
 
     def _rate(self, url: str) -> HostRate:
         return self._rates.of(host_of(url), self.limits.requests_per_second)
-
-    def _urls_by_wait(self) -> tuple[str, ...]:
-        """Return the URLs in their order, those of hosts that are waited for last."""
-        soon = host_rates.clock.now() + MAX_DETOUR
-        return tuple(sorted(self.urls, key=lambda url: self._rate(url).open_at > soon))
 
     def _send_once(self, url: str, method: str, path: str, options: dict[str, Any]) -> Response:
         with self._open(url, method, path, **options) as response:

@@ -24,11 +24,6 @@ class Wallet(Client):
     Operations with an effect are sent once, to the first host. After a TransportError or InternalServerError their
     outcome is unknown.
 
-    Parameters
-    ----------
-    transport : Transport
-        With the token.
-
     Notes
     -----
     Operations: docs/facts.md#wallet-api.

@@ -85,18 +85,7 @@ for name, each in COMMANDS.items():
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command and its options (default: the arguments of this process).
-
-    Returns
-    -------
-    int
-        The exit code. ``ledgerframes --help`` lists them.
-    """
+    """Run one command, by default that of this process, and return its exit code."""
     output.escape_unencodable()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in arguments  # read here, because a command line that cannot be parsed has no options

@@ -90,7 +90,7 @@ def run(
         raise
     reasons = ". ".join(result.broken_rules)
     _run_hook(after_failure if reasons else after_success, name, page=result.page_path, error=reasons)
-    context.print_result(vars(result), _format_page_path if context.quiet else _format_run)
+    context.print_result(vars(result), (lambda run: str(run["page_path"])) if context.quiet else _format_run)
     if result.broken_rules:
         raise typer.Exit(RULE)
 
@@ -211,10 +211,6 @@ def _format_run(document: dict[str, Any]) -> str:
     status = "unchanged since the last run, and reused" if document["reused"] else "published"
     pairs = [("report", document["report"]), ("status", status), ("page", document["page_path"]), ("latest", latest)]
     return output.format_pairs([*pairs, *rules])
-
-
-def _format_page_path(document: dict[str, Any]) -> str:
-    return str(document["page_path"])
 
 
 app = group("List, run and compare reports.", {"list": list_reports, "run": run, "status": status, "diff": diff})

@@ -75,7 +75,6 @@ UPDATE offers SET last_failure = replace(last_failure, 'Conflict ', 'ConflictErr
 
 # An offer's rank never falls, so that a late response or another process cannot undo a status.
 RANK = {"pending": 0, "refused": 0, "lapsed": 0, "created": 1, "accepted": 2, "completed": 3, "failed": 3}
-FINISHED = 3
 SELECT_OFFER = "SELECT * FROM offers NOT INDEXED WHERE tracking_id = ?"
 TERMS = ("receiver_party_id", "amount", "description", "expires_at", "expires_in")
 
@@ -141,7 +140,7 @@ class TransferOffer:
     @property
     def finished(self) -> bool:
         """True if the status is final."""
-        return rank(self.status) >= FINISHED or self.status in ("refused", "lapsed")
+        return self.status in ("completed", "failed", "refused", "lapsed")
 
 
 @dataclass(frozen=True)
@@ -199,13 +198,7 @@ class Journal:
         return [_offer(row) for row in self._read("SELECT * FROM offers ORDER BY rowid")]
 
     def get(self, tracking_id: str) -> TransferOffer:
-        """Return one offer.
-
-        Raises
-        ------
-        UsageError
-            If the journal does not have the offer.
-        """
+        """Return one offer, or raise UsageError if the journal does not have it."""
         rows = self._read(SELECT_OFFER, tracking_id)
         if not rows:
             raise UsageError(f"Unknown offer {tracking_id!r}. Choose from the tracking ids in {self.path}.")
