@@ -34,7 +34,10 @@ class CertificateFiles(NamedTuple):
 
 
 def ssl_context(default: Callable[[], ssl.SSLContext], files: CertificateFiles) -> ssl.SSLContext:
-    """Return the certificates of a profile, or of the environment, which `default` has."""
+    """Return the certificates of a profile, or those of the environment.
+
+    The function `default` returns those of the environment.
+    """
     return _cached_context(default, files, *map(os.environ.get, ENVIRONMENT))
 
 

@@ -268,7 +268,7 @@ def is_retryable(error: Exception) -> bool:
 
 
 def retried(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool], waits: Waits) -> T:
-    """Return what a function returns, with attempts after errors of which `on` is true."""
+    """Return what a function returns, and retry it after errors of which `on` is true."""
     for failures in range(1, attempts):
         try:
             return call()

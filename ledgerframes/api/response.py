@@ -33,7 +33,7 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The body as text, without bytes that are none."""
+        """The body as text, for errors."""
         return self.body.decode("utf-8", "replace")
 
     def decode(self, kind: type[T]) -> T:

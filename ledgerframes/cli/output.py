@@ -78,7 +78,7 @@ def _plain_values(column: pd.Series) -> list[Any]:
 
 
 def format_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:
-    """Return rows as aligned columns below their titles, to the right those in `right`."""
+    """Return rows as columns below their titles, those in `right` aligned to the right."""
     cells = [[escape_control(str(cell)) for cell in row] for row in rows]
     lines = _align([list(titles), *cells], {titles.index(title) for title in right})
     return "\n".join(lines)

@@ -130,10 +130,10 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
     for problem in document["problems"]:
         pairs.append((f"{problem['problem']}s", f"{output.pluralize(problem['rows'], 'row')} of {problem['table']} excluded"))
     if document["extra_members"]:
-        members = escape_control(", ".join(document["extra_members"]))
+        members = ", ".join(document["extra_members"])
         pairs.append(("new members", f"the service now sends {members}, which column extra has"))
     if document["new_kinds"]:
-        pairs.append(("new kinds", f"the service now sends {escape_control(', '.join(document['new_kinds']))}"))
+        pairs.append(("new kinds", f"the service now sends {', '.join(document['new_kinds'])}"))
     if document["since"] and not any(document["rows"].values()):
         pairs.append(("no events", "the network has none in this window"))
     if objects_until and objects_until < document["until"]:

@@ -102,7 +102,7 @@ def format_amount(amount: Decimal | int) -> str:
 
 
 def require_tracking_id(tracking_id: str) -> str:
-    """Return a tracking id that wallet and URL accept, or raise UsageError."""
+    """Return a tracking id that the wallet and a URL path can contain."""
     text = _require_text(tracking_id, "tracking_id", "a new id for each offer", MAX_TEXT)
     # Proxies and servers decode or reject %2F in paths: such an offer could be made, but its status never fetched.
     if text in (".", "..") or any(character in "/\\" for character in text) or not text.isprintable():
