@@ -54,13 +54,13 @@ class FileRecord(MemoryRecord):
         if self._file.is_usable:
             try:
                 with self._file.lock, self._file.database.write_transaction() as connection:
-                    return self._update_row(connection, change)
+                    return self._update(connection, change)
             except StoreError as error:
                 self._file.is_usable = False
                 logger.info("host_rates_not_shared path=%s error=%s", self._file.database.path, error)
         return super().update(change)
 
-    def _update_row(self, connection: sqlite3.Connection, change: Callable[[RateState], T]) -> T:
+    def _update(self, connection: sqlite3.Connection, change: Callable[[RateState], T]) -> T:
         row = connection.execute(f"SELECT {', '.join(NAMES)} FROM rates WHERE host = ?", (self._host,)).fetchone()  # noqa: S608
         state = RateState(*row) if row else RateState()
         before = astuple(state)
