@@ -115,8 +115,6 @@ def orphan_files(store: Store, without: Sequence[Segment] = ()) -> list[FileInfo
     """Return the files of tables that the catalog names for no segment except these."""
     files = store.table_files()  # before reading the catalog, so that files of a concurrent commit are not deleted
     with store.catalog.read_transaction() as connection:
-        if connection is None:
-            return []
         committed = records.file_paths(connection)
     committed -= {file.path for segment in without for file in segment.files.values()}
     return [file for file in files if file.path not in committed]
@@ -144,7 +142,7 @@ def _drop_segments(store: Store, datasets: Sequence[Dataset], end: int, dry_run:
         return segments
 
 
-def _segments_before(connection: sqlite3.Connection | None, datasets: Sequence[Dataset], end: int) -> tuple[Segment, ...]:
+def _segments_before(connection: sqlite3.Connection, datasets: Sequence[Dataset], end: int) -> tuple[Segment, ...]:
     result: list[Segment] = []
     for dataset in datasets:
         segments = records.segments(connection, dataset)

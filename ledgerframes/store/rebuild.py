@@ -138,7 +138,7 @@ def _intact_records(store: Store, path: Path) -> list[Segment]:
 def _write_catalog(store: Store, path: Path, salvaged: list[Segment], files: list[tuple[int, Segment]]) -> None:
     """Write a catalog in which newer segments replace older ones, as their commits did."""
     new = copy.copy(store)
-    new.catalog = Catalog(path, store.catalog.display_name)
+    new.catalog = Catalog(path, store.catalog.database.name)
     newest = [segment for _, segment in sorted(files, key=lambda each: each[0], reverse=True)]
     final = [segment for segment in (*salvaged, *newest) if segment.final]
     provisional = [segment for segment in (*salvaged, *newest) if not segment.final]

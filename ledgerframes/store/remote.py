@@ -23,7 +23,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from sqlite3 import Connection
@@ -50,23 +50,23 @@ class RemoteCatalog(Catalog):
         The network's directory.
     name : str
         File name of the catalog.
-    has_files : callable
-        Whether there are files of segments.
+    list_files : callable
+        Returns the files of segments.
     """
 
-    def __init__(self, location: Location, name: str, has_files: Callable[[], bool]) -> None:
+    def __init__(self, location: Location, name: str, list_files: Callable[[], Sequence[object]]) -> None:
         self._location = location
         self._copy = local_copy(location, name)
         self._checked_version: str | None = None
-        super().__init__(self._copy.path, f"{location}/{name}", has_files)
+        super().__init__(self._copy.path, f"{location}/{name}", list_files)
 
     def exists(self) -> bool:
         """Return whether there is a catalog in the object store."""
         return self._copy.refresh() is not None
 
     @contextmanager
-    def read_transaction(self) -> Iterator[Connection | None]:
-        """Open a read-only connection to the current catalog, or None if there is none."""
+    def read_transaction(self) -> Iterator[Connection]:
+        """Open a read-only connection to the current catalog."""
         version = self._copy.refresh()
         if version != self._checked_version:
             self.forget_check()
@@ -84,10 +84,11 @@ class RemoteCatalog(Catalog):
             If other writers keep the lease, or the object store rejects the catalog; then nothing is committed.
         """
         with self._copy.lock_for_writing(), Lease(self._location) as lease:
-            self.require_complete_store()
             version = self._copy.refresh()
+            if version is None:
+                self.require_complete_store()
             with self._copy.working_copy() as path:
-                with Catalog(path, self.display_name).write_transaction() as connection:
+                with Catalog(path, self.database.name).write_transaction() as connection:
                     yield connection
                 self._copy.publish(path, version, lease)
 

@@ -53,14 +53,11 @@ class Store:
         self.network = network
         self.datasets = datasets
         self.is_frozen = catalog is not None
-        self.catalog = self._open_catalog(catalog)
+        self.catalog = Catalog(catalog) if catalog else self._live_catalog()
 
-    def _open_catalog(self, frozen: Path | None) -> Catalog:
-        if frozen is not None:
-            return Catalog(frozen)
-        if path := self.location.local_path:
-            return Catalog(path / CATALOG, has_files=lambda: bool(self.table_files()))
-        return RemoteCatalog(self.location, CATALOG, lambda: bool(self.table_files()))
+    def _live_catalog(self) -> Catalog:
+        path = self.location.local_path
+        return Catalog(path / CATALOG, "", self.table_files) if path else RemoteCatalog(self.location, CATALOG, self.table_files)
 
     def exists(self) -> bool:
         """Return whether anything was ever written."""

@@ -17,8 +17,7 @@ from typing import Any
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import from_microseconds, microseconds
-from ledgerframes.store.seal import BROKEN_SEAL, NO_SEAL_YET, SEAL_TABLE, Seal
-from ledgerframes.store.sqlite import Database, Schema, integrity_problems
+from ledgerframes.store.sqlite import NO_SEAL_YET, SEAL_TABLE, Database, Schema, integrity_problems
 from ledgerframes.wallet.terms import OfferTerms
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
@@ -26,7 +25,7 @@ __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 JOURNAL = "offers.sqlite"
 SCHEMA_VERSION = 4
 # Whole tables in the order of their rows, so that no index is trusted.
-SEAL = Seal(("SELECT rowid, * FROM offers NOT INDEXED ORDER BY rowid", "SELECT * FROM changes NOT INDEXED ORDER BY number"))
+SEALED = ("SELECT rowid, * FROM offers NOT INDEXED ORDER BY rowid", "SELECT * FROM changes NOT INDEXED ORDER BY number")
 
 SCHEMA = f"""
 {SEAL_TABLE};
@@ -163,7 +162,7 @@ class Journal:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / JOURNAL
-        schema = Schema(SCHEMA_VERSION, SCHEMA, MIGRATIONS)
+        schema = Schema(SCHEMA_VERSION, SCHEMA, MIGRATIONS, SEALED)
         step = "Restore the file from a backup. Without it, an offer could be made twice."
         # EXTRA also syncs the directory after each commit: a power cut cannot bring an older journal back.
         self._database = Database(self.path, schema, "journal of offers", step, synchronous="EXTRA")
@@ -176,35 +175,22 @@ class Journal:
         StoreError
             If it cannot be read.
         """
-        problems = self._database.problems()
-        with self._database.read_transaction() as connection:
-            is_sealed = connection is None or problems or SEAL.is_intact(connection)
-        return problems if is_sealed else [BROKEN_SEAL]
-
-    @contextmanager
-    def _read_transaction(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a transaction that only reads rows whose seal is intact."""
-        with self._database.read_transaction() as connection:
-            if connection is not None and not SEAL.is_intact(connection):
-                raise self._database.damage_error(BROKEN_SEAL)
-            yield connection
+        return self._database.problems()
 
     @contextmanager
     def _write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a write transaction on rows whose seal and indexes are intact, and seal them again."""
+        """Open a write transaction on a file that is intact, also its indexes."""
         with self._database.write_transaction() as connection:
-            problems = integrity_problems(connection) or ([] if SEAL.is_intact(connection) else [BROKEN_SEAL])
-            if problems:
+            if problems := integrity_problems(connection):
                 raise self._database.damage_error(problems[0])
             yield connection
-            SEAL.write(connection)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def offers(self) -> list[TransferOffer]:
         """Return all offers, the oldest first."""
-        with self._read_transaction() as connection:
-            rows = [] if connection is None else connection.execute("SELECT * FROM offers ORDER BY rowid").fetchall()
+        with self._database.read_transaction() as connection:
+            rows = connection.execute("SELECT * FROM offers ORDER BY rowid").fetchall()
         return [_offer(row) for row in rows]
 
     def get(self, tracking_id: str) -> TransferOffer:
@@ -215,7 +201,7 @@ class Journal:
         UsageError
             If the journal does not have the offer.
         """
-        with self._read_transaction() as connection:
+        with self._database.read_transaction() as connection:
             row = _row(connection, tracking_id)
         if row is None:
             raise UsageError(f"Unknown offer {tracking_id!r}. Choose from the tracking ids in {self.path}.")
@@ -223,15 +209,15 @@ class Journal:
 
     def terms(self, tracking_id: str) -> OfferTerms | None:
         """Return the terms of an offer, or None if the journal does not have it."""
-        with self._read_transaction() as connection:
+        with self._database.read_transaction() as connection:
             row = _row(connection, tracking_id)
         return None if row is None else OfferTerms(*(row[name] for name in TERMS))
 
     def history(self, tracking_id: str) -> list[Change]:
         """Return the changes of one offer in order."""
-        with self._read_transaction() as connection:
+        with self._database.read_transaction() as connection:
             query = "SELECT at, status, description FROM changes NOT INDEXED WHERE tracking_id = ? ORDER BY number"
-            rows = [] if connection is None else connection.execute(query, [tracking_id]).fetchall()
+            rows = connection.execute(query, [tracking_id]).fetchall()
         return [Change(from_microseconds(row["at"]), row["status"], row["description"]) for row in rows]
 
     # -- writing: on the disk when the method returns ------------------------------------------------------------------
@@ -326,9 +312,7 @@ def rank(status: str) -> int:
     return RANK.get(status, RANK["created"])
 
 
-def _row(connection: sqlite3.Connection | None, tracking_id: str) -> Any:
-    if connection is None:
-        return None
+def _row(connection: sqlite3.Connection, tracking_id: str) -> Any:
     return connection.execute("SELECT * FROM offers NOT INDEXED WHERE tracking_id = ?", [tracking_id]).fetchone()
 
 
