@@ -28,13 +28,7 @@ EXTRAS = {
 
 @contextmanager
 def extra_for(feature: str) -> Iterator[None]:
-    """Turn the missing module of an extra into an error that names the extra.
-
-    Parameters
-    ----------
-    feature : str
-        Subject of the error, such as ``lf.sql``.
-    """
+    """Name the extra in the error for its missing module, for a feature such as ``lf.sql``."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -265,10 +265,7 @@ def _read_result(relation: DuckDBPyRelation, declared: dict[str, Column]) -> pd.
 
 
 def _to_library_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Cast values to the type of this library.
-
-    An integer too large for int64 stays a decimal.
-    """
+    """Cast values to the type of this library."""
     arrow_type = values.type
     if pa.types.is_dictionary(arrow_type):
         return values.cast(TEXT)
@@ -280,7 +277,7 @@ def _to_library_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
         try:
             return values.cast(INTEGER)
         except pa.ArrowInvalid:
-            return values.cast(pa.decimal128(38, 0))
+            return values.cast(pa.decimal128(38, 0))  # an integer too large for int64
     return values
 
 

@@ -81,13 +81,7 @@ _CHECKED: set[Path] = set()  # catalogs whose integrity this process has checked
 class Catalog:
     """One catalog file, which threads and processes can share.
 
-    Parameters
-    ----------
-    path : Path
-    display_name : str, optional
-        Name in messages; the path by default.
-    list_files : callable, optional
-        Returns the files of segments, which are written only after the catalog. Without a catalog, they show that it is lost.
+    Files of segments are written only after the catalog. Without one, `list_files` shows that it is lost, which is a StoreError.
     """
 
     def __init__(self, path: Path, display_name: str = "", list_files: Callable[[], Sequence[object]] = tuple) -> None:
@@ -100,11 +94,6 @@ class Catalog:
         """Open a connection that only reads, on empty tables if nothing was ever written.
 
         The seal is checked at each use, and the integrity of the file at the first one in a process, because that takes longer.
-
-        Raises
-        ------
-        StoreError
-            If the catalog is damaged or lost.
         """
         has_tables = self.database.has_tables()
         if not has_tables:
@@ -121,41 +110,22 @@ class Catalog:
         return self.database.has_tables()
 
     def require_complete_store(self) -> None:
-        """Refuse files of segments without a catalog, which was not there a moment ago.
-
-        Another process may have created it since, and files after it.
-
-        Raises
-        ------
-        StoreError
-            If the catalog is lost.
-        """
+        """Refuse files without a catalog."""
         name = self.database.name
+        # The second look is for another process that creates the catalog now, and files after it.
         if self._list_files() and not self.exists():
             raise StoreError(f"The catalog {name} is lost, but files of its segments exist. {DAMAGE_STEP}", path=name)
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection inside one transaction, which is rolled back on an error.
-
-        Raises
-        ------
-        StoreError
-            If the catalog is lost or damaged.
-        """
+        """Open a connection inside one transaction, which is rolled back on an error."""
         if not self.exists():
             self.require_complete_store()
         with self.database.write_transaction() as connection:
             yield connection
 
     def problems(self) -> list[str]:
-        """Return what a check of the file and of its seal reports, empty if it is intact.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be read.
-        """
+        """Return what a check of the file reports, empty if it is intact."""
         with self.read_transaction() as connection:
             self.forget_check()
             return integrity_problems(connection)
@@ -178,10 +148,7 @@ FILE_COLUMNS = "table_name, path, rows, bytes, sha256, footer"
 
 
 def segments(connection: sqlite3.Connection, dataset: Dataset, overlapping: Extent | Window | None = None) -> list[Segment]:
-    """Return the segments of a dataset with this version's schema, by partition and start.
-
-    With `overlapping`, only those that cover a part of this extent, or of this window in any migration.
-    """
+    """Return the segments of a dataset in this version's schema, by partition and start."""
     values: list[object] = [dataset.name, dataset.schema_fingerprint]
     where = "dataset = ? AND fingerprint = ?"
     if isinstance(overlapping, ExtentRange):
@@ -219,10 +186,7 @@ def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> It
 
 
 def covered(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> list[Extent]:
-    """Return the extents of final segments that overlap a window.
-
-    This is faster than reading the segments with their files.
-    """
+    """Return the extents of final segments that overlap a window, without reading their files."""
     query = (
         "SELECT partition, start, stop FROM segments "
         "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional' AND start < ? AND stop > ?"
@@ -286,10 +250,7 @@ def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
 
 
 def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment, fingerprint: str) -> bool:
-    """Replace several segments by one and return whether all of them still existed.
-
-    Otherwise nothing changes.
-    """
+    """Replace several segments by one if all of them still exist, and return whether they do."""
     for segment in old:
         if connection.execute("SELECT 1 FROM segments WHERE segment_id = ?", [segment.segment_id]).fetchone() is None:
             return False

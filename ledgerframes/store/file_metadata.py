@@ -34,11 +34,7 @@ class _UnusableFileError(Exception):
 def read_segments(
     location: Location, datasets: Mapping[str, Dataset], paths: Sequence[str]
 ) -> tuple[list[tuple[int, Segment]], dict[str, str]]:
-    """Read segments from the metadata of their files, after reading all their pages.
-
-    The segments come with the time of their writing in microseconds since 1970. The reasons why other files cannot be used are
-    returned by path.
-    """
+    """Return segments from intact files with the time of writing, and problems of other files."""
     with ThreadPoolExecutor(THREADS) as pool:
         files = dict(zip(paths, pool.map(lambda path: _read_file(location, datasets, path), paths), strict=True))
     problems = {path: file for path, file in files.items() if isinstance(file, str)}
@@ -112,10 +108,7 @@ def _check_rows(parquet: pq.ParquetFile, schema: pa.Schema) -> None:
 
 
 def _agrees(rows: pa.Table, column: pq.ColumnChunkMetaData) -> bool:
-    """Return whether the statistics of a column are those of its values.
-
-    Scans skip row groups by them.
-    """
+    """Return whether statistics, by which scans skip row groups, are those of the values."""
     statistics = column.statistics
     if statistics is None or column.path_in_schema not in rows.column_names:  # the values of a list have another path
         return True

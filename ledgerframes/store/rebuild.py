@@ -102,18 +102,13 @@ def rebuild(store: Store, *, dry_run: bool = False) -> RebuildResult:
 
 
 def _is_intact(store: Store, paths: list[str]) -> bool:
-    """Return whether there is a catalog without damage, or nothing that a catalog could list.
-
-    Raises
-    ------
-    StoreError
-        If the catalog cannot be opened, which says nothing about its content.
-    """
+    """Return whether there is a catalog without damage, or nothing that a catalog could list."""
     if not store.exists():
         return not paths
     try:
         return not store.catalog.problems() and store.all_segments() is not None
     except StoreError as error:
+        # Whether a catalog that cannot be opened is damaged is unknown.
         if is_access_error(error.__cause__) or not store.catalog.database.is_known_version():
             raise
         return False

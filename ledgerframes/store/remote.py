@@ -42,17 +42,7 @@ DOWNLOADS = 5
 
 
 class RemoteCatalog(Catalog):
-    """The catalog of a location in an object store.
-
-    Parameters
-    ----------
-    location : Location
-        The network's directory.
-    name : str
-        File name of the catalog.
-    list_files : callable
-        Returns the files of segments.
-    """
+    """The catalog of a location in an object store."""
 
     def __init__(self, location: Location, name: str, list_files: Callable[[], Sequence[object]]) -> None:
         self._location = location
@@ -76,13 +66,7 @@ class RemoteCatalog(Catalog):
 
     @contextmanager
     def write_transaction(self) -> Iterator[Connection]:
-        """Open a connection inside one transaction, which ends with an upload of the catalog.
-
-        Raises
-        ------
-        StoreError
-            If other writers keep the lease, or the object store rejects the catalog; then nothing is committed.
-        """
+        """Open a connection inside one transaction, which ends with an upload of the catalog."""
         with self._copy.lock_for_writing(), Lease(self._location) as lease:
             version = self._copy.refresh()
             if version is None:
@@ -115,10 +99,7 @@ class LocalCopy:
             self._write_lock.release()
 
     def refresh(self) -> str | None:
-        """Update the copy and return its version, or None if there is no catalog.
-
-        One small request is enough if the copy is current.
-        """
+        """Update the copy if needed and return its version, or None if there is no catalog."""
         with self._refresh_lock:
             try:
                 version, content = self._fetch()
@@ -314,10 +295,7 @@ def _is_alive(files: dict[str, FileInfo], oldest: float) -> bool:
 
 
 def _is_complete(content: bytes) -> bool:
-    """Return whether a catalog has the size in its header.
-
-    It does not if the catalog was replaced between two requests.
-    """
+    """Return whether a catalog was not replaced while it was read, by the size in its header."""
     page, pages = int.from_bytes(content[16:18]), int.from_bytes(content[28:32])
     return len(content) == (65_536 if page == 1 else page) * pages
 

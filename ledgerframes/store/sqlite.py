@@ -1,4 +1,4 @@
-"""One way to open the SQLite files of catalog and journal, whose rows are sealed by a digest.
+"""One way to open and to seal the SQLite files of catalog and journal.
 
 A killed writer leaves a hot rollback journal next to its file. The next connection has to roll it back, which a read-only
 connection cannot. So every connection may write, and readers are limited by ``PRAGMA query_only``.
@@ -11,7 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ledgerframes.errors import StoreError
@@ -30,24 +30,12 @@ BROKEN_SEAL = "its rows differ from those that were written"
 
 @dataclass(frozen=True)
 class Schema:
-    """The tables of a file.
+    """The tables of a file, and what its seal covers."""
 
-    Attributes
-    ----------
-    version : int
-        Version of the tables, as ``PRAGMA user_version``.
-    tables : str
-        Statements that create them.
-    upgrades : mapping of int to str
-        Statements that bring tables of a version to the next one.
-    sealed : tuple of str
-        Queries whose results the seal covers, next to the declared tables; without queries there is no seal. They return no
-        rows before anything is written.
-    """
-
-    version: int
-    tables: str
-    upgrades: Mapping[int, str] = field(repr=False)
+    version: int  # as ``PRAGMA user_version``
+    tables: str  # statements that create them
+    upgrades: Mapping[int, str]  # statements that bring tables of a version to the next one
+    # Queries that return no rows before anything is written. A file without them has no seal.
     sealed: tuple[str, ...] = ()
 
     def script(self, version: int) -> list[str]:
@@ -56,12 +44,10 @@ class Schema:
         return [statement.strip() for script in scripts for statement in script.split(";") if statement.strip()]
 
     def has_intact_seal(self, connection: sqlite3.Connection) -> bool:
-        """Return whether the rows are those of the last write.
-
-        A file of an earlier version is believed until its first write.
-        """
+        """Return whether the rows are those of the last write."""
         if not self.sealed:
             return True
+        # A file of an earlier version is believed until its first write.
         seals = [digest for (digest,) in connection.execute("SELECT digest FROM seal")]
         if not seals:
             return all(connection.execute(query).fetchone() is None for query in self.sealed)
@@ -84,40 +70,18 @@ class Schema:
 
 @dataclass(frozen=True)
 class Database:
-    """One SQLite file. Each use opens its own connection.
-
-    Attributes
-    ----------
-    path : Path
-    schema : Schema
-    noun : str
-        What the file is, in messages.
-    damage_step : str
-        The next step if the file is damaged.
-    display_name : str
-        Name in messages; the path by default.
-    synchronous : str
-        ``EXTRA`` also syncs the directory after each commit, so that a power cut cannot bring an older state back.
-    """
+    """One SQLite file, to which each use opens its own connection."""
 
     path: Path
     schema: Schema
-    noun: str
-    damage_step: str
-    display_name: str = ""
-    synchronous: str = "FULL"
+    noun: str  # in messages
+    damage_step: str  # the next step if the file is damaged
+    display_name: str = ""  # in messages, the path by default
+    synchronous: str = "FULL"  # EXTRA also syncs the directory, so that a power cut cannot bring an older state back
 
     @contextmanager
     def read_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection that only reads rows whose seal is intact, or empty tables if nothing was ever written.
-
-        A file of an older version is upgraded first.
-
-        Raises
-        ------
-        StoreError
-            If the file is damaged, newer than this version, or cannot be opened.
-        """
+        """Open a connection that only reads, on empty tables if nothing was ever written."""
         with self._unchecked_read_transaction() as connection:
             self._require_intact_seal(connection)
             yield connection
@@ -136,15 +100,7 @@ class Database:
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection inside one transaction on rows whose seal is intact, and seal them again.
-
-        It is on the disk at the end, or rolled back on an error.
-
-        Raises
-        ------
-        StoreError
-            If the file is damaged, newer than this version, or cannot be written.
-        """
+        """Open a connection inside one transaction, which is on the disk when the block ends."""
         try:
             make_durable_dir(self.path.parent)
         except OSError as error:
@@ -170,24 +126,12 @@ class Database:
             raise self.damage_error(BROKEN_SEAL)
 
     def problems(self) -> list[str]:
-        """Return what a check of the file and of its seal reports, empty if it is intact.
-
-        Raises
-        ------
-        StoreError
-            If the file cannot be opened, or is no SQLite file.
-        """
+        """Return what a check of the file and of its seal reports, empty if it is intact."""
         with self._unchecked_read_transaction() as connection:
             return integrity_problems(connection) or ([] if self.schema.has_intact_seal(connection) else [BROKEN_SEAL])
 
     def has_tables(self) -> bool:
-        """Return whether the file exists and has tables.
-
-        Raises
-        ------
-        StoreError
-            If the file is damaged, newer than this version, or cannot be opened.
-        """
+        """Return whether the file exists and has tables."""
         if not self.path.exists():
             return False
         with self._store_errors(), closing(self._connect("rw")) as connection:

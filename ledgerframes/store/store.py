@@ -107,10 +107,7 @@ class Store:
             return plan_missing(window, records.migrations(connection), records.covered(connection, dataset, window))
 
     def missing_ids(self, dataset: Dataset, update_ids: Sequence[str], *, provisional: bool = False) -> list[str]:
-        """Return the ids to look up, in the order of the input.
-
-        Ids with provisional rows are excluded only if `provisional` is True.
-        """
+        """Return the ids to look up, with those of provisional rows unless `provisional` is True."""
         ids = IdSet(frozenset(update_ids))
         covered = [segment.extent for segment in self.segments(dataset, ids) if segment.final or provisional]
         missing = {update_id for part in ids.difference(covered) for update_id in part.update_ids}
@@ -172,10 +169,7 @@ class Store:
     def write_segment(
         self, dataset: Dataset, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str, gap: bool = False
     ) -> Segment:
-        """Write the files of a segment, for :meth:`add_segment` to make it visible.
-
-        Workers may call this in another process.
-        """
+        """Write the files of a segment in any process, before :meth:`add_segment` shows it."""
         if extent.position and extent.position[1] >= extent.position[2]:
             raise ValueError(f"an empty extent cannot be committed: {extent.position[1:]}")
         status = "gap" if gap else "final" if final else "provisional"
@@ -241,10 +235,7 @@ class Store:
         return StoreSnapshot(self.network, self.location, tuple(segments))
 
     def freeze(self, target: Path) -> Store:
-        """Copy the catalog to a file, and return the store as that frozen snapshot.
-
-        It can be read until its files are pruned.
-        """
+        """Copy the catalog, and return a store that can be read until its files are pruned."""
         self.catalog.copy(target)
         return Store(self.root.uri, self.network, self.datasets, target)
 

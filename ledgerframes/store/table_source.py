@@ -21,25 +21,13 @@ Snapshots = Mapping[str, StoreSnapshot]
 
 @dataclass(frozen=True)
 class ResolvedTable:
-    """A table name and the dataset that it is read from.
+    """A table name and the dataset that it is read from."""
 
-    Attributes
-    ----------
-    name : str
-        As the caller wrote it: ``updates``, or ``bulk.updates``.
-    table : Table
-    dataset : Dataset
-    snapshot : StoreSnapshot
-        Segments of the dataset.
-    other_datasets : tuple of str
-        The other datasets that have rows of the table; empty if the name includes a dataset.
-    """
-
-    name: str
+    name: str  # as the caller wrote it: ``updates``, or ``bulk.updates``
     table: Table
     dataset: Dataset
     snapshot: StoreSnapshot
-    other_datasets: tuple[str, ...]
+    other_datasets: tuple[str, ...]  # that have rows of the table, too; empty if the name includes a dataset
 
     @property
     def is_stored(self) -> bool:
@@ -95,10 +83,8 @@ def snapshots_by_dataset(store: Store, tables: Collection[Table]) -> dict[str, S
 
 
 def choose_dataset(datasets: Datasets, table: Table, snapshots: Snapshots) -> Dataset:
-    """Return the first dataset that has rows of any table, or the first that has the table.
-
-    Any table decides, so that tables read together come from one dataset.
-    """
+    """Return the first dataset that has rows of any table, or the first that has the table."""
+    # Any table decides, so that tables read together come from one dataset.
     candidates = [datasets[name] for name in snapshots if table in datasets[name].tables]
     with_rows = (each for each in candidates if any(segment.files for segment in snapshots[each.name].segments))
     return next(with_rows, candidates[0])
