@@ -166,8 +166,7 @@ class MigrationWindow(ExtentRange):
 
     def coverage(self) -> Mapping[str, Any]:
         """Return the migration and the window."""
-        since, until = from_microseconds(self.start), from_microseconds(self.stop)
-        return {"migration_id": self.migration_id, "since": since, "until": until}
+        return {"migration_id": self.migration_id, "since": self.window.since, "until": self.window.until}
 
     @property
     def label(self) -> str:
@@ -321,7 +320,7 @@ class Migration:
 
 
 def plan_missing(window: Window, migrations: Iterable[Migration], covered: Iterable[Extent]) -> list[MigrationWindow]:
-    """Plan what to fetch for a window, by migration and time, beyond final segments."""
+    """Plan what final segments do not cover of a window, by migration and time."""
     extents = list(covered)
     windows = [part for migration in sorted(migrations) if (part := migration.intersect(window))]
     return [missing for part in windows for missing in part.difference(extents)]

@@ -28,7 +28,7 @@ EXTRAS = {
 
 @contextmanager
 def extra_for(feature: str) -> Iterator[None]:
-    """Name the extra in the error for its missing module, for a feature such as ``lf.sql``."""
+    """Turn the missing module of an extra into an error that names the extra."""
     try:
         yield
     except ModuleNotFoundError as error:

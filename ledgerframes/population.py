@@ -42,7 +42,7 @@ NEUTRAL_COLUMNS: dict[str, frozenset[str]] = {
 
 
 def narrow_population(population: Population, table: str, columns: Collection[str] | None) -> Population:
-    """Return the population after narrowing by columns of a table, which is never better."""
+    """Return the population after narrowing by columns of a table, None if they are unknown."""
     neutral = NEUTRAL_COLUMNS.get(table)
     if neutral is None or population == "committed":
         return "committed"

@@ -77,22 +77,8 @@ def iso(time: datetime) -> str:
 
 
 def instant(time: Time, argument: str = "time") -> datetime:
-    """Parse one point in time.
+    """Parse the time that an argument is set to, where a date is midnight UTC.
 
-    Parameters
-    ----------
-    time : str, date or datetime
-        An ISO 8601 text (a bare date is midnight UTC), a date, or a datetime with a time zone.
-    argument : str
-        Name of the caller's argument, for the error.
-
-    Raises
-    ------
-    UsageError
-        If it is not a time, or has a clock time but no time zone.
-
-    Examples
-    --------
     >>> instant("2026-11-01")
     datetime.datetime(2026, 11, 1, 0, 0, tzinfo=datetime.timezone.utc)
     """

@@ -17,9 +17,7 @@ from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
 from ledgerframes.store.scan import READ_ERRORS
 from ledgerframes.store.segments import IDENTITY, IDENTITY_DIGEST, SegmentFile, read_footer_digest
-from ledgerframes.store.verify import UNREADABLE, open_parquet
-
-THREADS = 4
+from ledgerframes.store.verify import THREADS, UNREADABLE, open_parquet
 
 NO_IDENTITY = "does not say what it covers"  # damaged, or written by 0.1.0
 OTHER_SCHEMA = "of another schema"
@@ -36,12 +34,14 @@ def read_segments(
 ) -> tuple[list[tuple[int, Segment]], dict[str, str]]:
     """Return segments from intact files with the time of writing, and problems of other files."""
     with ThreadPoolExecutor(THREADS) as pool:
-        files = dict(zip(paths, pool.map(lambda path: _read_file(location, datasets, path), paths), strict=True))
-    problems = {path: file for path, file in files.items() if isinstance(file, str)}
+        results = list(pool.map(lambda path: _read_file(location, datasets, path), paths))
+    problems: dict[str, str] = {}
     by_identity: dict[str, dict[str, SegmentFile]] = {}
-    for file in files.values():
-        if not isinstance(file, str):
-            by_identity.setdefault(file[0], {})[file[1].table] = file[1]
+    for path, result in zip(paths, results, strict=True):
+        if isinstance(result, str):
+            problems[path] = result
+        else:
+            by_identity.setdefault(result[0], {})[result[1].table] = result[1]
     segments = []
     for text, tables in by_identity.items():
         identity = json.loads(text)

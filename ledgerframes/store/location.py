@@ -177,7 +177,7 @@ class Location:
             self.filesystem.move(path, target)
 
     def copy(self, path: str, target: str) -> None:
-        """Copy a file inside an object store in one request, which readers see whole."""
+        """Copy a file inside an object store, of which readers see all or nothing."""
         with self.translate_errors():
             self.filesystem.copy_file(path, target)
 
@@ -220,7 +220,7 @@ class HashingWriter(io.RawIOBase):
     def __init__(self, file: BinaryIO | pa.NativeFile) -> None:
         self._file = file
         self._digest = hashlib.sha256()
-        self._tail = b""
+        self.tail = b""  # the last bytes, in which the footer of a Parquet file is
         self.bytes = 0
 
     def write(self, data: Any) -> int:
@@ -228,7 +228,7 @@ class HashingWriter(io.RawIOBase):
         self._digest.update(data)
         self._file.write(data)
         size = memoryview(data).nbytes
-        self._tail = (self._tail + bytes(data[-MAX_TAIL:]))[-MAX_TAIL:]
+        self.tail = (self.tail + bytes(data[-MAX_TAIL:]))[-MAX_TAIL:]
         self.bytes += size
         return size
 
@@ -255,11 +255,6 @@ class HashingWriter(io.RawIOBase):
     def sha256(self) -> str:
         """Digest of all bytes written, as hexadecimal digits."""
         return self._digest.hexdigest()
-
-    @property
-    def tail(self) -> bytes:
-        """The last bytes written, in which the footer of a Parquet file is."""
-        return self._tail
 
 
 # -- errors ---------------------------------------------------------------------------------------------------------
@@ -294,12 +289,9 @@ def object_store_error(location: Location, error: Exception) -> StoreError:
     code, status, operation = match.groups() if match else (type(error).__name__, None, None)
     problem, step = ERROR_TEXTS.get(code) or ERROR_TEXTS.get(status or "") or OTHER_ERROR
     detail = f"{code}{f' {status}' if status else ''}{f' at {operation}' if operation else ''}"
-    return StoreError(f"The object store of {location}{_endpoint(location)} {problem} ({detail}). {step}", path=str(location))
-
-
-def _endpoint(location: Location) -> str:
     host = dict(parse_qsl(location.options)).get("endpoint_override", "").rpartition("@")[2]
-    return f" at {host}" if host else ""
+    name = f"{location} at {host}" if host else str(location)
+    return StoreError(f"The object store of {name} {problem} ({detail}). {step}", path=str(location))
 
 
 def not_writable_error(location: Location | Path, error: Exception) -> StoreError:
