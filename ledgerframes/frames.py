@@ -16,8 +16,8 @@ from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.frames_repr import describe_as_html, describe_as_text
 from ledgerframes.population import Population, narrow_population
+from ledgerframes.representation import as_html, as_text, frame_facts
 from ledgerframes.row_filters import RowFilter, SecondVerdicts
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
@@ -378,7 +378,7 @@ class Frames:
     # -- representation ---------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return describe_as_text(self, self._source.bytes)
+        return as_text("Frames", frame_facts(self, self._source.bytes), 18)
 
     def _repr_html_(self) -> str:
-        return describe_as_html(self, self._source.bytes)
+        return as_html("Frames", frame_facts(self, self._source.bytes))

@@ -20,10 +20,10 @@ from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.versions import PATHS, met_version
 from ledgerframes.api.wallet import wallet_error
-from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extras import extra_for
+from ledgerframes.representation import as_html, as_text
 from ledgerframes.store import Store
 from ledgerframes.store.rate_file import RateFile
 from ledgerframes.wallet import Journal, OffersWallet
@@ -212,13 +212,10 @@ class Network:
         ]
 
     def __repr__(self) -> str:
-        return f"Network {self.name}\n" + "\n".join(f"  {name:<10} {value}" for name, value in self._facts())
+        return as_text(f"Network {self.name}", self._facts(), 10)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts()
-        )
-        return f"<table><caption>Network {escape(self.name)}</caption>{rows}</table>"
+        return as_html(f"Network {self.name}", self._facts())
 
 
 @functools.cache

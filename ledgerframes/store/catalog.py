@@ -24,6 +24,7 @@ from ledgerframes.store.segments import SegmentFile
 from ledgerframes.store.sqlite import Database, integrity_problems
 from ledgerframes.windows import Window
 
+CATALOG = "catalog.sqlite"
 DAMAGE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError, TypeError, ValueError)  # of damaged values
 DAMAGE_STEP = "Run `ledgerframes store rebuild`."
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store import catalog as records
-from ledgerframes.store.catalog import Catalog, Segment
+from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.compact import require_live
 from ledgerframes.store.file_metadata import read_segments
 from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.sqlite import is_access_error
-from ledgerframes.store.store import CATALOG, Store
+from ledgerframes.store.store import Store
 
 __all__ = ["RebuildResult", "rebuild"]
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.catalog import Catalog
+from ledgerframes.store.catalog import CATALOG, Catalog
 from ledgerframes.store.location import FileInfo, HashingWriter, Location
 from ledgerframes.store.sqlite import BUSY_SECONDS
 
@@ -44,11 +44,11 @@ DOWNLOADS = 5
 class RemoteCatalog(Catalog):
     """The catalog of a location in an object store."""
 
-    def __init__(self, location: Location, name: str, list_files: Callable[[], Sequence[object]]) -> None:
+    def __init__(self, location: Location, list_files: Callable[[], Sequence[object]]) -> None:
         self._location = location
-        self._copy = local_copy(location, name)
+        self._copy = local_copy(location)
         self._checked_version: str | None = None
-        super().__init__(self._copy.path, f"{location}/{name}", list_files)
+        super().__init__(self._copy.path, f"{location}/{CATALOG}", list_files)
 
     def exists(self) -> bool:
         """Return whether there is a catalog in the object store."""
@@ -80,9 +80,8 @@ class RemoteCatalog(Catalog):
 class LocalCopy:
     """The copy of a catalog that the threads and stores of this process share."""
 
-    def __init__(self, location: Location, name: str) -> None:
+    def __init__(self, location: Location) -> None:
         self.location = location
-        self.name = name
         self.path = scratch_dir() / f"{hashlib.sha256(location.uri.encode()).hexdigest()[:16]}.sqlite"
         self._version: str | None = None
         self._refresh_lock = threading.Lock()
@@ -120,7 +119,7 @@ class LocalCopy:
         """Return the version of the catalog, and its content unless the copy is current."""
         current = self._version if self.path.exists() else None
         for _ in range(DOWNLOADS):
-            with self.location.translate_errors(), self.location.read(self.name) as source:
+            with self.location.translate_errors(), self.location.read(CATALOG) as source:
                 version = _version(source.metadata())
                 if version == current:
                     return version, None
@@ -161,9 +160,9 @@ class LocalCopy:
         if self._live_version() != version:
             raise _lease_lost_error(self.location)
         try:
-            self.location.copy(lease.path(UPLOAD), self.name)
+            self.location.copy(lease.path(UPLOAD), CATALOG)
         except BaseException:
-            lease.retain_claim()  # The copy may still be running, so other writers must wait until the claim expires.
+            lease.retains_claim = True  # The copy may still be running, so other writers must wait until the claim expires.
             raise
         # The commit is done, so errors from here on only cost a refresh.
         with self._refresh_lock, suppress(StoreError, OSError):
@@ -175,7 +174,7 @@ class LocalCopy:
 
     def _live_version(self) -> str | None:
         try:
-            with self.location.translate_errors(), self.location.read(self.name) as source:
+            with self.location.translate_errors(), self.location.read(CATALOG) as source:
                 return _version(source.metadata())
         except FileNotFoundError:
             return None
@@ -188,7 +187,7 @@ class Lease:
         self.location = location
         self.owner = uuid.uuid4().hex
         self._kinds_written: set[str] = set()
-        self._retains_claim = False
+        self.retains_claim = False  # at the end, so that other writers wait until it expires
         self._ended = threading.Event()
         self._renewal = threading.Thread(target=self._renew, daemon=True)
 
@@ -205,10 +204,6 @@ class Lease:
         """Raise if another writer has deleted the claim."""
         if not self.location.exists(self.path(CLAIM)):
             raise _lease_lost_error(self.location)
-
-    def retain_claim(self) -> None:
-        """Leave the claim in place at the end, so that other writers wait until it expires."""
-        self._retains_claim = True
 
     def __enter__(self) -> Lease:
         try:
@@ -285,7 +280,7 @@ class Lease:
         """Delete the files of this writer, the claim last. A file that remains expires."""
         with suppress(StoreError):
             for kind in (UPLOAD, RENEWED, CLAIM):
-                if kind in self._kinds_written and not (kind == CLAIM and self._retains_claim):
+                if kind in self._kinds_written and not (kind == CLAIM and self.retains_claim):
                     self.location.remove(self.path(kind))
 
 
@@ -306,9 +301,9 @@ def _version(metadata: dict[str, bytes]) -> str:
 
 
 @functools.cache
-def local_copy(location: Location, name: str) -> LocalCopy:
+def local_copy(location: Location) -> LocalCopy:
     """Return the only copy of a catalog in this process."""
-    return LocalCopy(location, name)
+    return LocalCopy(location)
 
 
 @functools.cache

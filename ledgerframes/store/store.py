@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.extents import Extent, ExtentRange, IdSet, Migration, MigrationWindow, OffsetRange, plan_missing
 from ledgerframes.store import catalog as records
-from ledgerframes.store.catalog import Catalog, Segment
+from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.location import FileInfo, Location
 from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.segments import SegmentWriter, file_name
@@ -26,7 +26,6 @@ from ledgerframes.windows import Window
 
 logger = logging.getLogger("ledgerframes")
 
-CATALOG = "catalog.sqlite"
 PARTICIPANT = "participant_id"
 
 
@@ -57,7 +56,7 @@ class Store:
 
     def _live_catalog(self) -> Catalog:
         path = self.location.local_path
-        return Catalog(path / CATALOG, "", self.table_files) if path else RemoteCatalog(self.location, CATALOG, self.table_files)
+        return Catalog(path / CATALOG, list_files=self.table_files) if path else RemoteCatalog(self.location, self.table_files)
 
     def exists(self) -> bool:
         """Return whether anything was ever written."""
