@@ -39,23 +39,12 @@ MAX_NEAR_MATCHES = 3
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on the rows of one table.
-
-    Attributes
-    ----------
-    table : Table
-    predicate : callable, optional
-        Function from a DataFrame to a boolean Series.
-    columns : tuple of str, optional
-        The columns that the predicate gets, all by default.
-    equal : mapping of str to list
-        Accepted values by column. A list column matches if it contains one of them.
-    """
+    """A condition on the rows of one table."""
 
     table: Table
     predicate: Predicate | None
-    columns: tuple[str, ...] | None
-    equal: Mapping[str, list[Any]]
+    columns: tuple[str, ...] | None  # that the predicate gets, None for all
+    equal: Mapping[str, list[Any]]  # accepted values by column; a list column matches if it contains one of them
 
     @classmethod
     def of(cls, table: Table, predicate: Predicate | None, columns: Sequence[str] | None, equal: Mapping[str, Any]) -> Condition:
@@ -93,15 +82,7 @@ class Condition:
         return pa.array(rows.loc[matches, "update_id"].unique(), pa.string())
 
     def require_known(self, rows: pd.DataFrame, read_values: ReadValues) -> None:
-        """Raise a UsageError for a party or participant that does not occur.
-
-        Parameters
-        ----------
-        rows : DataFrame
-            The rows that were read. A value in them is known.
-        read_values : callable
-            Function that reads a column of all rows, also of those outside the frames.
-        """
+        """Raise a UsageError for a party or participant that occurs in no row."""
         for name, values in self.equal.items():
             if name not in PARTY_COLUMNS | PARTICIPANT_COLUMNS:
                 continue
@@ -172,10 +153,7 @@ def _unknown_value_error(value: str, column: str, known: Iterable[str]) -> Usage
 
 
 def near_matches(value: str, known: Iterable[str]) -> list[str]:
-    """Return the known ids that look most like a value.
-
-    The value may be the name before the fingerprint alone.
-    """
+    """Return the known ids that look most like a value, or a name without fingerprint."""
     ids = sorted(known)
     if whole := difflib.get_close_matches(value, ids, MAX_NEAR_MATCHES):
         return whole

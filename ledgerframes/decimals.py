@@ -101,6 +101,11 @@ def divide(left: pd.Series, right: pd.Series | Amount, *, rounding: str = "HE10"
     return _apply(left, right, lambda a, b: EXACT.divide(a, b) if b else None, rounding, name)
 
 
+def subtract(left: pd.Series, right: pd.Series, *, name: str) -> pd.Series:
+    """Return exact differences of amounts, with the index of `left`, missing where either is."""
+    return _apply(left, right, EXACT.subtract, "HE10", name)
+
+
 def cumsum(values: pd.Series, *, name: str = "sum") -> pd.Series:
     """Return cumulated sums of amounts or integers, exact.
 
@@ -224,23 +229,7 @@ def totals(values: pd.Series, codes: Integers, groups: int, *, name: str = "sum"
 def exact_number(
     value: object, argument: str, max_decimals: int = DECIMAL_DIGITS, *, types: str = "a Decimal, int or str"
 ) -> Decimal:
-    """Return a number that a caller passes, without any rounding.
-
-    Parameters
-    ----------
-    value : Decimal, int or str
-    argument : str
-        Name of the caller's argument, for errors.
-    max_decimals : int
-        Decimal places that the number may have.
-    types : str
-        What the caller accepts, for errors.
-
-    Raises
-    ------
-    UsageError
-        If it is no finite number, or has more decimal places.
-    """
+    """Return the number that an argument is set to, without any rounding."""
     if isinstance(value, bool) or not isinstance(value, Decimal | int | str):
         raise UsageError(f"{argument}= must be {types}, got {type(value).__name__}.")
     try:

@@ -20,7 +20,7 @@ from ledgerframes.api.operation import Api
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import TRIED, is_newer, met_version, service_info
-from ledgerframes.errors import LedgerframesError, NotFoundError, StoreError, TransportError, UsageError
+from ledgerframes.errors import LedgerframesError, NotFoundError, TransportError, UsageError
 from ledgerframes.network import Network, connect
 from ledgerframes.settings import ENVIRONMENT, FILE_NAME, GROUPS, SANDBOX, Settings, load_settings, setting_layers
 from ledgerframes.store import Location
@@ -129,21 +129,29 @@ def _format(name: str, value: Any) -> str:
 def check_software() -> list[Check]:
     """Check versions and optional packages."""
     names = ("ledgerframes", "pandas", "pyarrow")
-    checks = [
-        Check(
-            "software",
-            "versions",
-            "ok",
-            ", ".join([f"Python {python_version()}", *(f"{name} {version(name)}" for name in names)]),
-        )
-    ]
-    missing = [extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None]
-    if missing:
-        command = f"pip install 'ledgerframes[{','.join(missing)}]'"
-        checks.append(
-            Check("software", "extras", "warning", f"Not installed: {', '.join(missing)}.", f"Install them with: {command}.")
-        )
+    versions = ", ".join([f"Python {python_version()}", *(f"{name} {version(name)}" for name in names)])
+    checks = [Check("software", "versions", "ok", versions)]
+    if missing := [extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None]:
+        step = f"Install them with: pip install 'ledgerframes[{','.join(missing)}]'."
+        checks.append(Check("software", "extras", "warning", f"Not installed: {', '.join(missing)}.", step))
     return checks
+
+
+# Status, message and, unless the status is ok, the next step.
+Result = tuple[Status, str] | tuple[Status, str, str]
+
+
+def _run(kind: Kind, subject: str, check: Callable[[], Result]) -> Check:
+    try:
+        return Check(kind, subject, *check())
+    except LedgerframesError as error:
+        return _failure(kind, subject, error)
+
+
+def _failure(kind: Kind, subject: str, error: LedgerframesError) -> Check:
+    """Return a check from an error, whose last sentence is the next step."""
+    message, _, step = str(error).rstrip(".").rpartition(". ")
+    return Check(kind, subject, "failed", f"{message}.", f"{step}.") if message else Check(kind, subject, "failed", str(error))
 
 
 # -- store --------------------------------------------------------------------------------------------------------
@@ -151,49 +159,40 @@ def check_software() -> list[Check]:
 
 def check_store(net: Network) -> list[Check]:
     """Check catalog and journal, and that the store can be written."""
-    directory = net.store.location.local_path
-    writable = _object_store(net.store.location) if directory is None else _writable(directory)
-    return [_catalog(net), _journal(Journal(net.local_dir)), writable]
+    location = net.store.location
+    return [
+        _run("store", "catalog", lambda: _catalog(net)),
+        _run("store", "journal", lambda: _journal(Journal(net.local_dir))),
+        _run("store", "writable", lambda: _writable(location.local_path) if location.local_path else _object_store(location)),
+    ]
 
 
-def _catalog(net: Network) -> Check:
+def _catalog(net: Network) -> Result:
     """Check the file, and the record of each segment."""
-    step = "Run `ledgerframes store rebuild`."
-    try:
-        problems = net.store.catalog.problems()
-        segments = [] if problems else net.store.all_segments()
-    except StoreError as error:
-        return _failure("store", "catalog", error)
-    if problems:
-        return Check("store", "catalog", "failed", f"The catalog is damaged: {'; '.join(problems)}.", step)
-    message = f"Intact. Segments: {len(segments):,}." if segments else "The store is empty."
-    return Check("store", "catalog", "ok", message)
+    if problems := net.store.catalog.problems():
+        return "failed", f"The catalog is damaged: {'; '.join(problems)}.", "Run `ledgerframes store rebuild`."
+    segments = net.store.all_segments()
+    return "ok", f"Intact. Segments: {len(segments):,}." if segments else "The store is empty."
 
 
-def _journal(journal: Journal) -> Check:
+def _journal(journal: Journal) -> Result:
     """Check the journal of offers, which makes sure that no offer is made twice."""
-    try:
-        problems, offers = journal.problems(), len(journal.offers())
-    except StoreError as error:
-        return _failure("store", "journal", error)
+    problems, offers = journal.problems(), len(journal.offers())
     if problems:
         step = f"Restore {journal.path} from a backup. Without it, an offer could be made twice."
-        return Check("store", "journal", "failed", f"The journal of offers is damaged: {'; '.join(problems)}.", step)
-    return Check("store", "journal", "ok", f"Intact. Offers: {offers:,}." if journal.path.exists() else "No offers were made.")
+        return "failed", f"The journal of offers is damaged: {'; '.join(problems)}.", step
+    return "ok", f"Intact. Offers: {offers:,}." if journal.path.exists() else "No offers were made."
 
 
-def _object_store(location: Location) -> Check:
+def _object_store(location: Location) -> Result:
     """Check that a small object can be written and deleted."""
-    try:
-        with location.write(PROBE) as file:
-            file.write(b"ledgerframes doctor")
-        location.remove(PROBE)
-    except StoreError as error:
-        return _failure("store", "writable", error)
-    return Check("store", "writable", "ok", f"{location}.")
+    with location.write(PROBE) as file:
+        file.write(b"ledgerframes doctor")
+    location.remove(PROBE)
+    return "ok", f"{location}."
 
 
-def _writable(directory: Path) -> Check:
+def _writable(directory: Path) -> Result:
     """Check the directory, or its nearest parent if no write has created it yet."""
     existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     try:
@@ -201,11 +200,11 @@ def _writable(directory: Path) -> Check:
             free = shutil.disk_usage(existing).free
     except OSError as error:
         step = "Set LEDGERFRAMES_STORE, or store in the profile, to a writable directory."
-        return Check("store", "writable", "failed", f"Cannot write {existing}: {error.strerror or error}.", step)
+        return "failed", f"Cannot write {existing}: {error.strerror or error}.", step
     message = f"{directory}, {free / 1e9:,.1f} GB free."
     if free < MIN_FREE_BYTES:
-        return Check("store", "writable", "warning", message, "Free disk space, or move the store with LEDGERFRAMES_STORE.")
-    return Check("store", "writable", "ok", message)
+        return "warning", message, "Free disk space, or move the store with LEDGERFRAMES_STORE."
+    return "ok", message
 
 
 # -- services -----------------------------------------------------------------------------------------------------
@@ -242,89 +241,75 @@ def _check_host(net: Network, url: str) -> list[Check]:
     host = host_of(url)
     try:
         transport = net.history.transport
-        ready = transport.status(url, "/readyz")
+        response = transport.status(url, "/readyz")
     except UsageError as error:
         return [_failure("configuration", f"{host} reachable", error)]
     except TransportError as error:
         return [_failure("service", f"{host} reachable", error)]
-    return [
-        _ready(host, ready),
-        _alive(host, transport, url),
-        _version(host, transport, url),
-        _clock(host, ready, datetime.now(UTC)),
-        _listing(host, net),
-    ]
+    checks: dict[str, Callable[[], Result]] = {
+        "ready": lambda: _ready(response),
+        "alive": lambda: _alive(transport, url),
+        "version": lambda: _version(transport, url),
+        "clock": lambda: _clock(response, datetime.now(UTC)),
+        "events": lambda: _listing(net),
+    }
+    return [_run("service", f"{host} {subject}", check) for subject, check in checks.items()]
 
 
-def _ready(host: str, response: Response) -> Check:
-    subject = f"{host} ready"
+def _ready(response: Response) -> Result:
     if response.status == 200:
-        return Check("service", subject, "ok", "Ready.")
+        return "ok", "Ready."
     if response.status == 404:
-        step = "Check that history_url is the API's base URL, with its path."
-        return Check("service", subject, "warning", "/readyz does not exist.", step)
+        return "warning", "/readyz does not exist.", "Check that history_url is the API's base URL, with its path."
     step = "Try again later, or add a second host to the profile."
-    return Check("service", subject, "failed", f"Not ready (status {response.status}).", step)
+    return "failed", f"Not ready (status {response.status}).", step
 
 
-def _alive(host: str, transport: Transport, url: str) -> Check:
-    subject = f"{host} alive"
-    try:
-        status = transport.status(url, "/livez").status
-    except TransportError as error:
-        return _failure("service", subject, error)
+def _alive(transport: Transport, url: str) -> Result:
+    status = transport.status(url, "/livez").status
     if status == 200:
-        return Check("service", subject, "ok", "Alive.")
-    step = "Ask the operator, if other checks of this host fail, too."
-    return Check("service", subject, "warning", f"/livez returned {status}.", step)
+        return "ok", "Alive."
+    return "warning", f"/livez returned {status}.", "Ask the operator, if other checks of this host fail, too."
 
 
-def _version(host: str, transport: Transport, url: str) -> Check:
-    subject = f"{host} version"
+def _version(transport: Transport, url: str) -> Result:
     try:
         content = service_info(transport, url, "history")
     except TransportError:
         content = {}
     if not content:
-        step = "Continue, unless responses cannot be decoded."
-        return Check("service", subject, "warning", "The version is not available.", step)
+        return "warning", "The version is not available.", "Continue, unless responses cannot be decoded."
     date = str(content.get("commit_ts", ""))[:10]
-    return _compare("history", subject, f"{content['version']}{f' of {date}' if date else ''}", content["version"])
+    return _compare("history", f"{content['version']}{f' of {date}' if date else ''}", content["version"])
 
 
-def _compare(api: Api, subject: str, text: str, version: str) -> Check:
+def _compare(api: Api, text: str, version: str) -> Result:
     """Compare a version with those that this release was tried with."""
     message = f"{text}; this release was tried with {', '.join(TRIED[api])}."
     if not is_newer(api, version):
-        return Check("service", subject, "ok", message)
-    step = "Continue, and upgrade ledgerframes if a load says that the service sends new members."
-    return Check("service", subject, "warning", message, step)
+        return "ok", message
+    return "warning", message, "Continue, and upgrade ledgerframes if a load says that the service sends new members."
 
 
-def _clock(host: str, response: Response, now: datetime) -> Check:
+def _clock(response: Response, now: datetime) -> Result:
     """Check this machine's clock, to which date words and the provisional cutoff are relative."""
-    subject = f"{host} clock"
     try:
         ahead = (now - parsedate_to_datetime(response.headers.get("Date", ""))).total_seconds()
     except (ValueError, TypeError):
-        return Check("service", subject, "ok", "The host's time is not available.")
+        return "ok", "The host's time is not available."
     if abs(ahead) <= CLOCK_TOLERANCE:
-        return Check("service", subject, "ok", f"Within {CLOCK_TOLERANCE:g} s of this machine's clock.")
+        return "ok", f"Within {CLOCK_TOLERANCE:g} s of this machine's clock."
     message = f"This machine's clock is {abs(ahead):,.0f} s {'ahead of' if ahead > 0 else 'behind'} the host's."
-    step = "Set this machine's clock: words such as yesterday depend on it."
-    return Check("service", subject, "warning", message, step)
+    return "warning", message, "Set this machine's clock: words such as yesterday depend on it."
 
 
-def _listing(host: str, net: Network) -> Check:
-    subject = f"{host} events"
+def _listing(net: Network) -> Result:
     try:
         events = net.history.events(page_size=1)
     except NotFoundError:
         step = "Load committed updates by id with update_ids= or --update-ids. Rejected requests are not visible."
-        return Check("service", subject, "warning", "Events cannot be listed.", step)
-    except LedgerframesError as error:
-        return _failure("service", subject, error)
-    return Check("service", subject, "ok", "Events can be listed." if events else "Events can be listed; there are none.")
+        return "warning", "Events cannot be listed.", step
+    return "ok", "Events can be listed." if events else "Events can be listed; there are none."
 
 
 # -- ledger and wallet --------------------------------------------------------------------------------------------
@@ -341,45 +326,32 @@ def check_ledger_and_wallet(net: Network, overrides: Mapping[str, Any]) -> list[
     checks = []
     with _reconnect(net, overrides) as quick:
         if configured.ledger_url:
-            checks += _check_ledger(quick, host_of(configured.ledger_url[0]))
+            checks += _check_ledger(quick, f"{host_of(configured.ledger_url[0])} ledger")
         if configured.wallet_url:
             checks += _check_wallet(quick, configured.wallet_url[0])
     return checks
 
 
-def _check_ledger(net: Network, host: str) -> list[Check]:
-    offsets = _check_call(f"{host} ledger", lambda: _describe_ledger(net))
+def _check_ledger(net: Network, subject: str) -> list[Check]:
+    offsets = _run("service", subject, lambda: _offsets(net))
     if offsets.status != "ok":
         return [offsets]
     version = net.ledger.version().version[:100]
-    return [offsets, _compare("ledger", f"{host} ledger version", version, version)]
+    return [offsets, Check("service", f"{subject} version", *_compare("ledger", version, version))]
+
+
+def _offsets(net: Network) -> Result:
+    end, pruned = net.ledger.ledger_end(), net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
+    return "ok", f"Serves offsets after {pruned:,} through {end:,}."
 
 
 def _check_wallet(net: Network, url: str) -> list[Check]:
-    host = host_of(url)
-    balance = _check_call(f"{host} wallet", lambda: _describe_wallet(net))
+    subject = f"{host_of(url)} wallet"
+    balance = _run("service", subject, lambda: _balance(net))
     version = met_version(net.wallet.transport, url, "wallet") if balance.status == "ok" else ""
-    return [balance, *([_compare("wallet", f"{host} wallet version", version, version)] if version else [])]
+    return [balance, *([Check("service", f"{subject} version", *_compare("wallet", version, version))] if version else [])]
 
 
-def _check_call(subject: str, describe: Callable[[], str]) -> Check:
-    try:
-        return Check("service", subject, "ok", describe())
-    except LedgerframesError as error:
-        return _failure("service", subject, error)
-
-
-def _describe_ledger(net: Network) -> str:
-    end, pruned = net.ledger.ledger_end(), net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
-    return f"Serves offsets after {pruned:,} through {end:,}."
-
-
-def _describe_wallet(net: Network) -> str:
+def _balance(net: Network) -> Result:
     net.wallet.balance()
-    return "The token is accepted."
-
-
-def _failure(kind: Kind, subject: str, error: LedgerframesError) -> Check:
-    """Return a check from an error, whose last sentence is the next step."""
-    message, _, step = str(error).rstrip(".").rpartition(". ")
-    return Check(kind, subject, "failed", f"{message}.", f"{step}.") if message else Check(kind, subject, "failed", str(error))
+    return "ok", "The token is accepted."

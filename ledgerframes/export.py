@@ -97,7 +97,9 @@ def from_store(
 def _require_coverage(store: Store, resolved: ResolvedTable, time_window: Window | None) -> None:
     if not resolved.is_stored:
         raise CoverageError(resolved.not_stored_message, missing=(str(time_window) if time_window else resolved.name,))
-    missing = _missing(store, resolved.snapshot, resolved.dataset.name, time_window) if time_window else ()
+    if time_window is None:
+        return
+    missing = _missing(store, resolved.snapshot, resolved.dataset.name, time_window)
     if missing == ():
         return
     covering = _covering_tables(store, resolved, time_window)
@@ -116,10 +118,7 @@ def _require_coverage(store: Store, resolved: ResolvedTable, time_window: Window
 
 
 def _missing(store: Store, snapshot: StoreSnapshot, dataset: str, time_window: Window) -> tuple[str, ...] | None:
-    """Return the parts of a window that are not in a dataset.
-
-    None if the dataset is not stored by record time.
-    """
+    """Return the parts of a window that are not in a dataset, None without record times."""
     extents = [segment.extent for segment in snapshot.segments]
     if dataset == EVENTS.name:
         migrations = store.migrations()
@@ -133,13 +132,12 @@ def _missing(store: Store, snapshot: StoreSnapshot, dataset: str, time_window: W
     return None
 
 
-def _covering_tables(store: Store, resolved: ResolvedTable, time_window: Window | None) -> list[str]:
+def _covering_tables(store: Store, resolved: ResolvedTable, time_window: Window) -> list[str]:
     """Return the same table of the datasets that cover the whole window."""
-    snapshots = snapshots_by_dataset(store, [resolved.table]) if time_window else {}
     return [
         f"{name}.{resolved.table.name}"
-        for name, snapshot in snapshots.items()
-        if time_window and snapshot.segments and _missing(store, snapshot, name, time_window) == ()
+        for name, snapshot in snapshots_by_dataset(store, [resolved.table]).items()
+        if snapshot.segments and _missing(store, snapshot, name, time_window) == ()
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, TypeGuard
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ledgerframes.windows import MICROSECOND, Window, iso
+from ledgerframes.windows import MICROSECOND, Window, iso, uncovered
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIME = pa.timestamp("us", tz="UTC")
@@ -19,21 +19,11 @@ Position = tuple[str, int, int]  # partition, start and stop, as the catalog sto
 
 
 class Extent:
-    """Part of a dataset that one segment covers, with or without rows.
+    """Part of a dataset that one segment covers, with or without rows."""
 
-    Attributes
-    ----------
-    is_sorted : bool
-        Whether the rows of a segment are written in the declared order.
-    has_times : bool
-        Whether positions are times, in microseconds since 1970.
-    refetchable : bool
-        Whether its rows can be fetched again.
-    """
-
-    is_sorted: ClassVar[bool] = True
-    has_times: ClassVar[bool] = False
-    refetchable: ClassVar[bool] = True
+    is_sorted: ClassVar[bool] = True  # whether the rows of a segment are written in the declared order
+    has_times: ClassVar[bool] = False  # whether positions are times, in microseconds since 1970
+    refetchable: ClassVar[bool] = True  # whether its rows can be fetched again
 
     @property
     def position(self) -> Position | None:
@@ -95,10 +85,7 @@ class Extent:
 
 
 class ExtentRange(Extent):
-    """A half-open range of positions in one partition.
-
-    Ranges of different partitions or types never overlap.
-    """
+    """A half-open range of positions in one partition, outside which it overlaps nothing."""
 
     start: int
     stop: int
@@ -115,15 +102,8 @@ class ExtentRange(Extent):
 
     def difference(self, others: Iterable[Extent]) -> list[Self]:
         """Return the parts that none of the others covers, in order."""
-        rest: list[Self] = []
-        start = self.start
-        for other in sorted((other for other in others if self._shares_partition(other)), key=lambda other: other.start):
-            if start < min(other.start, self.stop):
-                rest.append(self._part(start, min(other.start, self.stop)))
-            start = max(start, other.stop)
-        if start < self.stop:
-            rest.append(self._part(start, self.stop))
-        return rest
+        covered = [(other.start, other.stop) for other in others if self._shares_partition(other)]
+        return [self._part(*part) for part in uncovered(self.start, self.stop, covered)]
 
     def overlaps(self, other: Extent) -> bool:
         """Return whether both ranges have a position in common."""
@@ -186,8 +166,7 @@ class MigrationWindow(ExtentRange):
 
     def coverage(self) -> Mapping[str, Any]:
         """Return the migration and the window."""
-        since, until = from_microseconds(self.start), from_microseconds(self.stop)
-        return {"migration_id": self.migration_id, "since": since, "until": until}
+        return {"migration_id": self.migration_id, "since": self.window.since, "until": self.window.until}
 
     @property
     def label(self) -> str:
@@ -326,14 +305,11 @@ class IdSet(Extent):
 
 @dataclass(frozen=True, order=True)
 class Migration:
-    """The known bounds of one migration.
-
-    Its first record time, and a time after its last one once the migration has ended.
-    """
+    """The known bounds of one migration."""
 
     migration_id: int
-    first: int
-    ended: int | None = None
+    first: int  # its first record time
+    ended: int | None = None  # a time after its last one, once it has ended
 
     def intersect(self, window: Window) -> MigrationWindow | None:
         """Return the part of a window in which this migration can have rows, or None."""
@@ -344,10 +320,7 @@ class Migration:
 
 
 def plan_missing(window: Window, migrations: Iterable[Migration], covered: Iterable[Extent]) -> list[MigrationWindow]:
-    """Plan what to fetch for a window, without what final segments cover.
-
-    The windows are sorted by migration and time, without overlap.
-    """
+    """Plan what final segments do not cover of a window, by migration and time."""
     extents = list(covered)
     windows = [part for migration in sorted(migrations) if (part := migration.intersect(window))]
     return [missing for part in windows for missing in part.difference(extents)]

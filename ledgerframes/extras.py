@@ -28,13 +28,7 @@ EXTRAS = {
 
 @contextmanager
 def extra_for(feature: str) -> Iterator[None]:
-    """Turn the missing module of an extra into an error that names the extra.
-
-    Parameters
-    ----------
-    feature : str
-        Subject of the error, such as ``lf.sql``.
-    """
+    """Turn the missing module of an extra into an error that names the extra."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ledgerframes.conditions import Condition, Offsets, Predicate, require_list
 from ledgerframes.datasets import Table
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.errors import UsageError
-from ledgerframes.frames_repr import describe_as_html, describe_as_text
 from ledgerframes.population import Population, narrow_population
+from ledgerframes.representation import as_html, as_text, frame_facts
 from ledgerframes.row_filters import RowFilter, SecondVerdicts
 from ledgerframes.store.scan import count_rows, damage_as_store_error, iter_batches, read_rows
 from ledgerframes.store.sources import FrameSource, MemoryFrameSource, first_event_time
@@ -242,7 +241,7 @@ class Frames:
         spec = self._required(table)
         require_list(columns)
         with damage_as_store_error(table, self._source.location):
-            for rows, expression in self._parts(spec):
+            for rows, expression in self._filter.scans(self._source, spec):
                 yield from iter_batches(rows, spec.select(columns), expression)
 
     def count_rows(self, table: str) -> int:
@@ -260,7 +259,7 @@ class Frames:
         """
         spec = self._required(table)
         with damage_as_store_error(table, self._source.location):
-            return sum(count_rows(rows, expression) for rows, expression in self._parts(spec))
+            return sum(count_rows(rows, expression) for rows, expression in self._filter.scans(self._source, spec))
 
     def _required(self, table: str) -> Table:
         if table not in self._tables:
@@ -268,20 +267,12 @@ class Frames:
         return table_spec(table)
 
     def _rows(self, spec: Table, columns: list[str]) -> pa.Table:
-        if self._source.is_sorted and spec.is_presorted:
-            return self._unsorted(spec, columns or list(spec.sort)).select(columns)  # rows of no columns have no number
-        rows = self._unsorted(spec, list(dict.fromkeys([*columns, *spec.sort])))
-        return spec.sorted(rows).select(columns)
-
-    def _unsorted(self, spec: Table, columns: list[str]) -> pa.Table:
-        read = [read_rows(rows, columns, expression) for rows, expression in self._parts(spec)]
-        return pa.concat_tables(read or [spec.empty_arrow().select(columns)])
-
-    def _parts(self, spec: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
-        """Return the scans of a table in order, each with the filter that it still needs."""
-        window, beyond = self._filter.window, replace(self._filter, window=None)
-        parts = self._source.iter_scans(spec.name, window)
-        return [(rows, (beyond if inside else self._filter).expression(spec)) for rows, inside in parts]
+        # Rows of no columns have no number, so that one is always read.
+        is_sorted = self._source.is_sorted and spec.is_presorted
+        needed = columns if columns and is_sorted else list(dict.fromkeys([*columns, *spec.sort]))
+        read = [read_rows(rows, needed, expression) for rows, expression in self._filter.scans(self._source, spec)]
+        rows = pa.concat_tables(read or [spec.empty_arrow().select(needed)])
+        return (rows if is_sorted else spec.sorted(rows)).select(columns)
 
     if not TYPE_CHECKING:  # or a misspelled table would pass the type checker
 
@@ -387,7 +378,7 @@ class Frames:
     # -- representation ---------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return describe_as_text(self, self._source.bytes)
+        return as_text("Frames", frame_facts(self, self._source.bytes), 18)
 
     def _repr_html_(self) -> str:
-        return describe_as_html(self, self._source.bytes)
+        return as_html("Frames", frame_facts(self, self._source.bytes))

@@ -169,10 +169,7 @@ Price = TypeVar("Price", TrafficPrice, NetworkRate, MarketRate)
 
 
 def require_price(value: Price | None, kind: type[Price], argument: str) -> Price | None:
-    """Return a price of this kind, or None.
-
-    A price of another kind, such as a market price for the network's own rate, is an error.
-    """
+    """Return a price of this kind, or None, and refuse one of another kind."""
     if value is None or type(value) is kind:
         return value
     raise UsageError(

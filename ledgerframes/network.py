@@ -15,13 +15,14 @@ from ledgerframes.api.history import History
 from ledgerframes.api.host_rates import HostRates, Waits
 from ledgerframes.api.ledger import Ledger
 from ledgerframes.api.ledger_errors import ledger_error_factory
+from ledgerframes.api.operation import Api
 from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.versions import PATHS, met_version
-from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extras import extra_for
+from ledgerframes.representation import as_html, as_text
 from ledgerframes.store import Store
 from ledgerframes.store.rate_file import RateFile
 from ledgerframes.wallet import Journal, OffersWallet
@@ -153,8 +154,10 @@ class Network:
     @property
     def request_count(self) -> int:
         """Number of HTTP requests sent through this network."""
-        clients = [self.__dict__[api] for api in ("history", "ledger", "wallet") if api in self.__dict__]
-        return sum(client.transport.request_count for client in clients)
+        return sum(transport.request_count for transport in self._opened().values())
+
+    def _opened(self) -> dict[Api, Transport]:
+        return {api: self.__dict__[api].transport for api in PATHS if api in self.__dict__}
 
     @property
     def wait_text(self) -> str:
@@ -176,18 +179,18 @@ class Network:
 
         One more request is sent to each host. Hosts without a version are omitted.
         """
-        opened = {api: self.__dict__[api].transport for api in PATHS if api in self.__dict__}
-        versions = {
-            api: {host_of(url): met_version(transport, url, api) for url in transport.urls if host_of(url) in transport.hosts}
-            for api, transport in opened.items()
-        }
-        return {api: {host: version for host, version in hosts.items() if version} for api, hosts in versions.items() if hosts}
+        versions: dict[str, dict[str, str]] = {}
+        for api, transport in self._opened().items():
+            for url in transport.urls:
+                if host_of(url) in transport.hosts and (version := met_version(transport, url, api)):
+                    versions.setdefault(api, {})[host_of(url)] = version
+        return versions
 
     def close(self) -> None:
         """Close the connections, which the next request opens again."""
-        for api in ("history", "ledger", "wallet"):
-            if client := self.__dict__.pop(api, None):
-                client.transport.close()
+        for api, transport in self._opened().items():
+            del self.__dict__[api]
+            transport.close()
 
     def __enter__(self) -> Network:
         return self
@@ -207,13 +210,10 @@ class Network:
         ]
 
     def __repr__(self) -> str:
-        return f"Network {self.name}\n" + "\n".join(f"  {name:<10} {value}" for name, value in self._facts())
+        return as_text(f"Network {self.name}", self._facts(), 10)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts()
-        )
-        return f"<table><caption>Network {escape(self.name)}</caption>{rows}</table>"
+        return as_html(f"Network {self.name}", self._facts())
 
 
 @functools.cache

@@ -42,19 +42,7 @@ NEUTRAL_COLUMNS: dict[str, frozenset[str]] = {
 
 
 def narrow_population(population: Population, table: str, columns: Collection[str] | None) -> Population:
-    """Return the population of the requests that have certain values in one table.
-
-    Narrowing never makes a population better.
-
-    Parameters
-    ----------
-    population : Population
-        Of the requests before.
-    table : str
-        Name of the table with the values.
-    columns : collection of str, or None
-        Columns that decide, None if they are unknown.
-    """
+    """Return the population after narrowing by columns of a table, None if they are unknown."""
     neutral = NEUTRAL_COLUMNS.get(table)
     if neutral is None or population == "committed":
         return "committed"

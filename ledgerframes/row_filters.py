@@ -9,6 +9,7 @@ import functools
 import operator
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +71,12 @@ class RowFilter:
             after, through = self.offsets
             parts.append((pc.field("offset") > after) & (pc.field("offset") <= through))
         return parts
+
+    def scans(self, source: FrameSource, table: Table) -> list[tuple[ds.Dataset, pc.Expression | None]]:
+        """Return the scans of a table in order, each with the filter that it still needs."""
+        beyond = replace(self, window=None)
+        parts = source.iter_scans(table.name, self.window)
+        return [(rows, (beyond if is_inside else self).expression(table)) for rows, is_inside in parts]
 
     def dropped_rows(self, source: FrameSource, tables: Sequence[str]) -> pa.Table:
         """Return the table ``dropped_rows`` of the events that the frames exclude."""
@@ -141,7 +148,8 @@ class SecondVerdicts:
         """Return the filter for the rows of these events, or None if there are none."""
         if not set(POSITION) <= set(table.column_names) or not self.events.num_rows:
             return None
-        return pc.field("update_id").isin(self.events["update_id"].unique()) & _key_expression().isin(_keys(self.events))
+        keys = _keys(*(self.events[name] for name in POSITION)).combine_chunks()
+        return pc.field("update_id").isin(self.events["update_id"].unique()) & _keys(*map(pc.field, POSITION)).isin(keys)
 
     def _find(self) -> pa.Table:
         tables, hashes = self._tables_and_hashes()
@@ -156,33 +164,22 @@ class SecondVerdicts:
         return _without_first(pa.Table.from_batches(candidates))
 
     def _tables_and_hashes(self) -> tuple[list[Table], list[Hashes]]:
-        """Return the tables that have a row for each event, and hashes of its update id.
-
-        Verdicts alone have one, unless an update of old history has no verdict.
-        """
+        """Return the tables with a row for each event, and hashes of their update ids."""
         hashes, visible = [], 0
         for batch in self._batches(VERDICTS, ["update_id", "update_visible"]):
             hashes.append(_hashes(batch["update_id"]))
             visible += batch["update_visible"].true_count
         with damage_as_store_error(UPDATES.name, self.source.location):
-            updates = sum(count_rows(rows, expression) for rows, expression in self._parts(UPDATES))
-        if visible == updates:
+            updates = sum(count_rows(rows, expression) for rows, expression in self.limits.scans(self.source, UPDATES))
+        if visible == updates:  # unless an update of old history has no verdict
             return [VERDICTS], hashes
         visible_hashes = [_hashes(batch["update_id"]) for batch in self._batches(UPDATES, ["update_id"])]
         return [VERDICTS, UPDATES], [*hashes, *visible_hashes]
 
     def _batches(self, table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
         with damage_as_store_error(table.name, self.source.location):
-            for rows, expression in self._parts(table):
+            for rows, expression in self.limits.scans(self.source, table):
                 yield from rows.to_batches(columns=with_witness(rows.schema, columns), filter=expression)
-
-    def _parts(self, table: Table) -> Iterator[tuple[ds.Dataset, pc.Expression | None]]:
-        window = self.limits.window
-        if window is None:
-            yield self.source.scan(table.name), self.limits.expression(table)
-            return
-        for rows, is_inside in self.source.iter_scans(table.name, window):
-            yield rows, (replace(self.limits, window=None) if is_inside else self.limits).expression(table)
 
 
 _CACHE: dict[Hashable, pa.Table] = {}  # of snapshots, which never change
@@ -213,13 +210,7 @@ def _without_first(events: pa.Table) -> pa.Table:
     return distinct.filter(pa.array(distinct["update_id"].to_pandas().duplicated().to_numpy()))
 
 
-def _key_expression() -> pc.Expression:
-    migration_id, record_time, update_id = map(pc.field, POSITION)
-    texts = [migration_id.cast(pa.string()), record_time.cast(pa.int64()).cast(pa.string()), update_id]
+def _keys(migration_id: Any, record_time: Any, update_id: Any) -> Any:
+    """Return a text for each event, from arrays or expressions."""
+    texts = migration_id.cast(pa.string()), record_time.cast(pa.int64()).cast(pa.string()), update_id
     return pc.binary_join_element_wise(*texts, "@")
-
-
-def _keys(events: pa.Table) -> pa.Array:
-    times = pc.cast(pc.cast(events["record_time"], pa.int64()), pa.string())
-    keys = pc.binary_join_element_wise(pc.cast(events["migration_id"], pa.string()), times, events["update_id"], "@")
-    return keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys

@@ -26,7 +26,7 @@ from ledgerframes.extras import extra_for
 from ledgerframes.row_filters import RowFilter, SecondVerdicts
 from ledgerframes.store import Segment, Store, StoreSnapshot
 from ledgerframes.store.scan import damaged_file_error
-from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_table, snapshots_by_dataset
+from ledgerframes.store.table_source import ResolvedTable, choose_dataset, resolve_in_store, snapshots_by_dataset
 from ledgerframes.windows import Time, Window, iso, window
 
 if TYPE_CHECKING:
@@ -153,20 +153,20 @@ class _Views:
         tables = dict.fromkeys(name.rpartition(".")[2] for name in names or STORED_TABLES)
         self._tables = [STORED_TABLES[name] for name in tables]
         snapshots = snapshots_by_dataset(store, self._tables)
-        self._resolved = [resolve_table(DATASETS, name, snapshots) for name in names]
+        self._resolved = [resolve_in_store(store, name, snapshots) for name in names]
         for resolved in self._resolved:
             resolved.require_one_filter()
-        self._create(snapshots)
+        self._create(store, snapshots)
 
-    def _create(self, snapshots: dict[str, StoreSnapshot]) -> None:
+    def _create(self, store: Store, snapshots: dict[str, StoreSnapshot]) -> None:
         for name, snapshot in snapshots.items():
             self._connection.execute(f'CREATE SCHEMA "{name}"; SET schema = \'"{name}"\'')
-            for table in DATASETS[name].tables:
+            for table in store.datasets[name].tables:
                 if table in self._tables:
                     self._view(snapshot, table).create_view(table.name)
         self._connection.execute("SET schema = 'main'; SET lock_configuration = true")
         for table in self._tables:
-            dataset = choose_dataset(DATASETS, table, snapshots)
+            dataset = choose_dataset(store, table, snapshots)
             self._connection.execute(f'CREATE VIEW "{table.name}" AS FROM "{dataset.name}"."{table.name}"')
 
     def _view(self, snapshot: StoreSnapshot, table: Table) -> DuckDBPyRelation:
@@ -267,10 +267,7 @@ def _read_result(relation: DuckDBPyRelation, declared: dict[str, Column]) -> pd.
 
 
 def _to_library_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Cast values to the type of this library.
-
-    An integer too large for int64 stays a decimal.
-    """
+    """Cast values to the type of this library."""
     arrow_type = values.type
     if pa.types.is_dictionary(arrow_type):
         return values.cast(TEXT)
@@ -282,7 +279,7 @@ def _to_library_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
         try:
             return values.cast(INTEGER)
         except pa.ArrowInvalid:
-            return values.cast(pa.decimal128(38, 0))
+            return values.cast(pa.decimal128(38, 0))  # an integer too large for int64
     return values
 
 

@@ -13,6 +13,7 @@ Examples
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,9 +104,7 @@ class SampleTable:
         self.spec.select(list(columns))
         numbers = list(range(rows)) if isinstance(rows, int) else list(rows)
         arrays = {
-            column.name: _array(column, numbers, columns[column.name])
-            if column.name in columns
-            else pa.array([_sampled(self.spec, column, number) for number in numbers], _plain_type(column))
+            column.name: _array(column, numbers, columns.get(column.name, functools.partial(_sampled, self.spec, column)))
             for column in self.spec.columns
         }
         return self._to_table(arrays)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import TypeVar
 
 from ledgerframes.errors import UsageError
 
@@ -40,14 +42,7 @@ class Window:
 
     def difference(self, others: list[Window]) -> list[Window]:
         """Return the parts of this window that none of the others covers, in order."""
-        rest, since = [], self.since
-        for other in sorted(others):
-            if since < other.since < self.until:
-                rest.append(Window(since, other.since))
-            since = max(since, min(other.until, self.until))
-        if since < self.until:
-            rest.append(Window(since, self.until))
-        return [part for part in rest if part.since >= self.since]
+        return [Window(*part) for part in uncovered(self.since, self.until, [(other.since, other.until) for other in others])]
 
     def before(self, length: timedelta) -> Window | None:
         """Return the window of this length before this one, None before the first year."""
@@ -55,6 +50,21 @@ class Window:
             return Window(self.since - length, self.since)
         except OverflowError:
             return None
+
+
+Position = TypeVar("Position", int, datetime)
+
+
+def uncovered(
+    start: Position, stop: Position, others: Iterable[tuple[Position, Position]]
+) -> Iterator[tuple[Position, Position]]:
+    """Yield the parts of a half-open interval that none of the others covers, in order."""
+    for other_start, other_stop in sorted(others):
+        if start < min(other_start, stop):
+            yield start, min(other_start, stop)
+        start = max(start, other_stop)
+    if start < stop:
+        yield start, stop
 
 
 def iso(time: datetime) -> str:
@@ -67,22 +77,8 @@ def iso(time: datetime) -> str:
 
 
 def instant(time: Time, argument: str = "time") -> datetime:
-    """Parse one point in time.
+    """Parse the time that an argument is set to, where a date is midnight UTC.
 
-    Parameters
-    ----------
-    time : str, date or datetime
-        An ISO 8601 text (a bare date is midnight UTC), a date, or a datetime with a time zone.
-    argument : str
-        Name of the caller's argument, for the error.
-
-    Raises
-    ------
-    UsageError
-        If it is not a time, or has a clock time but no time zone.
-
-    Examples
-    --------
     >>> instant("2026-11-01")
     datetime.datetime(2026, 11, 1, 0, 0, tzinfo=datetime.timezone.utc)
     """
@@ -102,30 +98,13 @@ def instant(time: Time, argument: str = "time") -> datetime:
 
 def _parse(text: str, argument: str) -> date | datetime:
     try:
-        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-            return date.fromisoformat(text)
-        return datetime.fromisoformat(text)
+        return (date if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) else datetime).fromisoformat(text)
     except ValueError:
         raise UsageError(f"{argument}= must be a time such as 2026-11-01 or 2026-11-01T12:00:00Z, got {text!r}.") from None
 
 
 def window(now: datetime, since: Time | None, until: Time | None, during: str | None) -> Window:
-    """Return the window of a loader's arguments, either `since` and `until` or `during`.
-
-    Parameters
-    ----------
-    now : datetime
-        Time that date words refer to; also the default of `until`.
-    since, until : str, date or datetime, optional
-        Half-open window.
-    during : str, optional
-        A date word.
-
-    Raises
-    ------
-    UsageError
-        If neither or both are passed, or `since` is not before `until`.
-    """
+    """Return the window of a loader's arguments, which ends now by default."""
     if during is not None:
         if since is not None or until is not None:
             raise UsageError("during= cannot be combined with since= or until=.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -50,12 +49,6 @@ def amounts(values: Iterable[Decimal | None], digits: int = DECIMAL_DIGITS) -> p
     step = Decimal(1).scaleb(-digits)
     rounded = [None if value is None else value.quantize(step, context=EXACT) for value in values]
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(rounded, pa.decimal128(PRECISION, digits))))
-
-
-def differences(left: Iterable[Any], right: Iterable[Any]) -> pd.Series:
-    """Return a column of exact differences, missing where either is."""
-    pairs = zip(left, right, strict=True)
-    return amounts(None if pd.isna(a) or pd.isna(b) else EXACT.subtract(a, b) for a, b in pairs)
 
 
 def sum_if_known(numbers: Iterable[int | None]) -> int | None:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
-from ledgerframes.analysis._amounts import amounts, differences, half_even
+from ledgerframes.analysis._amounts import amounts, half_even
 from ledgerframes.analysis._vote_history import round_prices, votes_of_history
 from ledgerframes.analysis.economy._nodes import read_trees, require_all_updates
 from ledgerframes.decimals import EXACT
@@ -133,7 +133,7 @@ def price(
         "spread": amounts([EXACT.subtract(max(each), min(each)) if each else None for each in prices]),
         "mad": amounts([_mad(each) for each in prices]),
         "byte_price": byte_price,
-        "byte_price_change": differences(byte_price, byte_price.shift()),
+        "byte_price_change": decimals.subtract(byte_price, byte_price.shift(), name="byte_price_change"),
         "round_price": amounts(
             [None] * len(voters) if frames is None or trees is None else round_prices(voters.index.to_series(), frames, trees)
         ),

@@ -19,12 +19,12 @@ from typing import Any
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.errors import StoreError
 from ledgerframes.extents import Extent, ExtentRange, Migration, microseconds
-from ledgerframes.store.catalog_schema import SCHEMA, SCHEMA_VERSION, SEAL, UPGRADES
-from ledgerframes.store.seal import BROKEN_SEAL
+from ledgerframes.store.catalog_schema import SCHEMA
 from ledgerframes.store.segments import SegmentFile
-from ledgerframes.store.sqlite import Database, Schema, integrity_problems
+from ledgerframes.store.sqlite import Database, integrity_problems
 from ledgerframes.windows import Window
 
+CATALOG = "catalog.sqlite"
 DAMAGE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError, TypeError, ValueError)  # of damaged values
 DAMAGE_STEP = "Run `ledgerframes store rebuild`."
 
@@ -82,38 +82,28 @@ _CHECKED: set[Path] = set()  # catalogs whose integrity this process has checked
 class Catalog:
     """One catalog file, which threads and processes can share.
 
-    Parameters
-    ----------
-    path : Path
-    display_name : str, optional
-        Name in messages; the path by default.
-    has_files : callable, optional
-        Whether there are files of segments, which are written only after the catalog. Without a catalog, they show that it is
-        lost.
+    Files of segments are written only after the catalog. Without one, `list_files` shows that it is lost, which is a StoreError.
     """
 
-    def __init__(self, path: Path, display_name: str = "", has_files: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, path: Path, display_name: str = "", list_files: Callable[[], Sequence[object]] = tuple) -> None:
         self.path = path
-        self.display_name = display_name or str(path)
-        self._has_files = has_files
-        self.database = Database(path, Schema(SCHEMA_VERSION, SCHEMA, UPGRADES), "catalog", DAMAGE_STEP, self.display_name)
+        self.database = Database(path, SCHEMA, "catalog", DAMAGE_STEP, display_name)
+        self._list_files = list_files
 
     @contextmanager
-    def read_transaction(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a connection that only reads, or None if nothing was ever written.
+    def read_transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open a connection that only reads, on empty tables if nothing was ever written.
 
-        The seal is checked at each use, and the integrity of the file at the first one in a process.
-
-        Raises
-        ------
-        StoreError
-            If the catalog is damaged or lost.
+        The seal is checked at each use, and the integrity of the file at the first one in a process, because that takes longer.
         """
+        has_tables = self.database.has_tables()
+        if not has_tables:
+            self.require_complete_store()
         with self.database.read_transaction() as connection:
-            if connection is None:
-                self.require_complete_store()
-            else:
-                self._check(connection)
+            if has_tables and self.path not in _CHECKED:
+                if problems := integrity_problems(connection):
+                    raise self.database.damage_error("; ".join(problems))
+                _CHECKED.add(self.path)
             yield connection
 
     def exists(self) -> bool:
@@ -121,59 +111,25 @@ class Catalog:
         return self.database.has_tables()
 
     def require_complete_store(self) -> None:
-        """Refuse files of segments without a catalog.
-
-        The second look at the catalog is for another process that creates it now, and files after it.
-
-        Raises
-        ------
-        StoreError
-            If the catalog is lost.
-        """
-        if not self.exists() and self._has_files() and not self.exists():
-            raise StoreError(
-                f"The catalog {self.display_name} is lost, but files of its segments exist. {DAMAGE_STEP}", path=self.display_name
-            )
-
-    def _check(self, connection: sqlite3.Connection) -> None:
-        """Refuse a damaged catalog.
-
-        The seal takes a millisecond for ten thousand segments, the integrity of the file more.
-        """
-        problems = [] if self.path in _CHECKED else integrity_problems(connection)
-        if not problems and not SEAL.is_intact(connection):
-            problems = [BROKEN_SEAL]
-        if problems:
-            raise self.database.damage_error("; ".join(problems))
-        _CHECKED.add(self.path)
+        """Refuse files without a catalog."""
+        name = self.database.name
+        # The second look is for another process that creates the catalog now, and files after it.
+        if self._list_files() and not self.exists():
+            raise StoreError(f"The catalog {name} is lost, but files of its segments exist. {DAMAGE_STEP}", path=name)
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection inside one transaction, which is rolled back on an error.
-
-        Raises
-        ------
-        StoreError
-            If the catalog is lost, or damaged, so that no damage is sealed.
-        """
-        self.require_complete_store()
+        """Open a connection inside one transaction, which is rolled back on an error."""
+        if not self.exists():
+            self.require_complete_store()
         with self.database.write_transaction() as connection:
-            if not SEAL.is_intact(connection):
-                raise self.database.damage_error(BROKEN_SEAL)
             yield connection
-            SEAL.write(connection)
 
     def problems(self) -> list[str]:
-        """Return what a check of the file and of its seal reports, empty if it is intact.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be read.
-        """
+        """Return what a check of the file reports, empty if it is intact."""
         with self.read_transaction() as connection:
             self.forget_check()
-            return _problems(connection)
+            return integrity_problems(connection)
 
     def forget_check(self) -> None:
         """Check the file again at its next use."""
@@ -182,15 +138,8 @@ class Catalog:
     def copy(self, target: Path) -> None:
         """Copy the catalog, which with the immutable segments makes a snapshot."""
         with self.read_transaction() as connection, closing(sqlite3.connect(target)) as copy:
-            if connection is not None:
-                connection.execute("COMMIT")
-                connection.backup(copy)
-
-
-def _problems(connection: sqlite3.Connection | None) -> list[str]:
-    """Return what a check of the file and of its seal reports."""
-    problems = integrity_problems(connection)
-    return problems if problems or connection is None or SEAL.is_intact(connection) else [BROKEN_SEAL]
+            connection.execute("COMMIT")
+            connection.backup(copy)
 
 
 # -- segments -------------------------------------------------------------------------------------------------------
@@ -199,21 +148,8 @@ SEGMENT_COLUMNS = "segment_id, dataset, partition, start, stop, status, source, 
 FILE_COLUMNS = "table_name, path, rows, bytes, sha256, footer"
 
 
-def segments(
-    connection: sqlite3.Connection | None, dataset: Dataset, overlapping: Extent | Window | None = None
-) -> list[Segment]:
-    """Return the segments of a dataset with this version's schema, by partition and start.
-
-    Parameters
-    ----------
-    connection : Connection or None
-        From :meth:`Catalog.read_transaction` or :meth:`Catalog.write_transaction`.
-    dataset : Dataset
-    overlapping : Extent or Window, optional
-        Only segments that cover a part of this extent, or of this window in any migration.
-    """
-    if connection is None:
-        return []
+def segments(connection: sqlite3.Connection, dataset: Dataset, overlapping: Extent | Window | None = None) -> list[Segment]:
+    """Return the segments of a dataset in this version's schema, by partition and start."""
     values: list[object] = [dataset.name, dataset.schema_fingerprint]
     where = "dataset = ? AND fingerprint = ?"
     if isinstance(overlapping, ExtentRange):
@@ -250,13 +186,8 @@ def iter_intact_segments(connection: sqlite3.Connection, dataset: Dataset) -> It
                     yield _segment(dataset, tuple(row), frozenset(key for (key,) in keys), files)
 
 
-def covered(connection: sqlite3.Connection | None, dataset: Dataset, window: Window) -> list[Extent]:
-    """Return the extents of final segments that overlap a window.
-
-    This is faster than reading the segments with their files.
-    """
-    if connection is None:
-        return []
+def covered(connection: sqlite3.Connection, dataset: Dataset, window: Window) -> list[Extent]:
+    """Return the extents of final segments that overlap a window, without reading their files."""
     query = (
         "SELECT partition, start, stop FROM segments "
         "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional' AND start < ? AND stop > ?"
@@ -265,10 +196,8 @@ def covered(connection: sqlite3.Connection | None, dataset: Dataset, window: Win
     return [dataset.extent_type.from_catalog(position, frozenset()) for position in connection.execute(query, values)]
 
 
-def stored_keys(connection: sqlite3.Connection | None, dataset: Dataset) -> frozenset[str]:
+def stored_keys(connection: sqlite3.Connection, dataset: Dataset) -> frozenset[str]:
     """Return every update id or object key of the final segments of a dataset."""
-    if connection is None:
-        return frozenset()
     query = (
         "SELECT update_id FROM ids JOIN segments USING (segment_id) "
         "WHERE dataset = ? AND fingerprint = ? AND status != 'provisional'"
@@ -322,10 +251,7 @@ def remove_segment(connection: sqlite3.Connection, segment_id: str) -> None:
 
 
 def replace_segments(connection: sqlite3.Connection, old: Sequence[Segment], new: Segment, fingerprint: str) -> bool:
-    """Replace several segments by one and return whether all of them still existed.
-
-    Otherwise nothing changes.
-    """
+    """Replace several segments by one if all of them still exist, and return whether they do."""
     for segment in old:
         if connection.execute("SELECT 1 FROM segments WHERE segment_id = ?", [segment.segment_id]).fetchone() is None:
             return False
@@ -343,10 +269,8 @@ def file_paths(connection: sqlite3.Connection) -> set[str]:
 # -- migrations -----------------------------------------------------------------------------------------------------
 
 
-def migrations(connection: sqlite3.Connection | None) -> list[Migration]:
+def migrations(connection: sqlite3.Connection) -> list[Migration]:
     """Return the known migrations, in order."""
-    if connection is None:
-        return []
     return [
         Migration(*row) for row in connection.execute("SELECT migration_id, first, ended FROM migrations ORDER BY migration_id")
     ]
@@ -364,10 +288,8 @@ def save_migration(connection: sqlite3.Connection, migration: Migration) -> None
 # -- values ---------------------------------------------------------------------------------------------------------
 
 
-def get_value(connection: sqlite3.Connection | None, name: str) -> str | None:
+def get_value(connection: sqlite3.Connection, name: str) -> str | None:
     """Return a saved value of the network, such as the participant whose ledger is stored."""
-    if connection is None:
-        return None
     row = connection.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()
     return None if row is None else str(row[0])
 

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from ledgerframes.store.seal import NO_SEAL_YET, SEAL_TABLE, Seal
+from ledgerframes.store.sqlite import NO_SEAL_YET, SEAL_TABLE, Schema
 
-SCHEMA_VERSION = 4
-# The checksum of a segment covers its files and ids, so that the seal covers every row.
-SEAL = Seal(
-    (
-        "SELECT count(*), sum(checksum) FROM segments HAVING count(*) > 0",
-        "SELECT * FROM facts ORDER BY name",
-        "SELECT * FROM migrations ORDER BY migration_id",
-    )
-)
-
-SCHEMA = f"""
+TABLES = f"""
 {SEAL_TABLE};
 CREATE TABLE segments (
     segment_id TEXT PRIMARY KEY,
@@ -77,3 +67,14 @@ UPGRADES = {
     CREATE INDEX segments_by_position ON segments (dataset, fingerprint, partition, start)
     """,
 }
+SCHEMA = Schema(
+    4,
+    TABLES,
+    UPGRADES,
+    # The checksum of a segment covers its files and ids, so that the seal covers every row.
+    sealed=(
+        "SELECT count(*), sum(checksum) FROM segments HAVING count(*) > 0",
+        "SELECT * FROM facts ORDER BY name",
+        "SELECT * FROM migrations ORDER BY migration_id",
+    ),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -91,13 +91,15 @@ def compact(
         raise UsageError(f"target_bytes= must be 1 or more, got {target_bytes!r}.")
     results = []
     for dataset in choose_datasets(store, datasets):
-        segments = store.segments(dataset)
-        merged = []
-        for merge in plan_merges(segments, target_bytes) if dataset.mergeable else []:
-            if segment := merge.merged_segment() if dry_run else _merge(store, dataset, merge):
-                merged.append((merge, segment))
-        if segments:
-            results.append(_result(dataset, segments, merged, dry_run))
+        before = store.segments(dataset)
+        after = {segment.segment_id: segment for segment in before}
+        for merge in plan_merges(before, target_bytes) if dataset.mergeable else []:
+            if merged := merge.merged_segment() if dry_run else _merge(store, dataset, merge):
+                for segment in merge.segments:
+                    del after[segment.segment_id]
+                after[merged.segment_id] = merged
+        if before:
+            results.append(_result(dataset, before, after.values(), dry_run))
     return results
 
 
@@ -115,29 +117,10 @@ def require_live(store: Store) -> None:
         raise UsageError("A frozen snapshot cannot be changed. Run again without snapshot= and LEDGERFRAMES_SNAPSHOT.")
 
 
-def _result(
-    dataset: Dataset, segments: Sequence[Segment], merged: Sequence[tuple[Merge, Segment]], dry_run: bool
-) -> CompactionResult:
-    old = [segment for merge, _ in merged for segment in merge.segments]
-    new = [segment for _, segment in merged]
-    files, size = _file_count(segments), _bytes(segments)
-    return CompactionResult(
-        dataset=dataset.name,
-        segments_before=len(segments),
-        segments_after=len(segments) - len(old) + len(new),
-        files_before=files,
-        files_after=files - _file_count(old) + _file_count(new),
-        bytes_before=size,
-        bytes_after=None if dry_run else size - _bytes(old) + _bytes(new),
-    )
-
-
-def _file_count(segments: Iterable[Segment]) -> int:
-    return sum(len(segment.files) for segment in segments)
-
-
-def _bytes(segments: Iterable[Segment]) -> int:
-    return sum(segment.bytes for segment in segments)
+def _result(dataset: Dataset, before: Collection[Segment], after: Collection[Segment], dry_run: bool) -> CompactionResult:
+    files, new_files = (sum(len(segment.files) for segment in segments) for segments in (before, after))
+    size, new_size = (sum(segment.bytes for segment in segments) for segments in (before, after))
+    return CompactionResult(dataset.name, len(before), len(after), files, new_files, size, None if dry_run else new_size)
 
 
 # -- planning -------------------------------------------------------------------------------------------------------
@@ -171,10 +154,7 @@ class Merge:
 
 
 def plan_merges(segments: Sequence[Segment], target_bytes: int) -> list[Merge]:
-    """Plan what to merge among the segments of one dataset, which come in order.
-
-    Provisional segments and gaps are never merged, and neither are extents that never become one, such as observations.
-    """
+    """Plan what to merge among the final segments of one dataset, which come in order."""
     if any(isinstance(segment.extent, IdSet) for segment in segments):  # ids have no order but the time of their fetch
         segments = sorted(segments, key=lambda segment: (segment.status, segment.source, segment.fetched_at, segment.segment_id))
         target_bytes = min(target_bytes, SORTED_BYTES)
@@ -206,7 +186,8 @@ def _merge(store: Store, dataset: Dataset, merge: Merge) -> Segment | None:
     try:
         segment = _write(store.location, dataset, merge)
     except IntegrityError:
-        if _is_committed(store, dataset, merge):
+        present = {segment.segment_id for segment in store.segments(dataset)}
+        if all(segment.segment_id in present for segment in merge.segments):
             raise
         return None  # files of segments that another process has replaced may be deleted already
     with store.catalog.write_transaction() as connection:
@@ -218,11 +199,6 @@ def _merge(store: Store, dataset: Dataset, merge: Merge) -> Segment | None:
     for file in segment.files.values():
         store.location.remove(file.path)
     return None
-
-
-def _is_committed(store: Store, dataset: Dataset, merge: Merge) -> bool:
-    present = {segment.segment_id for segment in store.segments(dataset)}
-    return all(segment.segment_id in present for segment in merge.segments)
 
 
 def _write(location: Location, dataset: Dataset, merge: Merge) -> Segment:

@@ -17,9 +17,7 @@ from ledgerframes.store.catalog import Segment
 from ledgerframes.store.location import Location
 from ledgerframes.store.scan import READ_ERRORS
 from ledgerframes.store.segments import IDENTITY, IDENTITY_DIGEST, SegmentFile, read_footer_digest
-from ledgerframes.store.verify import UNREADABLE, open_parquet
-
-THREADS = 4
+from ledgerframes.store.verify import THREADS, UNREADABLE, open_parquet
 
 NO_IDENTITY = "does not say what it covers"  # damaged, or written by 0.1.0
 OTHER_SCHEMA = "of another schema"
@@ -34,18 +32,16 @@ class _UnusableFileError(Exception):
 def read_segments(
     location: Location, datasets: Mapping[str, Dataset], paths: Sequence[str]
 ) -> tuple[list[tuple[int, Segment]], dict[str, str]]:
-    """Read segments from the metadata of their files, after reading all their pages.
-
-    The segments come with the time of their writing in microseconds since 1970. The reasons why other files cannot be used are
-    returned by path.
-    """
+    """Return segments from intact files with the time of writing, and problems of other files."""
     with ThreadPoolExecutor(THREADS) as pool:
-        files = dict(zip(paths, pool.map(lambda path: _read_file(location, datasets, path), paths), strict=True))
-    problems = {path: file for path, file in files.items() if isinstance(file, str)}
+        results = list(pool.map(lambda path: _read_file(location, datasets, path), paths))
+    problems: dict[str, str] = {}
     by_identity: dict[str, dict[str, SegmentFile]] = {}
-    for file in files.values():
-        if not isinstance(file, str):
-            by_identity.setdefault(file[0], {})[file[1].table] = file[1]
+    for path, result in zip(paths, results, strict=True):
+        if isinstance(result, str):
+            problems[path] = result
+        else:
+            by_identity.setdefault(result[0], {})[result[1].table] = result[1]
     segments = []
     for text, tables in by_identity.items():
         identity = json.loads(text)
@@ -112,10 +108,7 @@ def _check_rows(parquet: pq.ParquetFile, schema: pa.Schema) -> None:
 
 
 def _agrees(rows: pa.Table, column: pq.ColumnChunkMetaData) -> bool:
-    """Return whether the statistics of a column are those of its values.
-
-    Scans skip row groups by them.
-    """
+    """Return whether statistics, by which scans skip row groups, are those of the values."""
     statistics = column.statistics
     if statistics is None or column.path_in_schema not in rows.column_names:  # the values of a list have another path
         return True

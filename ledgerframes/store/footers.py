@@ -6,7 +6,7 @@ a file is the one of its table and extent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pyarrow.fs as fs
 
@@ -21,34 +21,21 @@ MAX_REMEMBERED = 1_000_000
 DAMAGED_SUFFIX = " (damaged)"
 
 
-def require_intact(location: Location, files: Sequence[SegmentFile]) -> None:
-    """Refuse files of a directory that are missing, or are not those in the catalog."""
-    for error in _iter_errors(location, files):
-        if error:
-            raise error
+def paths_to_open(location: Location, files: Sequence[SegmentFile], *, allow_damage: bool) -> list[str]:
+    """Return the path of each file, and refuse those that are not the files in the catalog.
 
-
-def paths_to_open(location: Location, files: Sequence[SegmentFile]) -> list[str]:
-    """Return the path of each file, which does not exist for a damaged one.
-
-    Whoever skips a damaged file is not concerned, and whoever opens it fails. A missing file is an error.
+    With `allow_damage`, a damaged file gets a path that does not exist, so that only scans fail that open it.
     """
-    errors = list(_iter_errors(location, files))
-    for error in errors:
-        if error and error.path:  # a lost file
-            raise error
-    return [f"{file.path}{DAMAGED_SUFFIX}" if error else file.path for file, error in zip(files, errors, strict=True)]
-
-
-def _iter_errors(location: Location, files: Sequence[SegmentFile]) -> Iterator[StoreError | None]:
-    """Yield an error for each file that is not the one in the catalog, None for the others."""
-    infos = location.filesystem.get_file_info([file.path for file in files])
-    for file, info in zip(files, infos, strict=True):
+    paths = []
+    for file, info in zip(files, location.filesystem.get_file_info([file.path for file in files]), strict=True):
         if info.type != fs.FileType.File:
             path = f"{location}/{file.path}"
-            yield StoreError(f"The file {file.path} of {location} was pruned or lost. {LOST_FILE_STEP}", path=path)
-        else:
-            yield _damage(location, file, info)
+            raise StoreError(f"The file {file.path} of {location} was pruned or lost. {LOST_FILE_STEP}", path=path)
+        error = _damage(location, file, info)
+        if error and not allow_damage:
+            raise error
+        paths.append(f"{file.path}{DAMAGED_SUFFIX}" if error else file.path)
+    return paths
 
 
 def _damage(location: Location, file: SegmentFile, info: fs.FileInfo) -> StoreError | None:

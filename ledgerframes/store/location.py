@@ -36,20 +36,11 @@ TIMEOUTS = {"connect_timeout": 5.0, "request_timeout": 10.0}  # seconds; Arrow t
 
 @dataclass(frozen=True)
 class FileInfo:
-    """A listed file.
+    """A listed file."""
 
-    Attributes
-    ----------
-    path : str
-        Path below the location.
-    bytes : int
-    modified_at : float
-        Seconds since 1970.
-    """
-
-    path: str
+    path: str  # below the location
     bytes: int
-    modified_at: float
+    modified_at: float  # seconds since 1970
 
 
 @dataclass(frozen=True)
@@ -103,10 +94,7 @@ class Location:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Raise errors of an object store as StoreError.
-
-        A missing file and errors of a disk pass unchanged.
-        """
+        """Raise errors of an object store as StoreError, except for a missing file."""
         try:
             yield
         except FileNotFoundError:
@@ -146,11 +134,12 @@ class Location:
         try:
             yield sink
             sink.sync_and_close()
-        except OSError as error:
-            self._discard(sink, path)
-            raise not_writable_error(self, error) from error
-        except BaseException:
-            self._discard(sink, path)
+        except BaseException as error:
+            with suppress(OSError, StoreError):
+                sink.discard()  # Arrow cannot abort an upload, so it is completed and then deleted.
+                self.remove(path)
+            if isinstance(error, OSError):
+                raise not_writable_error(self, error) from error
             raise
 
     def _open_sink(self, path: str) -> HashingWriter:
@@ -159,12 +148,6 @@ class Location:
         target = self.local_path / path
         target.parent.mkdir(parents=True, exist_ok=True)
         return HashingWriter(target.open("wb"))
-
-    def _discard(self, sink: HashingWriter, path: str) -> None:
-        """Delete a partial file if possible."""
-        with suppress(OSError, StoreError):
-            sink.discard()  # Arrow cannot abort an upload, so it is completed and then deleted.
-            self.remove(path)
 
     def iter_files(self, directory: str = "") -> Iterator[FileInfo]:
         """Iterate over all files below a directory of this location."""
@@ -194,10 +177,7 @@ class Location:
             self.filesystem.move(path, target)
 
     def copy(self, path: str, target: str) -> None:
-        """Copy a file inside an object store in one request.
-
-        Readers see the target as it was before or after the copy.
-        """
+        """Copy a file inside an object store, of which readers see all or nothing."""
         with self.translate_errors():
             self.filesystem.copy_file(path, target)
 
@@ -240,7 +220,7 @@ class HashingWriter(io.RawIOBase):
     def __init__(self, file: BinaryIO | pa.NativeFile) -> None:
         self._file = file
         self._digest = hashlib.sha256()
-        self._tail = b""
+        self.tail = b""  # the last bytes, in which the footer of a Parquet file is
         self.bytes = 0
 
     def write(self, data: Any) -> int:
@@ -248,7 +228,7 @@ class HashingWriter(io.RawIOBase):
         self._digest.update(data)
         self._file.write(data)
         size = memoryview(data).nbytes
-        self._tail = (self._tail + bytes(data[-MAX_TAIL:]))[-MAX_TAIL:]
+        self.tail = (self.tail + bytes(data[-MAX_TAIL:]))[-MAX_TAIL:]
         self.bytes += size
         return size
 
@@ -275,11 +255,6 @@ class HashingWriter(io.RawIOBase):
     def sha256(self) -> str:
         """Digest of all bytes written, as hexadecimal digits."""
         return self._digest.hexdigest()
-
-    @property
-    def tail(self) -> bytes:
-        """The last bytes written, in which the footer of a Parquet file is."""
-        return self._tail
 
 
 # -- errors ---------------------------------------------------------------------------------------------------------
@@ -314,12 +289,9 @@ def object_store_error(location: Location, error: Exception) -> StoreError:
     code, status, operation = match.groups() if match else (type(error).__name__, None, None)
     problem, step = ERROR_TEXTS.get(code) or ERROR_TEXTS.get(status or "") or OTHER_ERROR
     detail = f"{code}{f' {status}' if status else ''}{f' at {operation}' if operation else ''}"
-    return StoreError(f"The object store of {location}{_endpoint(location)} {problem} ({detail}). {step}", path=str(location))
-
-
-def _endpoint(location: Location) -> str:
     host = dict(parse_qsl(location.options)).get("endpoint_override", "").rpartition("@")[2]
-    return f" at {host}" if host else ""
+    name = f"{location} at {host}" if host else str(location)
+    return StoreError(f"The object store of {name} {problem} ({detail}). {step}", path=str(location))
 
 
 def not_writable_error(location: Location | Path, error: Exception) -> StoreError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,8 +114,6 @@ def orphan_files(store: Store, without: Sequence[Segment] = ()) -> list[FileInfo
     """Return the files of tables that the catalog names for no segment except these."""
     files = store.table_files()  # before reading the catalog, so that files of a concurrent commit are not deleted
     with store.catalog.read_transaction() as connection:
-        if connection is None:
-            return []
         committed = records.file_paths(connection)
     committed -= {file.path for segment in without for file in segment.files.values()}
     return [file for file in files if file.path not in committed]
@@ -134,23 +131,16 @@ def _datasets_with_times(store: Store, names: Sequence[str] | None) -> list[Data
 
 def _drop_segments(store: Store, datasets: Sequence[Dataset], end: int, dry_run: bool) -> tuple[Segment, ...]:
     """Remove the segments that end before a time from the catalog."""
-    if dry_run or not store.exists():
-        with store.catalog.read_transaction() as connection:
-            return _segments_before(connection, datasets, end)
-    with store.catalog.write_transaction() as connection:
-        segments = _segments_before(connection, datasets, end)
-        for segment in segments:
+    only_reads = dry_run or not store.exists()
+    dropped: list[Segment] = []
+    with store.catalog.read_transaction() if only_reads else store.catalog.write_transaction() as connection:
+        for dataset in datasets:
+            segments = records.segments(connection, dataset)
+            ends = dataset.extent_type.end_times([segment.extent for segment in segments])
+            dropped += [segment for segment, stop in zip(segments, ends, strict=True) if stop is not None and stop <= end]
+        for segment in () if only_reads else dropped:
             records.remove_segment(connection, segment.segment_id)
-        return segments
-
-
-def _segments_before(connection: sqlite3.Connection | None, datasets: Sequence[Dataset], end: int) -> tuple[Segment, ...]:
-    result: list[Segment] = []
-    for dataset in datasets:
-        segments = records.segments(connection, dataset)
-        ends = dataset.extent_type.end_times([segment.extent for segment in segments])
-        result += [segment for segment, stop in zip(segments, ends, strict=True) if stop is not None and stop <= end]
-    return tuple(result)
+    return tuple(dropped)
 
 
 def _delete(store: Store, files: Sequence[FileInfo]) -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store import catalog as records
-from ledgerframes.store.catalog import Catalog, Segment
+from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.compact import require_live
 from ledgerframes.store.file_metadata import read_segments
 from ledgerframes.store.prune import QUARANTINE
 from ledgerframes.store.sqlite import is_access_error
-from ledgerframes.store.store import CATALOG, Store
+from ledgerframes.store.store import Store
 
 __all__ = ["RebuildResult", "rebuild"]
 
@@ -102,18 +102,13 @@ def rebuild(store: Store, *, dry_run: bool = False) -> RebuildResult:
 
 
 def _is_intact(store: Store, paths: list[str]) -> bool:
-    """Return whether there is a catalog without damage, or nothing that a catalog could list.
-
-    Raises
-    ------
-    StoreError
-        If the catalog cannot be opened, which says nothing about its content.
-    """
+    """Return whether there is a catalog without damage, or nothing that a catalog could list."""
     if not store.exists():
         return not paths
     try:
         return not store.catalog.problems() and store.all_segments() is not None
     except StoreError as error:
+        # Whether a catalog that cannot be opened is damaged is unknown.
         if is_access_error(error.__cause__) or not store.catalog.database.is_known_version():
             raise
         return False
@@ -138,7 +133,7 @@ def _intact_records(store: Store, path: Path) -> list[Segment]:
 def _write_catalog(store: Store, path: Path, salvaged: list[Segment], files: list[tuple[int, Segment]]) -> None:
     """Write a catalog in which newer segments replace older ones, as their commits did."""
     new = copy.copy(store)
-    new.catalog = Catalog(path, store.catalog.display_name)
+    new.catalog = Catalog(path, store.catalog.database.name)
     newest = [segment for _, segment in sorted(files, key=lambda each: each[0], reverse=True)]
     final = [segment for segment in (*salvaged, *newest) if segment.final]
     provisional = [segment for segment in (*salvaged, *newest) if not segment.final]

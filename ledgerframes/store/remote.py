@@ -23,13 +23,13 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from sqlite3 import Connection
 
 from ledgerframes.errors import StoreError
-from ledgerframes.store.catalog import Catalog
+from ledgerframes.store.catalog import CATALOG, Catalog
 from ledgerframes.store.location import FileInfo, HashingWriter, Location
 from ledgerframes.store.sqlite import BUSY_SECONDS
 
@@ -42,31 +42,21 @@ DOWNLOADS = 5
 
 
 class RemoteCatalog(Catalog):
-    """The catalog of a location in an object store.
+    """The catalog of a location in an object store."""
 
-    Parameters
-    ----------
-    location : Location
-        The network's directory.
-    name : str
-        File name of the catalog.
-    has_files : callable
-        Whether there are files of segments.
-    """
-
-    def __init__(self, location: Location, name: str, has_files: Callable[[], bool]) -> None:
+    def __init__(self, location: Location, list_files: Callable[[], Sequence[object]]) -> None:
         self._location = location
-        self._copy = local_copy(location, name)
+        self._copy = local_copy(location)
         self._checked_version: str | None = None
-        super().__init__(self._copy.path, f"{location}/{name}", has_files)
+        super().__init__(self._copy.path, f"{location}/{CATALOG}", list_files)
 
     def exists(self) -> bool:
         """Return whether there is a catalog in the object store."""
         return self._copy.refresh() is not None
 
     @contextmanager
-    def read_transaction(self) -> Iterator[Connection | None]:
-        """Open a read-only connection to the current catalog, or None if there is none."""
+    def read_transaction(self) -> Iterator[Connection]:
+        """Open a read-only connection to the current catalog."""
         version = self._copy.refresh()
         if version != self._checked_version:
             self.forget_check()
@@ -76,18 +66,13 @@ class RemoteCatalog(Catalog):
 
     @contextmanager
     def write_transaction(self) -> Iterator[Connection]:
-        """Open a connection inside one transaction, which ends with an upload of the catalog.
-
-        Raises
-        ------
-        StoreError
-            If other writers keep the lease, or the object store rejects the catalog; then nothing is committed.
-        """
+        """Open a connection inside one transaction, which ends with an upload of the catalog."""
         with self._copy.lock_for_writing(), Lease(self._location) as lease:
-            self.require_complete_store()
             version = self._copy.refresh()
+            if version is None:
+                self.require_complete_store()
             with self._copy.working_copy() as path:
-                with Catalog(path, self.display_name).write_transaction() as connection:
+                with Catalog(path, self.database.name).write_transaction() as connection:
                     yield connection
                 self._copy.publish(path, version, lease)
 
@@ -95,9 +80,8 @@ class RemoteCatalog(Catalog):
 class LocalCopy:
     """The copy of a catalog that the threads and stores of this process share."""
 
-    def __init__(self, location: Location, name: str) -> None:
+    def __init__(self, location: Location) -> None:
         self.location = location
-        self.name = name
         self.path = scratch_dir() / f"{hashlib.sha256(location.uri.encode()).hexdigest()[:16]}.sqlite"
         self._version: str | None = None
         self._refresh_lock = threading.Lock()
@@ -114,10 +98,7 @@ class LocalCopy:
             self._write_lock.release()
 
     def refresh(self) -> str | None:
-        """Update the copy and return its version, or None if there is no catalog.
-
-        One small request is enough if the copy is current.
-        """
+        """Update the copy if needed and return its version, or None if there is no catalog."""
         with self._refresh_lock:
             try:
                 version, content = self._fetch()
@@ -138,7 +119,7 @@ class LocalCopy:
         """Return the version of the catalog, and its content unless the copy is current."""
         current = self._version if self.path.exists() else None
         for _ in range(DOWNLOADS):
-            with self.location.translate_errors(), self.location.read(self.name) as source:
+            with self.location.translate_errors(), self.location.read(CATALOG) as source:
                 version = _version(source.metadata())
                 if version == current:
                     return version, None
@@ -179,9 +160,9 @@ class LocalCopy:
         if self._live_version() != version:
             raise _lease_lost_error(self.location)
         try:
-            self.location.copy(lease.path(UPLOAD), self.name)
+            self.location.copy(lease.path(UPLOAD), CATALOG)
         except BaseException:
-            lease.retain_claim()  # The copy may still be running, so other writers must wait until the claim expires.
+            lease.retains_claim = True  # The copy may still be running, so other writers must wait until the claim expires.
             raise
         # The commit is done, so errors from here on only cost a refresh.
         with self._refresh_lock, suppress(StoreError, OSError):
@@ -193,7 +174,7 @@ class LocalCopy:
 
     def _live_version(self) -> str | None:
         try:
-            with self.location.translate_errors(), self.location.read(self.name) as source:
+            with self.location.translate_errors(), self.location.read(CATALOG) as source:
                 return _version(source.metadata())
         except FileNotFoundError:
             return None
@@ -206,7 +187,7 @@ class Lease:
         self.location = location
         self.owner = uuid.uuid4().hex
         self._kinds_written: set[str] = set()
-        self._retains_claim = False
+        self.retains_claim = False  # at the end, so that other writers wait until it expires
         self._ended = threading.Event()
         self._renewal = threading.Thread(target=self._renew, daemon=True)
 
@@ -223,10 +204,6 @@ class Lease:
         """Raise if another writer has deleted the claim."""
         if not self.location.exists(self.path(CLAIM)):
             raise _lease_lost_error(self.location)
-
-    def retain_claim(self) -> None:
-        """Leave the claim in place at the end, so that other writers wait until it expires."""
-        self._retains_claim = True
 
     def __enter__(self) -> Lease:
         try:
@@ -303,7 +280,7 @@ class Lease:
         """Delete the files of this writer, the claim last. A file that remains expires."""
         with suppress(StoreError):
             for kind in (UPLOAD, RENEWED, CLAIM):
-                if kind in self._kinds_written and not (kind == CLAIM and self._retains_claim):
+                if kind in self._kinds_written and not (kind == CLAIM and self.retains_claim):
                     self.location.remove(self.path(kind))
 
 
@@ -313,10 +290,7 @@ def _is_alive(files: dict[str, FileInfo], oldest: float) -> bool:
 
 
 def _is_complete(content: bytes) -> bool:
-    """Return whether a catalog has the size in its header.
-
-    It does not if the catalog was replaced between two requests.
-    """
+    """Return whether a catalog was not replaced while it was read, by the size in its header."""
     page, pages = int.from_bytes(content[16:18]), int.from_bytes(content[28:32])
     return len(content) == (65_536 if page == 1 else page) * pages
 
@@ -327,9 +301,9 @@ def _version(metadata: dict[str, bytes]) -> str:
 
 
 @functools.cache
-def local_copy(location: Location, name: str) -> LocalCopy:
+def local_copy(location: Location) -> LocalCopy:
     """Return the only copy of a catalog in this process."""
-    return LocalCopy(location, name)
+    return LocalCopy(location)
 
 
 @functools.cache

@@ -24,7 +24,8 @@ def iter_batches(rows: ds.Dataset, columns: Sequence[str], expression: pc.Expres
     A scan of the whole dataset would read up to 1 GB ahead of a slow consumer; this one reads one fragment at a time.
     """
     for fragment in rows.get_fragments(expression):
-        for part in _row_groups(fragment, expression):
+        parts = fragment.split_by_row_group(expression) if isinstance(fragment, ds.ParquetFileFragment) else [fragment]
+        for part in parts:
             selected = with_witness(rows.schema, columns)
             for batch in part.to_batches(schema=rows.schema, columns=selected, filter=expression, batch_size=BATCH_ROWS):
                 yield batch.select(list(columns))
@@ -48,10 +49,6 @@ def with_witness(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     A damaged page header can change the number of values of its column. Arrow notices this by comparing columns.
     """
     return [*columns, next(name for name in schema.names if name not in columns)] if len(columns) == 1 else list(columns)
-
-
-def _row_groups(fragment: ds.Fragment, expression: pc.Expression | None) -> Sequence[ds.Fragment]:
-    return fragment.split_by_row_group(expression) if isinstance(fragment, ds.ParquetFileFragment) else [fragment]
 
 
 @contextmanager

@@ -35,13 +35,10 @@ WITHOUT_DICTIONARY = (
 
 
 class SegmentFile(NamedTuple):
-    """One table of a segment, with its path below the network's directory.
-
-    A tuple, because each load makes many thousands of them.
-    """
+    """One table of a segment, as a tuple, because each load makes many thousands of them."""
 
     table: str
-    path: str
+    path: str  # below the network's directory
     rows: int
     bytes: int
     sha256: str
@@ -52,14 +49,7 @@ class SegmentWriter:
     """Writer of the files of one segment, batch by batch.
 
     A table without rows has no file. The files are not visible until a catalog names them. A ``with`` block deletes partial files
-    on an error.
-
-    Parameters
-    ----------
-    location : Location
-        The network's directory.
-    name : str
-        Name of the files without their suffix; made of numbers, never of text from the network.
+    on an error. Their name without the suffix is made of numbers, never of text from the network.
     """
 
     def __init__(self, location: Location, name: str) -> None:
@@ -97,13 +87,7 @@ class SegmentWriter:
         return f"{table}/{self._name}.parquet"
 
     def close(self, identity: Mapping[str, object] = MappingProxyType({})) -> dict[str, SegmentFile]:
-        """Finish all files and return them by table.
-
-        Parameters
-        ----------
-        identity : mapping of str to value
-            What the catalog says about the segment. Each file has it, so that no other file can take its place.
-        """
+        """Finish all files, whose identity tells them from others, and return them by table."""
         text = json.dumps({**identity, "tables": sorted(self._writers)})
         digest = hashlib.sha256(text.encode()).hexdigest()
         for writer, _ in self._writers.values():
@@ -122,10 +106,7 @@ class SegmentWriter:
 
 
 def _dictionary_columns(schema: pa.Schema) -> list[str]:
-    """Return the Parquet names of the columns whose values repeat.
-
-    The values of a list are one level down.
-    """
+    """Return the Parquet names of the columns whose values repeat."""
     return [
         f"{column.name}.list.element" if pa.types.is_list(column.type) else column.name
         for column in schema
@@ -134,11 +115,7 @@ def _dictionary_columns(schema: pa.Schema) -> list[str]:
 
 
 def footer_digest(tail: bytes) -> str:
-    """Return the digest of the footer at the end of a Parquet file.
-
-    The length of the footer and the magic bytes belong to it. Bytes that do not end in a footer give an empty text, which matches
-    no digest.
-    """
+    """Return the digest of footer, length and magic bytes, empty if the bytes end otherwise."""
     size = int.from_bytes(tail[-8:-4], "little") + 8
     return hashlib.sha256(tail[-size:]).hexdigest() if tail[-4:] == MAGIC and 8 < size <= len(tail) else ""
 

@@ -14,9 +14,8 @@ from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.extents import from_microseconds, microseconds
 from ledgerframes.store.catalog import Segment
-from ledgerframes.store.footers import paths_to_open, require_intact
+from ledgerframes.store.footers import paths_to_open
 from ledgerframes.store.location import Location
-from ledgerframes.store.segments import SegmentFile
 from ledgerframes.windows import Window
 
 # Reading ahead helps with object stores, but is a quarter slower from a disk.
@@ -59,13 +58,8 @@ class StoreSnapshot:
         return sum(segment.bytes for segment in self.segments)
 
     def scan(self, table: str) -> ds.Dataset:
-        """Return the rows of one table.
-
-        A filtered scan skips files outside the filter, also damaged ones.
-        """
-        files = _files_of(self.segments, table)
-        paths = paths_to_open(self.location, [file for _, file in files]) if self.location.local_path else None
-        return self._dataset(table, files, paths, with_expressions=True)
+        """Return the rows of one table, for scans that skip files outside their filter."""
+        return self._dataset(table, self.segments, allow_damage=True)
 
     def iter_scans(self, table: str, window: Window | None) -> list[tuple[ds.Dataset, bool]]:
         """Return the rows of one table by runs of segments, and whether each is inside the window.
@@ -74,26 +68,19 @@ class StoreSnapshot:
         """
         near = [segment for segment in self.segments if window is None or _may_overlap(segment, window)]
         runs = groupby(near, lambda segment: window is not None and _is_inside(segment, window))
-        return [(self._intact_dataset(table, run, with_expressions=not inside), inside) for inside, run in runs]
-
-    def _intact_dataset(self, table: str, segments: Iterable[Segment], *, with_expressions: bool) -> ds.Dataset:
-        files = _files_of(segments, table)
-        if self.location.local_path:  # an object store would need a request for each file
-            require_intact(self.location, [file for _, file in files])
-        return self._dataset(table, files, None, with_expressions=with_expressions)
+        return [(self._dataset(table, run, with_expressions=not inside), inside) for inside, run in runs]
 
     def _dataset(
-        self, table: str, files: list[tuple[Segment, SegmentFile]], paths: list[str] | None, *, with_expressions: bool
+        self, table: str, segments: Iterable[Segment], *, with_expressions: bool = True, allow_damage: bool = False
     ) -> ds.Dataset:
-        filesystem, spec = self.location.filesystem, table_spec(table)
-        paths = [file.path for _, file in files] if paths is None else paths
-        file_format = DISK_FORMAT if self.location.local_path else OBJECT_STORE_FORMAT
-        fragments = [
-            file_format.make_fragment(
-                path, filesystem, segment.extent.scan_filter(spec.column_names) if with_expressions else None
-            )
-            for path, (segment, _) in zip(paths, files, strict=True)
-        ]
+        is_local, filesystem, spec = self.location.local_path is not None, self.location.filesystem, table_spec(table)
+        segments = [segment for segment in segments if table in segment.files]
+        files = [segment.files[table] for segment in segments]
+        # An object store would need a request for each file.
+        paths = paths_to_open(self.location, files, allow_damage=allow_damage) if is_local else [file.path for file in files]
+        file_format = DISK_FORMAT if is_local else OBJECT_STORE_FORMAT
+        filters = [segment.extent.scan_filter(spec.column_names) if with_expressions else None for segment in segments]
+        fragments = [file_format.make_fragment(path, filesystem, rows) for path, rows in zip(paths, filters, strict=True)]
         return ds.FileSystemDataset(fragments, spec.schema, file_format, filesystem)
 
     def coverage(self) -> pd.DataFrame:
@@ -114,10 +101,6 @@ def _coverage_row(segment: Segment) -> tuple[object, ...]:
         "fetched_at": from_microseconds(segment.fetched_at),
     }
     return tuple(values.get(name) for name in COVERAGE.column_names)
-
-
-def _files_of(segments: Iterable[Segment], table: str) -> list[tuple[Segment, SegmentFile]]:
-    return [(segment, segment.files[table]) for segment in segments if table in segment.files]
 
 
 def _may_overlap(segment: Segment, window: Window) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol
 
 import pandas as pd
 import pyarrow as pa
@@ -15,50 +14,12 @@ import pyarrow.dataset as ds
 from ledgerframes.datasets import table as table_spec
 from ledgerframes.datasets.bookkeeping import COVERAGE
 from ledgerframes.store.location import Location
+from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.windows import Window
 
 __all__ = ["FrameSource", "MemoryFrameSource", "first_event_time"]
 
 START_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)  # the first bulk object starts here
-
-
-class FrameSource(Protocol):
-    """Source of the rows of Frames, such as a snapshot of a store or tables in memory."""
-
-    @property
-    def network(self) -> str:
-        """Name of the network."""
-
-    @property
-    def identity(self) -> Hashable:
-        """A value that only a source of the same rows has, or None without one."""
-
-    @property
-    def is_sorted(self) -> bool:
-        """Whether a scan returns rows in the declared order."""
-
-    @property
-    def location(self) -> Location | None:
-        """Location of the files, or None for tables in memory."""
-
-    @property
-    def bytes(self) -> int:
-        """Size of the files on disk."""
-
-    def scan(self, table: str) -> ds.Dataset:
-        """Return the rows of one table."""
-
-    def iter_scans(self, table: str, window: Window | None) -> Sequence[tuple[ds.Dataset, bool]]:
-        """Return the rows of one table in parts.
-
-        A flag tells whether all rows of the part are inside the window.
-        """
-
-    def coverage(self) -> pd.DataFrame:
-        """Return one row per segment, as the table `coverage`."""
-
-    def file_digests(self) -> dict[str, str]:
-        """Return the SHA-256 of each file by its path below the network's directory."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +51,10 @@ class MemoryFrameSource:
     def file_digests(self) -> dict[str, str]:
         """Return the digests passed at construction."""
         return dict(self.digests)
+
+
+# Where the rows of Frames come from.
+FrameSource = StoreSnapshot | MemoryFrameSource
 
 
 def first_event_time(source: FrameSource) -> datetime | None:

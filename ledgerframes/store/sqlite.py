@@ -1,4 +1,4 @@
-"""One way to open the SQLite files of catalog and journal.
+"""One way to open and to seal the SQLite files of catalog and journal.
 
 A killed writer leaves a hot rollback journal next to its file. The next connection has to roll it back, which a read-only
 connection cannot. So every connection may write, and readers are limited by ``PRAGMA query_only``.
@@ -6,11 +6,12 @@ connection cannot. So every connection may write, and readers are limited by ``P
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ledgerframes.errors import StoreError
@@ -20,124 +21,117 @@ BUSY_SECONDS = 120.0
 # Primary error codes that say nothing about the content: PERM, BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN.
 ACCESS_CODES = frozenset({3, 5, 6, 8, 10, 13, 14})
 MAX_PROBLEMS = 3
+SEAL_TABLE = "CREATE TABLE seal (digest TEXT NOT NULL)"
+UNSEALED = "unsealed"
+NO_SEAL_YET = f"INSERT INTO seal VALUES ('{UNSEALED}')"  # noqa: S608 - of rows that an earlier version wrote
+DECLARED_TABLES = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
+BROKEN_SEAL = "its rows differ from those that were written"
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The tables of a file.
+    """The tables of a file, and what its seal covers."""
 
-    Attributes
-    ----------
-    version : int
-        Version of the tables, as ``PRAGMA user_version``.
-    tables : str
-        Statements that create them.
-    upgrades : mapping of int to str
-        Statements that bring tables of a version to the next one.
-    """
-
-    version: int
-    tables: str
-    upgrades: Mapping[int, str] = field(repr=False)
+    version: int  # as ``PRAGMA user_version``
+    tables: str  # statements that create them
+    upgrades: Mapping[int, str]  # statements that bring tables of a version to the next one
+    # Queries that return no rows before anything is written. A file without them has no seal.
+    sealed: tuple[str, ...] = ()
 
     def script(self, version: int) -> list[str]:
         """Return the statements for a file of this version, 0 if it has no tables."""
         scripts = [self.upgrades[each] for each in range(version, self.version)] if version else [self.tables]
         return [statement.strip() for script in scripts for statement in script.split(";") if statement.strip()]
 
+    def has_intact_seal(self, connection: sqlite3.Connection) -> bool:
+        """Return whether the rows are those of the last write."""
+        if not self.sealed:
+            return True
+        # A file of an earlier version is believed until its first write.
+        seals = [digest for (digest,) in connection.execute("SELECT digest FROM seal")]
+        if not seals:
+            return all(connection.execute(query).fetchone() is None for query in self.sealed)
+        return seals in ([self._digest(connection)], [UNSEALED])
+
+    def seal(self, connection: sqlite3.Connection) -> None:
+        """Seal the rows as they are now."""
+        if self.sealed:
+            digest = self._digest(connection)
+            connection.execute("DELETE FROM seal")
+            connection.execute("INSERT INTO seal VALUES (?)", [digest])
+
+    def _digest(self, connection: sqlite3.Connection) -> str:
+        digest = hashlib.blake2b(digest_size=16)
+        for query in (DECLARED_TABLES, *self.sealed):
+            for row in connection.execute(query):
+                digest.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
 
 @dataclass(frozen=True)
 class Database:
-    """One SQLite file. Each use opens its own connection.
-
-    Attributes
-    ----------
-    path : Path
-    schema : Schema
-    noun : str
-        What the file is, in messages.
-    damage_step : str
-        The next step if the file is damaged.
-    display_name : str
-        Name in messages; the path by default.
-    synchronous : str
-        ``EXTRA`` also syncs the directory after each commit, so that a power cut cannot bring an older state back.
-    """
+    """One SQLite file, to which each use opens its own connection."""
 
     path: Path
     schema: Schema
-    noun: str
-    damage_step: str
-    display_name: str = ""
-    synchronous: str = "FULL"
+    noun: str  # in messages
+    damage_step: str  # the next step if the file is damaged
+    display_name: str = ""  # in messages, the path by default
+    synchronous: str = "FULL"  # EXTRA also syncs the directory, so that a power cut cannot bring an older state back
 
     @contextmanager
-    def read_transaction(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a connection that only reads, or None if there are no tables.
+    def read_transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open a connection that only reads, on empty tables if nothing was ever written."""
+        with self._unchecked_read_transaction() as connection:
+            self._require_intact_seal(connection)
+            yield connection
 
-        A file of an older version is upgraded first.
-
-        Raises
-        ------
-        StoreError
-            If the file is damaged, newer than this version, or cannot be opened.
-        """
-        if not self.path.exists():
-            yield None
-            return
-        with self._store_errors(), closing(self._connect("rw")) as connection:
-            version = self._version(connection)
-            if 0 < version < self.schema.version:
-                with self.write_transaction():
-                    pass
+    @contextmanager
+    def _unchecked_read_transaction(self) -> Iterator[sqlite3.Connection]:
+        mode = "rw" if self.has_tables() else "memory"
+        with self._store_errors(), closing(self._connect(mode)) as connection:
+            if self._version(connection) < self.schema.version:
+                connection.execute("BEGIN IMMEDIATE")
+                self._upgrade(connection)
+                connection.execute("COMMIT")
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
-            yield connection if version or self._version(connection) else None
+            yield connection
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection inside one transaction.
-
-        It is on the disk at the end, or rolled back on an error.
-
-        Raises
-        ------
-        StoreError
-            If the file is damaged, newer than this version, or cannot be written.
-        """
+        """Open a connection inside one transaction, which is on the disk when the block ends."""
         try:
             make_durable_dir(self.path.parent)
         except OSError as error:
             raise not_writable_error(self.path.parent, error) from error
         with self._store_errors(), closing(self._connect("rwc")) as connection:
             connection.execute("BEGIN IMMEDIATE")
-            version = self._version(connection)
-            if version < self.schema.version:
-                for statement in self.schema.script(version):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {self.schema.version}")
+            self._upgrade(connection)
+            self._require_intact_seal(connection)  # so that no damage is sealed
             yield connection
+            self.schema.seal(connection)
             connection.execute("COMMIT")
 
-    def problems(self) -> list[str]:
-        """Return what an integrity check reports of the file, at most three findings.
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        """Create the tables, or bring them to the version of the schema."""
+        version = self._version(connection)
+        if version < self.schema.version:
+            for statement in self.schema.script(version):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {self.schema.version}")
 
-        Raises
-        ------
-        StoreError
-            If the file cannot be opened, or is no SQLite file.
-        """
-        with self.read_transaction() as connection:
-            return integrity_problems(connection)
+    def _require_intact_seal(self, connection: sqlite3.Connection) -> None:
+        if not self.schema.has_intact_seal(connection):
+            raise self.damage_error(BROKEN_SEAL)
+
+    def problems(self) -> list[str]:
+        """Return what a check of the file and of its seal reports, empty if it is intact."""
+        with self._unchecked_read_transaction() as connection:
+            return integrity_problems(connection) or ([] if self.schema.has_intact_seal(connection) else [BROKEN_SEAL])
 
     def has_tables(self) -> bool:
-        """Return whether the file exists and has tables.
-
-        Raises
-        ------
-        StoreError
-            If the file is damaged, newer than this version, or cannot be opened.
-        """
+        """Return whether the file exists and has tables."""
         if not self.path.exists():
             return False
         with self._store_errors(), closing(self._connect("rw")) as connection:
@@ -151,8 +145,12 @@ class Database:
 
     def damage_error(self, reason: object) -> StoreError:
         """Return the error for a damaged file."""
-        name = self.display_name or str(self.path)
-        return StoreError(f"Cannot read the {self.noun} {name}: {reason}. {self.damage_step}", path=name)
+        return StoreError(f"Cannot read the {self.noun} {self.name}: {reason}. {self.damage_step}", path=self.name)
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return self.display_name or str(self.path)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
@@ -170,10 +168,9 @@ class Database:
         """Return the version of the tables, or 0 without tables, and refuse a newer one."""
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if version > self.schema.version:
-            name = self.display_name or str(self.path)
             raise StoreError(
-                f"The {self.noun} {name} has schema {version}, newer than {self.schema.version}. Upgrade ledgerframes.",
-                path=name,
+                f"The {self.noun} {self.name} has schema {version}, newer than {self.schema.version}. Upgrade ledgerframes.",
+                path=self.name,
             )
         return version
 
@@ -194,10 +191,8 @@ def is_access_error(error: BaseException | None) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in ACCESS_CODES
 
 
-def integrity_problems(connection: sqlite3.Connection | None) -> list[str]:
+def integrity_problems(connection: sqlite3.Connection) -> list[str]:
     """Return what an integrity check reports, at most three findings."""
-    if connection is None:
-        return []
     rows = connection.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})").fetchall()
     if [tuple(row) for row in rows] == [("ok",)]:
         rows = connection.execute("PRAGMA foreign_key_check").fetchmany(MAX_PROBLEMS)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from ledgerframes.datasets._dataset import Dataset
 from ledgerframes.extents import Extent, ExtentRange, IdSet, Migration, MigrationWindow, OffsetRange, plan_missing
 from ledgerframes.store import catalog as records
-from ledgerframes.store.catalog import Catalog, Segment
+from ledgerframes.store.catalog import CATALOG, Catalog, Segment
 from ledgerframes.store.location import FileInfo, Location
 from ledgerframes.store.remote import RemoteCatalog
 from ledgerframes.store.segments import SegmentWriter, file_name
@@ -26,7 +26,6 @@ from ledgerframes.windows import Window
 
 logger = logging.getLogger("ledgerframes")
 
-CATALOG = "catalog.sqlite"
 PARTICIPANT = "participant_id"
 
 
@@ -53,14 +52,11 @@ class Store:
         self.network = network
         self.datasets = datasets
         self.is_frozen = catalog is not None
-        self.catalog = self._open_catalog(catalog)
+        self.catalog = Catalog(catalog) if catalog else self._live_catalog()
 
-    def _open_catalog(self, frozen: Path | None) -> Catalog:
-        if frozen is not None:
-            return Catalog(frozen)
-        if path := self.location.local_path:
-            return Catalog(path / CATALOG, has_files=lambda: bool(self.table_files()))
-        return RemoteCatalog(self.location, CATALOG, lambda: bool(self.table_files()))
+    def _live_catalog(self) -> Catalog:
+        path = self.location.local_path
+        return Catalog(path / CATALOG, list_files=self.table_files) if path else RemoteCatalog(self.location, self.table_files)
 
     def exists(self) -> bool:
         """Return whether anything was ever written."""
@@ -110,10 +106,7 @@ class Store:
             return plan_missing(window, records.migrations(connection), records.covered(connection, dataset, window))
 
     def missing_ids(self, dataset: Dataset, update_ids: Sequence[str], *, provisional: bool = False) -> list[str]:
-        """Return the ids to look up, in the order of the input.
-
-        Ids with provisional rows are excluded only if `provisional` is True.
-        """
+        """Return the ids to look up, with those of provisional rows unless `provisional` is True."""
         ids = IdSet(frozenset(update_ids))
         covered = [segment.extent for segment in self.segments(dataset, ids) if segment.final or provisional]
         missing = {update_id for part in ids.difference(covered) for update_id in part.update_ids}
@@ -175,10 +168,7 @@ class Store:
     def write_segment(
         self, dataset: Dataset, extent: Extent, tables: Mapping[str, pa.Table], *, final: bool, source: str, gap: bool = False
     ) -> Segment:
-        """Write the files of a segment, for :meth:`add_segment` to make it visible.
-
-        Workers may call this in another process.
-        """
+        """Write the files of a segment in any process, before :meth:`add_segment` shows it."""
         if extent.position and extent.position[1] >= extent.position[2]:
             raise ValueError(f"an empty extent cannot be committed: {extent.position[1:]}")
         status = "gap" if gap else "final" if final else "provisional"
@@ -244,10 +234,7 @@ class Store:
         return StoreSnapshot(self.network, self.location, tuple(segments))
 
     def freeze(self, target: Path) -> Store:
-        """Copy the catalog to a file, and return the store as that frozen snapshot.
-
-        It can be read until its files are pruned.
-        """
+        """Copy the catalog, and return a store that can be read until its files are pruned."""
         self.catalog.copy(target)
         return Store(self.root.uri, self.network, self.datasets, target)
 

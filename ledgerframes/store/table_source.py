@@ -15,31 +15,16 @@ from ledgerframes.extents import OffsetRange
 from ledgerframes.store.snapshot import StoreSnapshot
 from ledgerframes.store.store import Store
 
-Datasets = Mapping[str, Dataset]
-Snapshots = Mapping[str, StoreSnapshot]
-
 
 @dataclass(frozen=True)
 class ResolvedTable:
-    """A table name and the dataset that it is read from.
+    """A table name and the dataset that it is read from."""
 
-    Attributes
-    ----------
-    name : str
-        As the caller wrote it: ``updates``, or ``bulk.updates``.
-    table : Table
-    dataset : Dataset
-    snapshot : StoreSnapshot
-        Segments of the dataset.
-    other_datasets : tuple of str
-        The other datasets that have rows of the table; empty if the name includes a dataset.
-    """
-
-    name: str
+    name: str  # as the caller wrote it: ``updates``, or ``bulk.updates``
     table: Table
     dataset: Dataset
     snapshot: StoreSnapshot
-    other_datasets: tuple[str, ...]
+    other_datasets: tuple[str, ...]  # that have rows of the table, too; empty if the name includes a dataset
 
     @property
     def is_stored(self) -> bool:
@@ -75,45 +60,32 @@ class ResolvedTable:
             )
 
 
-def parse_table_name(datasets: Datasets, name: str) -> tuple[Dataset | None, Table]:
-    """Parse ``updates`` or ``bulk.updates`` into the dataset, if one is named, and the table."""
-    prefix, _, table_name = name.rpartition(".")
-    tables = {table.name: table for dataset in datasets.values() for table in dataset.tables}
-    if table_name not in tables:
-        raise UsageError(f"Unknown table {table_name!r}. Choose from {', '.join(sorted(tables))}.")
-    table = tables[table_name]
-    candidates = [dataset.name for dataset in datasets.values() if table in dataset.tables]
-    if prefix and prefix not in candidates:
-        raise UsageError(f"Unknown table {name!r}. Choose from {', '.join(f'{dataset}.{table_name}' for dataset in candidates)}.")
-    return datasets[prefix] if prefix else None, table
-
-
 def snapshots_by_dataset(store: Store, tables: Collection[Table]) -> dict[str, StoreSnapshot]:
     """Return a snapshot of each dataset that has one of these tables, by precedence."""
     datasets = [dataset for dataset in store.datasets.values() if any(table in tables for table in dataset.tables)]
     return {dataset.name: store.snapshot(dataset) for dataset in datasets}
 
 
-def choose_dataset(datasets: Datasets, table: Table, snapshots: Snapshots) -> Dataset:
-    """Return the first dataset that has rows of any table, or the first that has the table.
-
-    Any table decides, so that tables read together come from one dataset.
-    """
-    candidates = [datasets[name] for name in snapshots if table in datasets[name].tables]
+def choose_dataset(store: Store, table: Table, snapshots: Mapping[str, StoreSnapshot]) -> Dataset:
+    """Return the first dataset that has rows of any table, or the first that has the table."""
+    # Any table decides, so that tables read together come from one dataset.
+    candidates = [store.datasets[name] for name in snapshots if table in store.datasets[name].tables]
     with_rows = (each for each in candidates if any(segment.files for segment in snapshots[each.name].segments))
     return next(with_rows, candidates[0])
 
 
-def resolve_table(datasets: Datasets, name: str, snapshots: Snapshots) -> ResolvedTable:
-    """Resolve a name such as ``updates`` or ``bulk.updates`` in these snapshots."""
-    prefix, table = parse_table_name(datasets, name)
-    dataset = prefix or choose_dataset(datasets, table, snapshots)
+def resolve_in_store(store: Store, name: str, snapshots: Mapping[str, StoreSnapshot] | None = None) -> ResolvedTable:
+    """Resolve ``updates`` or ``bulk.updates`` in these snapshots, or in what is committed now."""
+    prefix, _, table_name = name.rpartition(".")
+    tables = {table.name: table for dataset in store.datasets.values() for table in dataset.tables}
+    if table_name not in tables:
+        raise UsageError(f"Unknown table {table_name!r}. Choose from {', '.join(sorted(tables))}.")
+    table = tables[table_name]
+    candidates = [dataset.name for dataset in store.datasets.values() if table in dataset.tables]
+    if prefix and prefix not in candidates:
+        raise UsageError(f"Unknown table {name!r}. Choose from {', '.join(f'{dataset}.{table_name}' for dataset in candidates)}.")
+    snapshots = snapshots_by_dataset(store, [table]) if snapshots is None else snapshots
+    dataset = store.datasets[prefix] if prefix else choose_dataset(store, table, snapshots)
     with_rows = [other for other, each in snapshots.items() if any(table.name in segment.files for segment in each.segments)]
     others = () if prefix else tuple(other for other in with_rows if other != dataset.name)
     return ResolvedTable(name, table, dataset, snapshots[dataset.name], others)
-
-
-def resolve_in_store(store: Store, name: str) -> ResolvedTable:
-    """Resolve a name in what is committed now."""
-    _, table = parse_table_name(store.datasets, name)
-    return resolve_table(store.datasets, name, snapshots_by_dataset(store, [table]))

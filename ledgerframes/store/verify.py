@@ -89,13 +89,7 @@ def verify(store: Store, *, quick: bool = False) -> list[DamagedFile]:
 
 
 def check_file(location: Location, file: SegmentFile, *, quick: bool = False) -> str | None:
-    """Return what is wrong with a file, or None.
-
-    Raises
-    ------
-    StoreError
-        If an object store does not respond, so the file may be intact.
-    """
+    """Return what is wrong with a file, or None if it is intact."""
     try:
         with location.translate_errors(), location.read(file.path) as source:
             return _mismatch(source, file, quick)

@@ -17,8 +17,7 @@ from typing import Any
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import UsageError
 from ledgerframes.extents import from_microseconds, microseconds
-from ledgerframes.store.seal import BROKEN_SEAL, NO_SEAL_YET, SEAL_TABLE, Seal
-from ledgerframes.store.sqlite import Database, Schema, integrity_problems
+from ledgerframes.store.sqlite import NO_SEAL_YET, SEAL_TABLE, Database, Schema, integrity_problems
 from ledgerframes.wallet.terms import OfferTerms
 
 __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
@@ -26,7 +25,7 @@ __all__ = ["JOURNAL", "Change", "Journal", "TransferOffer"]
 JOURNAL = "offers.sqlite"
 SCHEMA_VERSION = 4
 # Whole tables in the order of their rows, so that no index is trusted.
-SEAL = Seal(("SELECT rowid, * FROM offers NOT INDEXED ORDER BY rowid", "SELECT * FROM changes NOT INDEXED ORDER BY number"))
+SEALED = ("SELECT rowid, * FROM offers NOT INDEXED ORDER BY rowid", "SELECT * FROM changes NOT INDEXED ORDER BY number")
 
 SCHEMA = f"""
 {SEAL_TABLE};
@@ -160,37 +159,27 @@ class Journal:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / JOURNAL
-        schema = Schema(SCHEMA_VERSION, SCHEMA, MIGRATIONS)
+        schema = Schema(SCHEMA_VERSION, SCHEMA, MIGRATIONS, SEALED)
         step = "Restore the file from a backup. Without it, an offer could be made twice."
         # EXTRA also syncs the directory after each commit: a power cut cannot bring an older journal back.
         self._database = Database(self.path, schema, "journal of offers", step, synchronous="EXTRA")
 
     def problems(self) -> list[str]:
         """Return what an integrity check reports of the journal, empty if it is intact."""
-        problems = self._database.problems()
-        with self._database.read_transaction() as connection:
-            is_sealed = connection is None or problems or SEAL.is_intact(connection)
-        return problems if is_sealed else [BROKEN_SEAL]
+        return self._database.problems()
 
     @contextmanager
     def _write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a write transaction on rows whose seal and indexes are intact, and seal them again."""
+        """Open a write transaction on a file that is intact, also its indexes."""
         with self._database.write_transaction() as connection:
-            problems = integrity_problems(connection) or ([] if SEAL.is_intact(connection) else [BROKEN_SEAL])
-            if problems:
+            if problems := integrity_problems(connection):
                 raise self._database.damage_error(problems[0])
             yield connection
-            SEAL.write(connection)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def _read(self, query: str, *values: object) -> list[Any]:
-        """Return the rows of a query on an intact journal, none without a journal."""
         with self._database.read_transaction() as connection:
-            if connection is None:
-                return []
-            if not SEAL.is_intact(connection):
-                raise self._database.damage_error(BROKEN_SEAL)
             return connection.execute(query, values).fetchall()
 
     def offers(self) -> list[TransferOffer]:

@@ -87,12 +87,12 @@ def test_a_catalog_that_appears_with_its_files_is_not_lost(tmp_path: Path) -> No
     """Another process creates it between the look at the catalog and the look at the files."""
     path = tmp_path / "catalog.sqlite"
 
-    def create() -> bool:
+    def create() -> list[str]:
         with Catalog(path).write_transaction():
-            return True
+            return ["updates/1.parquet"]
 
-    with Catalog(path, has_files=create).read_transaction() as connection:
-        assert connection is None
+    with Catalog(path, list_files=create).read_transaction() as connection:
+        assert connection.execute("SELECT count(*) FROM segments").fetchone()[0] == 0
 
 
 @pytest.mark.loopback

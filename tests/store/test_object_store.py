@@ -25,7 +25,7 @@ from ledgerframes.errors import StoreError
 from ledgerframes.extents import Migration
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.store import Store
-from ledgerframes.store.catalog_schema import SCHEMA_VERSION
+from ledgerframes.store.catalog_schema import SCHEMA
 from ledgerframes.store.location import Location
 from ledgerframes.windows import Window
 
@@ -151,6 +151,14 @@ def test_a_writer_reads_its_own_commit_without_fetching(machine: Machine, caplog
     assert requests(caplog, lambda: store.segments(EVENTS)) == ["HEAD"]
 
 
+@pytest.mark.usefixtures("logged")
+def test_a_writer_looks_at_the_catalog_once_before_it_writes(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+    store = machine()
+    commit(store, 0, 5, 1)
+    made = requests(caplog, lambda: store.save_migrations([Migration(4, 0)]))
+    assert made[: made.index("PUT", 2)] == ["HEAD", "PUT", "GET", "HEAD"], "read, claim, list, look"
+
+
 def test_a_catalog_replaced_between_two_requests_is_fetched_again(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     commit(machine(), 0, 5, 1)
     reader, read, torn = machine(), Location.read, [True]
@@ -204,10 +212,10 @@ def test_a_newer_schema_and_a_damaged_catalog_are_named_by_their_address(machine
     store = machine()
     path = tmp_path / "newer.sqlite"
     connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA.version + 1}")
     connection.close()
     for content, message in (
-        (path.read_bytes(), f"The catalog {store.location}/catalog.sqlite has schema {SCHEMA_VERSION + 1}"),
+        (path.read_bytes(), f"The catalog {store.location}/catalog.sqlite has schema {SCHEMA.version + 1}"),
         (b"no catalog", f"Cannot read the catalog {store.location}/{CATALOG}"),
     ):
         replace_catalog(store, content)

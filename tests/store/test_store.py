@@ -17,7 +17,7 @@ from ledgerframes.errors import StoreError
 from ledgerframes.extents import IdSet, Migration, MigrationWindow, from_microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.store import Segment, Store
-from ledgerframes.store.catalog_schema import SCHEMA_VERSION, UPGRADES
+from ledgerframes.store.catalog_schema import SCHEMA, UPGRADES
 from ledgerframes.windows import Window
 
 ALWAYS = Window(from_microseconds(0), from_microseconds(1000))
@@ -154,7 +154,7 @@ def test_a_newer_schema_is_refused_with_the_next_step(tmp_path: Path) -> None:
     store = Store(tmp_path, "net", DATASETS)
     commit(store, 0, 5, 1)
     with closing(sqlite3.connect(tmp_path / "net" / "catalog.sqlite")) as connection, connection:
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA.version + 1}")
     with pytest.raises(StoreError, match="Upgrade ledgerframes"):
         every_row(store)
     with pytest.raises(StoreError, match="Upgrade ledgerframes"):

@@ -15,7 +15,7 @@ import pandas as pd
 from ledgerframes import decimals
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis import _groupings as grouping
-from ledgerframes.analysis._amounts import amounts, differences
+from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._groups import Groups, known
 from ledgerframes.analysis._requests import per_party, positions, requests, take_or_missing
 from ledgerframes.analysis.labels import groups_by_id
@@ -137,7 +137,7 @@ def statement(
         "bytes_paid": groups.total(rows["paid"]),
         "currency_exact": exact,
         "currency": rounded,
-        "rounding_difference": differences(rounded, exact),
+        "rounding_difference": decimals.subtract(rounded, exact, name="rounding_difference"),
         "coin": coin,
         "market_value": market.value(coin) if market else amounts([None] * len(groups)),
         **_price_columns(price, rate, len(groups)),

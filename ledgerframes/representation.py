@@ -1,4 +1,4 @@
-"""Frames as they show themselves."""
+"""Frames and networks as they show themselves."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ if TYPE_CHECKING:
     from ledgerframes.frames import Frames
 
 
-def describe_as_text(frames: Frames, bytes_on_disk: int) -> str:
-    """Return the facts about frames as lines."""
-    return "Frames\n" + "\n".join(f"  {name:<18} {value}" for name, value in _facts(frames, bytes_on_disk))
+def as_text(title: str, facts: list[tuple[str, str]], width: int) -> str:
+    """Return facts as lines, with names of this width."""
+    return f"{title}\n" + "\n".join(f"  {name:<{width}} {value}" for name, value in facts)
 
 
-def describe_as_html(frames: Frames, bytes_on_disk: int) -> str:
-    """Return the facts about frames as an HTML table."""
-    cells = [(escape(name), escape(value)) for name, value in _facts(frames, bytes_on_disk)]
+def as_html(title: str, facts: list[tuple[str, str]]) -> str:
+    """Return facts as an HTML table."""
+    cells = [(escape(name), escape(value)) for name, value in facts]
     rows = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{value}</td></tr>" for name, value in cells)
-    return f"<table><caption>Frames</caption>{rows}</table>"
+    return f"<table><caption>{escape(title)}</caption>{rows}</table>"
 
 
-def _facts(frames: Frames, bytes_on_disk: int) -> list[tuple[str, str]]:
+def frame_facts(frames: Frames, bytes_on_disk: int) -> list[tuple[str, str]]:
+    """Return the facts that frames show."""
     covered = frames.coverage
     provisional = int(covered.loc[covered["status"] == "provisional", "rows"].sum())
     facts = [("network", frames.network), ("range", _extent(frames)), ("population", POPULATION_DESCRIPTIONS[frames.population])]
