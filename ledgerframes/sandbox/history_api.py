@@ -8,20 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import flask
 import msgspec
-from flask import Response
 
 from .builder import NULL, Event
-from .endpoints import Api, Services, endpoint
+from .endpoints import Api, endpoint
 from .identifiers import blob_of, contract_id, fingerprint
 from .ledger import Contract
 from .responses import HttpError, Json, contract_object, parse_time, text_response
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, instant, trimmed
 from .values import ENCODINGS
+
+if TYPE_CHECKING:
+    from .sandbox import Sandbox
 
 MAX_PAGE = 1000
 # Delay of the service's own copy of each stream, in microseconds.
@@ -62,8 +64,8 @@ class NameRulesRequest(msgspec.Struct):
 class HistoryApi(Api):
     """Endpoints of the history API (docs/facts.md#history-api)."""
 
-    def __init__(self, services: Services) -> None:
-        super().__init__(services)
+    def __init__(self, box: Sandbox) -> None:
+        super().__init__(box)
         self._contracts: dict[str, Json] = {}
 
     @endpoint("GET", "/v0/events/<path:update_id>")
@@ -120,7 +122,7 @@ class HistoryApi(Api):
 
     def _encoding(self, members: Any) -> str:
         """Return the value encoding of a request, whose key names the network's language."""
-        key = f"{self.services.vocabulary.lang}_value_encoding"
+        key = f"{self.world.vocabulary.lang}_value_encoding"
         encoding = members.get(key)
         if encoding is None:
             return "compact_json"
@@ -183,18 +185,10 @@ class HistoryApi(Api):
             )
         return self._contracts[identifier]
 
-    @endpoint("GET", "/readyz")
-    @endpoint("GET", "/livez")
-    def _probe(self) -> Response:
-        return text_response()
-
-    @endpoint("GET", "/version")
-    def _version(self) -> Json:
-        return VERSION
-
-    @endpoint("GET", "/status")
-    def _status(self) -> Json:
-        return {"success": {"id": f"{self.services.vocabulary.coin}::scan-app", **STATUS}}
+    _ready = endpoint("GET", "/readyz")(lambda api: text_response())
+    _live = endpoint("GET", "/livez")(lambda api: text_response())
+    _version = endpoint("GET", "/version")(lambda api: VERSION)
+    _status = endpoint("GET", "/status")(lambda api: {"success": {"id": f"{api.world.vocabulary.coin}::scan-app", **STATUS}})
 
 
 def in_first_version(update: bytes, offset: int) -> bytes:

@@ -30,6 +30,17 @@ class User(NamedTuple):
         rights += [("CanReadAsAnyParty", {}), ("ParticipantAdmin", {})] if self.any_party else []
         return [{"kind": {kind: {"value": value}}} for kind, value in rights]
 
+    def details(self) -> Json:
+        """Return the user in the form of the API."""
+        metadata = {"resourceVersion": "0", "annotations": {}}
+        return {
+            "id": self.name,
+            "primaryParty": self.party,
+            "isDeactivated": False,
+            "identityProviderId": "",
+            "metadata": metadata,
+        }
+
 
 class Users:
     """Users of a participant."""

@@ -26,13 +26,13 @@ class WalletApi(Api):
         """Refuse a bad token and a user without a wallet."""
         if declared.public:
             return
-        user = self.services.users.find(flask.request.headers.get("Authorization"))
-        if user is None and self.services.users.require_token:
+        user = self.box.users.find(flask.request.headers.get("Authorization"))
+        if user is None and self.box.users.require_token:
             raise HttpError(401, "The supplied authentication is missing, invalid or expired")
-        user = user or self.services.users.main
-        if user == self.services.users.limited:
+        user = user or self.box.users.main
+        if user == self.box.users.limited:
             raise HttpError(404, f"No wallet found for user {user.name}")
-        self.services.wallet.start_request()
+        self.box.wallet.start_request()
         flask.g.party = user.party
 
     @property
@@ -43,13 +43,13 @@ class WalletApi(Api):
     @property
     def _actor(self) -> str | None:
         """Party that acts on an offer, or None for whoever is entitled if no token is required."""
-        return self._party if self.services.users.require_token else None
+        return self._party if self.box.users.require_token else None
 
     @endpoint("POST", OFFERS, OfferRequest)
     def _create(self, request: OfferRequest) -> Json:
         if self.strikes("wallet_500_before"):
             raise HttpError(500, "an internal error occurred before the offer was submitted")
-        offer = self.services.wallet.create(self._party, request, self.strikes)
+        offer = self.box.wallet.create(self._party, request, self.strikes)
         self.record("wallet", request)
         if self.strikes("wallet_500_after"):
             raise HttpError(500, "an internal error occurred after the offer was submitted")
@@ -57,11 +57,11 @@ class WalletApi(Api):
 
     @endpoint("GET", OFFERS)
     def _offers(self) -> Json:
-        return {"offers": [self._contract(offer) for offer in self.services.wallet.of(self._party, CREATED)]}
+        return {"offers": [self._contract(offer) for offer in self.box.wallet.of(self._party, CREATED)]}
 
     @endpoint("GET", "/v0/wallet/accepted-transfer-offers")
     def _accepted_offers(self) -> Json:
-        return {"accepted_offers": [self._contract(offer) for offer in self.services.wallet.of(self._party, ACCEPTED)]}
+        return {"accepted_offers": [self._contract(offer) for offer in self.box.wallet.of(self._party, ACCEPTED)]}
 
     def _contract(self, offer: Offer) -> Json:
         """Return the contract of an offer, without description once accepted."""
@@ -81,11 +81,11 @@ class WalletApi(Api):
 
     @endpoint("POST", f"{OFFERS}/<path:tracking_id>/status")
     def _status(self, tracking_id: str) -> Json:
-        return self.services.wallet.status(self._party, tracking_id).status()
+        return self.box.wallet.status(self._party, tracking_id).status()
 
     @endpoint("GET", "/v0/wallet/balance")
     def _balance(self) -> Json:
-        balance = self.services.wallet.balance(self._party)
+        balance = self.box.wallet.balance(self._party)
         return {
             "round": self.world.rounds.lowest_open(self.clock.now()),
             "effective_unlocked_qty": decimal_text(balance),
@@ -100,7 +100,7 @@ class WalletApi(Api):
 
     @endpoint("POST", f"{OFFERS}/<contract_id>/<any(accept, reject, withdraw):step>")
     def _step(self, contract_id: str, step: str) -> Json | Response:
-        offer = getattr(self.services.wallet, step)(contract_id, self._actor)
+        offer = getattr(self.box.wallet, step)(contract_id, self._actor)
         self.record("wallet", contract_id)
         return {"accepted_offer_contract_id": offer.contract(ACCEPTED)} if step == "accept" else Response()
 

@@ -79,7 +79,7 @@ class World:
     """
 
     def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
-        self.seed = seed
+        self.seed, self.vocabulary = seed, vocabulary
         self.timeline = Timeline(events, days)
         self.people = WorldParties(seed)
         self.cases = Cases(seed, self.timeline)

@@ -85,7 +85,7 @@ class Commands(LedgerEndpoints):
         return {}
 
     def _renderer(self) -> UpdateRenderer:
-        return UpdateRenderer(ANY_UPDATE, self.services.registry)
+        return UpdateRenderer(ANY_UPDATE, self.ledger.registry)
 
     def _submit(self, request: JsCommands) -> Update:
         """Check and record commands, and return the update that they would make."""
@@ -105,7 +105,7 @@ class Commands(LedgerEndpoints):
 
     def _recorded(self, kind: str, request: msgspec.Struct | Json, command_id: str, body: Json) -> Update:
         self.record("ledger", request)
-        update_id = PREFIX + digest("submitted", len(self.services.writes), command_id)
+        update_id = PREFIX + digest("submitted", len(self.box.writes), command_id)
         return Update(self.ledger.end(), update_id, self.clock.now(), kind, body, command=command_id)
 
     @endpoint("POST", "/v2/commands/async/submit-reassignment", ReassignmentRequest)

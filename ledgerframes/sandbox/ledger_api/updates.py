@@ -71,7 +71,7 @@ class Updates(LedgerEndpoints):
             raise LedgerApiError("INVALID_UPDATES_PAGE_TOKEN", RESTORED)
         if request.page_token and self.strikes("pruning_overtakes"):
             self.ledger.prune(self.ledger.end())
-        largest = self.services.max_page_size
+        largest = self.box.max_page_size
         size = check_size(request.max_page_size, min(DEFAULT_SIZE, largest), largest)
         binding = [
             request.begin_offset_exclusive or 0, request.end_offset_inclusive, request.max_page_size, request.update_format,
@@ -123,7 +123,7 @@ class Updates(LedgerEndpoints):
     @endpoint("POST", "/v2/updates/flats", ListRequest)
     def _flats(self, request: ListRequest) -> list[Json]:
         # Before 3.4 this list showed ledger effects (docs/facts.md#versions).
-        renderer = self.update_renderer(request.legacy_format(DELTA if self.version.has(4) else EFFECTS))
+        renderer = self.update_renderer(request.legacy_format(DELTA if self.minor >= 4 else EFFECTS))
         return limited(self._rendered(request, "Transaction", renderer.transaction))
 
     @endpoint("POST", "/v2/updates/trees", ListRequest)
@@ -179,7 +179,7 @@ class Updates(LedgerEndpoints):
             value = render(update)
             if value:
                 return value
-        code = "UPDATE_NOT_FOUND" if self.version.has(5) else "TRANSACTION_NOT_FOUND"
+        code = "UPDATE_NOT_FOUND" if self.minor >= 5 else "TRANSACTION_NOT_FOUND"
         key = ("UPDATE_ID", request.update_id) if request.offset is None else ("OFFSET", str(request.offset))
         raise LedgerApiError(code, UNKNOWN_UPDATE, resources=[key])
 
