@@ -39,7 +39,7 @@ class RoundState(NamedTuple):
 class Rounds:
     """Rounds of one world with their state (docs/facts.md#activity-weights, steps 2 to 4)."""
 
-    def __init__(self, seed: int, schedule: Schedule, parties: WorldParties, now: int) -> None:
+    def __init__(self, seed: int, schedule: Schedule, parties: WorldParties) -> None:
         self.schedule, self._seed, self._parties = schedule, seed, parties
         self.start = schedule.genesis.time(0)
         self._granted_at = {"start": schedule.genesis.time(FEATURED_STEP), "later": schedule.late_feature.time(0)}
@@ -51,7 +51,7 @@ class Rounds:
         every = schedule.settle_every
         self.close_lag, self.archive_lag = max(2, -(-3 // every)), max(1, -(-6 // every))  # settlements
         self._state_of = cache(self._state)
-        self._first_incomplete = self.first_incomplete(now)
+        self._first_incomplete = self.first_incomplete(schedule.timeline.now)
 
     def right_id(self, right: Right) -> str:
         """Return the contract id of a right of the script."""

@@ -32,14 +32,8 @@ class User(NamedTuple):
 
     def details(self) -> Json:
         """Return the user in the form of the API."""
-        metadata = {"resourceVersion": "0", "annotations": {}}
-        return {
-            "id": self.name,
-            "primaryParty": self.party,
-            "isDeactivated": False,
-            "identityProviderId": "",
-            "metadata": metadata,
-        }
+        common = {"isDeactivated": False, "identityProviderId": "", "metadata": {"resourceVersion": "0", "annotations": {}}}
+        return {"id": self.name, "primaryParty": self.party, **common}
 
 
 class Users:

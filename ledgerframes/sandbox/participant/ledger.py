@@ -166,7 +166,7 @@ class ParticipantLedger:
 
     def record_times(self, slice_number: int) -> list[int]:
         """Return the record times of a slice's events, in microseconds since 1970."""
-        return [event.time for event in self.world.planner.plan(slice_number)]
+        return [event.time for event in self.world.schedule.plan(slice_number)]
 
     def guests_at(self, slice_number: int) -> list[str]:
         """Return the guests that it hosts at the start of a slice."""

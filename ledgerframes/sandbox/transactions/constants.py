@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..identifiers import contract_id
+from ..identifiers import UpdateIds, contract_id
 from ..ledger import Contract, Template
 from ..parties import WorldParties
 from ..randomness import digest
@@ -66,8 +66,6 @@ class Step(NamedTuple):
 class WorldConstants:
     """State that all slices of a world share, in one vocabulary and encoding.
 
-    `upgraded_at` is when the newer version of `UPGRADED_PACKAGE` comes into use, microseconds since 1970.
-
     Attributes
     ----------
     compiled
@@ -79,11 +77,10 @@ class WorldConstants:
         Sources of payloads that never change.
     """
 
-    def __init__(
-        self, seed: int, parties: WorldParties, rounds: Rounds, vocabulary: Vocabulary, encoding: Encoding, upgraded_at: int
-    ) -> None:
-        self.seed, self.parties, self.rounds = seed, parties, rounds
-        self.vocabulary, self.encoding, self._upgraded_at = vocabulary, encoding, upgraded_at
+    def __init__(self, seed: int, parties: WorldParties, rounds: Rounds, vocabulary: Vocabulary, encoding: Encoding) -> None:
+        self.seed, self.parties, self.rounds, self.schedule = seed, parties, rounds, rounds.schedule
+        self.vocabulary, self.encoding = vocabulary, encoding
+        self.identifiers = UpdateIds(seed)
         self.templates = templates_of(vocabulary)
         self.dso = parties.dso
         self.unit = self._payload("unit")({})
@@ -97,7 +94,7 @@ class WorldConstants:
 
     def is_upgraded(self, template: Template, time: int) -> bool:
         """Return whether a request at a record time uses the newer version of a template."""
-        return template.package_name == UPGRADED_PACKAGE and time >= self._upgraded_at
+        return template.package_name == UPGRADED_PACKAGE and time >= self.schedule.cases.upgraded_at
 
     def _lasting(self, template: str, *key: object) -> Contract:
         """Return a contract known by its template and a key, without its payload.

@@ -84,7 +84,7 @@ CHANGES = {  # tree of each action of the script
 def _names_of_change(draft: DraftTransaction, what: str, party: str = "", slot: str = "", *rest: str) -> dict[str, Any]:
     """Return the names of an action of the script."""
     if not party:
-        version, member = draft.constants.rounds.schedule.script.dso_rules_version(draft.event.time), draft.parties.member
+        version, member = draft.constants.schedule.script.dso_rules_version(draft.event.time), draft.parties.member
         rules = {"dso_rules": dso_rules(draft, version), "new_rules": dso_rules(draft, version + 1)}
         return {**rules, "member": member.identifier, "member_name": member.name, "member_id": f"PAR::{member.participant}"}
     names: dict[str, Any] = {"provider": draft.parties.planted[party].identifier}
