@@ -15,6 +15,8 @@ from .responses import HttpError, Json, contract_object, text_response
 from .times import instant, trimmed
 
 OFFERS = "/v0/wallet/transfer-offers"
+NOTHING_LOCKED = {"effective_locked_qty": "0.0", "total_holding_fees": "0.0"}
+ONBOARDED = {"user_onboarded": True, "user_wallet_installed": True, "has_featured_app_right": False}
 
 
 class WalletApi(Api):
@@ -33,35 +35,26 @@ class WalletApi(Api):
         if user == self.box.users.limited:
             raise HttpError(404, f"No wallet found for user {user.name}")
         self.box.wallet.start_request()
-        flask.g.party = user.party
-
-    @property
-    def _party(self) -> str:
-        """Party of the wallet's owner, who sent the request."""
-        return str(flask.g.party)
-
-    @property
-    def _actor(self) -> str | None:
-        """Party that acts on an offer, or None for whoever is entitled if no token is required."""
-        return self._party if self.box.users.require_token else None
+        flask.g.party = user.party  # owner of the wallet
 
     @endpoint("POST", OFFERS, OfferRequest)
     def _create(self, request: OfferRequest) -> Json:
         if self.strikes("wallet_500_before"):
             raise HttpError(500, "an internal error occurred before the offer was submitted")
-        offer = self.box.wallet.create(self._party, request, self.strikes)
+        offer = self.box.wallet.create(flask.g.party, request, self.strikes)
         self.record("wallet", request)
         if self.strikes("wallet_500_after"):
             raise HttpError(500, "an internal error occurred after the offer was submitted")
         return {"offer_contract_id": offer.contract()}
 
-    @endpoint("GET", OFFERS)
-    def _offers(self) -> Json:
-        return {"offers": [self._contract(offer) for offer in self.box.wallet.of(self._party, CREATED)]}
+    _offers = endpoint("GET", OFFERS)(lambda api: {"offers": api.contracts(CREATED)})
+    _accepted_offers = endpoint("GET", "/v0/wallet/accepted-transfer-offers")(
+        lambda api: {"accepted_offers": api.contracts(ACCEPTED)}
+    )
 
-    @endpoint("GET", "/v0/wallet/accepted-transfer-offers")
-    def _accepted_offers(self) -> Json:
-        return {"accepted_offers": [self._contract(offer) for offer in self.box.wallet.of(self._party, ACCEPTED)]}
+    def contracts(self, state: str) -> list[Json]:
+        """Return the contracts of the wallet's offers in a state."""
+        return [self._contract(offer) for offer in self.box.wallet.of(flask.g.party, state)]
 
     def _contract(self, offer: Offer) -> Json:
         """Return the contract of an offer, without description once accepted."""
@@ -81,33 +74,24 @@ class WalletApi(Api):
 
     @endpoint("POST", f"{OFFERS}/<path:tracking_id>/status")
     def _status(self, tracking_id: str) -> Json:
-        return self.box.wallet.status(self._party, tracking_id).status()
+        return self.box.wallet.status(flask.g.party, tracking_id).status()
 
     @endpoint("GET", "/v0/wallet/balance")
     def _balance(self) -> Json:
-        balance = self.box.wallet.balance(self._party)
-        return {
-            "round": self.world.rounds.lowest_open(self.clock.now()),
-            "effective_unlocked_qty": decimal_text(balance),
-            "effective_locked_qty": "0.0",
-            "total_holding_fees": "0.0",
-        }
+        lowest_open, balance = self.world.rounds.lowest_open(self.clock.now()), self.box.wallet.balance(flask.g.party)
+        return {"round": lowest_open, "effective_unlocked_qty": decimal_text(balance), **NOTHING_LOCKED}
 
-    @endpoint("GET", "/v0/wallet/user-status")
-    def _user_status(self) -> Json:
-        flags = {"user_onboarded": True, "user_wallet_installed": True, "has_featured_app_right": False}
-        return {"party_id": self._party, **flags}
+    _user_status = endpoint("GET", "/v0/wallet/user-status")(lambda api: {"party_id": flask.g.party, **ONBOARDED})
 
     @endpoint("POST", f"{OFFERS}/<contract_id>/<any(accept, reject, withdraw):step>")
     def _step(self, contract_id: str, step: str) -> Json | Response:
-        offer = getattr(self.box.wallet, step)(contract_id, self._actor)
+        actor = flask.g.party if self.box.users.require_token else None  # None is whoever is entitled
+        offer = getattr(self.box.wallet, step)(contract_id, actor)
         self.record("wallet", contract_id)
         return {"accepted_offer_contract_id": offer.contract(ACCEPTED)} if step == "accept" else Response()
 
-    @endpoint("GET", "/readyz", public=True)
-    @endpoint("GET", "/livez", public=True)
-    def _probe(self) -> Response:
-        return text_response()
+    _ready = endpoint("GET", "/readyz", public=True)(lambda api: text_response())
+    _live = endpoint("GET", "/livez", public=True)(lambda api: text_response())
 
 
 def decimal_text(value: Decimal) -> str:

@@ -129,10 +129,11 @@ class State(LedgerEndpoints):
 def _entry(contract: ActiveContract, match: Match, events: EventRenderer) -> Json:
     if contract.state == ASSIGNED:
         return {"JsIncompleteAssigned": {"assignedEvent": events.assigned(contract.update, match)}}
-    node = contract.node()
-    created_at = contract.created_at or ledger_time(node.body["created_at"])
+    node, body = contract.node(), contract.update.body
+    created_at = body.get("effective_at") or ledger_time(node.body["created_at"])
     created = events.created(contract.update, node, match, created_at, contract.stakeholders)
     if contract.state == UNASSIGNED and contract.half:
         return {"JsIncompleteUnassigned": {"createdEvent": created, "unassignedEvent": events.unassigned(contract.half)}}
-    active = {"createdEvent": created, "synchronizerId": contract.synchronizer, "reassignmentCounter": contract.counter}
-    return {"JsActiveContract": active}
+    half = body.get("event") or {"target_synchronizer": body["synchronizer_id"], "reassignment_counter": 0}
+    position = {"synchronizerId": half["target_synchronizer"], "reassignmentCounter": half["reassignment_counter"]}
+    return {"JsActiveContract": {"createdEvent": created, **position}}
