@@ -7,9 +7,6 @@ from collections import defaultdict
 from importlib.resources import files
 from typing import NamedTuple
 
-TEMPLATE = re.compile(r"(\w+) (\S+) ([^|>#]+)(?:\| ([^>#]+))?(?:> (\w+))? ?(?:# (.+))?")
-CHOICE = re.compile(r"(\S+) on (.+?) by (.+?)(?: via (\w+))?( consuming)?")
-
 
 class TemplateSpec(NamedTuple):
     """A template or interface, with its parties as names of a transaction."""
@@ -61,69 +58,62 @@ class Kind(NamedTuple):
     carries: str  # template of the contract that it leaves for the next slice
 
 
-def _read() -> dict[str, list[tuple[str, list[str]]]]:
-    """Return the headers of each section with the lines below them."""
-    sections: dict[str, list[tuple[str, list[str]]]] = defaultdict(list)
+def _read() -> dict[str, list[tuple[str, list[str], list[str]]]]:
+    """Return name, options and further lines of each entry, by section."""
+    sections: dict[str, list[tuple[str, list[str], list[str]]]] = defaultdict(list)
     section = ""
     for line in files(__package__).joinpath("network.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("== "):
             section = line[3:]
         elif line.startswith("    "):
-            sections[section][-1][1].append(line.strip())
+            sections[section][-1][2].append(line.strip())
         elif line and not line.startswith("#"):
-            sections[section].append((line, []))
+            name, _, options = line.partition(": ")
+            sections[section].append((name, options.split(", "), []))
     return sections
 
 
-def _match(pattern: re.Pattern[str], header: str) -> list[str]:
-    if (match := pattern.fullmatch(header)) is None:
-        raise ValueError(f"Cannot read {header!r} in network.txt.")
-    return [(group or "").strip() for group in match.groups()]
+def _words(options: list[str]) -> dict[str, list[str]]:
+    """Return the words of each option, which may occur more than once."""
+    words: dict[str, list[str]] = defaultdict(list)
+    for option in options:
+        name, *rest = option.split()
+        words[name] += rest
+    return words
 
 
-def _templates(sections: dict[str, list[tuple[str, list[str]]]]) -> dict[str, TemplateSpec]:
-    specs, package = {}, ""
-    for header, lines in sections["templates"]:
-        if header.startswith("package "):
-            package = header.removeprefix("package ")
-            continue
-        name, qualified_name, signatories, observers, owner, key_word = _match(TEMPLATE, header)
-        parties = tuple(signatories.split()), tuple(observers.split())
-        specs[name] = TemplateSpec(package, qualified_name, " ".join(lines), *parties, owner or "owner", key_word)
-    return specs
+def _template(package: str, options: list[str], lines: list[str]) -> TemplateSpec:
+    words = _words(options)
+    (name,), (owner,) = words["id"], words["owner"] or ["owner"]
+    parties = tuple(words["by"]), tuple(words["observers"])
+    return TemplateSpec(package, name, " ".join(lines), *parties, owner, " ".join(words["key"]))
 
 
-def _choice(header: str, lines: list[str]) -> tuple[str, ChoiceSpec]:
-    name, contract, actors, interface, consuming = _match(CHOICE, header)
+def _choice(options: list[str], lines: list[str]) -> ChoiceSpec:
+    words = _words(options)
     argument, _, result = " ".join(lines).partition(" -> ")
-    spec = ChoiceSpec(tuple(contract.split()), tuple(actors.split()), argument, result, bool(consuming), interface)
-    return name, spec
+    return ChoiceSpec(tuple(words["on"]), tuple(words["by"]), argument, result, "consuming" in words, "".join(words["via"]))
 
 
-def _kind(header: str, lines: list[str]) -> tuple[str, Kind]:
-    name, _, options = header.partition(":")
-    values: dict[str, str] = defaultdict(str)
-    for option in filter(str.strip, (*options.split(","), *lines)):
-        key, value = option.split(maxsplit=1)
-        values[key] += f"{value} "
-    if nodes := values["nodes"]:
-        values |= {"content": f"nodes={nodes}", "tree": "*nodes"}
-    return name, Kind(
-        values["by"].strip(),
-        _calls(values["roles"]),
-        _views(re.findall(r"[()|]|[^\s()|]+", values["views"])[::-1]),
-        _calls(values["content"]),
-        values["tree"],
-        int(values["weight"] or 0),
-        int(values["bytes"] or 1500),
-        values["workflow"].strip(),
-        values["carries"].strip(),
+def _kind(options: list[str], lines: list[str]) -> Kind:
+    words = _words(options + lines)
+    nodes = words["nodes"]
+    return Kind(
+        "".join(words["by"]),
+        _calls(words["roles"]),
+        _views(re.findall(r"[()|]|[^\s()|]+", " ".join(words["views"]))[::-1]),
+        _calls([f"nodes={nodes[0]}"] if nodes else words["content"]),
+        "*nodes" if nodes else " ".join(words["tree"]),
+        int("".join(words["weight"]) or 0),
+        int("".join(words["bytes"]) or 1500),
+        "".join(words["workflow"]),
+        "".join(words["carries"]),
     )
 
 
-def _calls(text: str) -> Calls:
+def _calls(words: list[str]) -> Calls:
     """Parse each word as ``name=function:argument…``, or as a name of a function."""
-    return [tuple((word if "=" in word else f"{word}={word}").replace("=", ":").split(":")) for word in text.split()]
+    return [tuple((word if "=" in word else f"{word}={word}").replace("=", ":").split(":")) for word in words]
 
 
 def _views(parts: list[str]) -> list[View]:
@@ -151,8 +141,13 @@ def _views(parts: list[str]) -> list[View]:
 
 
 _SECTIONS = _read()
-TEMPLATES = _templates(_SECTIONS)
-FRAGMENTS = {name: " ".join(lines) for name, lines in _SECTIONS["fragments"]}
-CHOICES = dict(_choice(*entry) for entry in _SECTIONS["choices"])
-KINDS = dict(_kind(*entry) for entry in _SECTIONS["kinds"])
+TEMPLATES = {
+    name: _template(section.removeprefix("templates "), *rest)
+    for section in _SECTIONS
+    if section.startswith("templates ")
+    for name, *rest in _SECTIONS[section]
+}
+FRAGMENTS = {name: " ".join(lines) for name, _, lines in _SECTIONS["fragments"]}
+CHOICES = {name: _choice(*rest) for name, *rest in _SECTIONS["choices"]}
+KINDS = {name: _kind(*rest) for name, *rest in _SECTIONS["kinds"]}
 WEIGHTS = {name: kind.weight for name, kind in KINDS.items() if kind.weight}

@@ -11,7 +11,7 @@ from ..randomness import number
 from ..rounds import FIRST_ROUND
 from ..schedule import OPEN_AT_ONCE, OUTLIER_VOTER, SUBSCRIBERS
 from .draft import DraftTransaction
-from .rewards import make_coupon, round_contract
+from .rewards import coupon, round_contract
 from .rights import coin_rules, dso_rules
 
 MAX_MARKERS = 12
@@ -108,11 +108,6 @@ def round_tick(draft: DraftTransaction) -> list[Node]:
     )
 
 
-def choose_race(draft: DraftTransaction) -> str:
-    """Return the rejected race, or a confirmation for the time before verdicts were recorded."""
-    return "round race" if draft.is_rejected else "confirmation"
-
-
 # Confirmations and featured apps
 
 
@@ -121,7 +116,7 @@ def confirmation(draft: DraftTransaction) -> list[Node]:
     draws, pools = draft.draws, draft.pools
     markers = pools["activity_marker"].take_any(draws, MAX_MARKERS) if draws.chance(0.5) else []
     if markers:
-        coupons = [coupon for marker in markers for coupon in make_coupon(draft, marker.owner, "0.5")]
+        coupons = [each for marker in markers for each in coupon(draft, marker.owner, "0.5")]
         tree = "DsoRules_ConvertFeaturedAppActivityMarkers[-markers +coupons]"
         return draft.nodes(tree, markers=markers, coupons=coupons)
     if stale := pools["confirmation"].any(draws):
@@ -152,17 +147,13 @@ def _make_rules(draft: DraftTransaction) -> list[Node]:
     return draft.nodes(tree, rounds=rounds, first_round=rounds[0], price=price, **rules)
 
 
-def _make_lasting(draft: DraftTransaction, template: str, **names: Any) -> Contract:
-    return draft.make(template, identifier=draft.names[template].identifier, **names)
-
-
 def _make_apps(draft: DraftTransaction) -> list[Node]:
     apps = [
         draft.make(template, (app.party.identifier,), operator=app.party.identifier, name=app.party.name)
         for app in draft.parties.providers
         for template in ("venue", "batch")
     ]
-    return draft.nodes("+apps", apps=[*apps, _make_lasting(draft, "registry")])
+    return draft.nodes("+apps", apps=[*apps, draft.make("registry", identifier=draft.names["registry"].identifier)])
 
 
 def _make_first(draft: DraftTransaction, template: str, members: range) -> list[Node]:
@@ -171,7 +162,7 @@ def _make_first(draft: DraftTransaction, template: str, members: range) -> list[
 
 GENESIS: tuple[Callable[[DraftTransaction], list[Node]], ...] = (
     _make_rules,
-    lambda draft: draft.nodes("+rules", rules=_make_lasting(draft, "name_rules")),
+    lambda draft: draft.nodes("+rules", rules=draft.make("name_rules", identifier=draft.names["name_rules"].identifier)),
     lambda draft: grant_rights(draft, "start"),
     lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2)),
     lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2, VALIDATORS)),

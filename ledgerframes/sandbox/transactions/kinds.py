@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..ledger import Node
@@ -11,7 +12,11 @@ from .declarations import KINDS, Calls, Kind
 from .draft import DraftTransaction
 
 UPGRADED_KIND = "app batch"
-SUBSTITUTES = {"offer step": payments.choose_offer_step, "round race": governance.choose_race}
+SUBSTITUTES: dict[str, Callable[[DraftTransaction], str]] = {  # kinds that stand for others
+    "offer step": payments.choose_offer_step,
+    # for the time before verdicts were recorded
+    "round race": lambda draft: "round race" if draft.is_rejected else "confirmation",
+}
 FUNCTIONS: dict[str, Any] = dict(roles.ROLES)
 for module in (payments, governance, rewards, purchases, rights):
     FUNCTIONS |= vars(module)

@@ -25,21 +25,6 @@ def total_of(contracts: list[Contract]) -> int:
     return sum(contract.units for contract in contracts)
 
 
-def total(draft: DraftTransaction, name: str) -> int:
-    """Return the sum of some contracts, in units of 10**-10."""
-    return total_of(draft.names[name])
-
-
-def make(draft: DraftTransaction, template: str) -> Contract:
-    """Make a contract, with the id of one that is left for the next slice if there is one."""
-    return draft.make(template, identifier=draft.names.get("identifier", ""))
-
-
-def keep(draft: DraftTransaction, template: str) -> None:
-    """Put the contract named like its template into its pool."""
-    draft.pools[template].add(draft.names[template])
-
-
 # Contracts that one slice leaves for the next are formulas of slice and index, so that the next slice is built alone.
 
 
@@ -83,7 +68,7 @@ def carried_contract(constants: WorldConstants, template: str, slice_number: int
 
 def mint(draft: DraftTransaction, owner: str, units: int) -> Contract:
     """Make a coin that a root node mints for its owner."""
-    coin = _coin(draft, owner, units)
+    coin = draft.make("coin", owner=owner, units=units)
     draft.roots += draft.nodes("$CoinRules_DevNet_Tap[$CoinRules_Mint[+coin]]", coin=coin, owner=owner, units=units)
     return coin
 
@@ -149,16 +134,13 @@ def transfer(
     return draft.nodes("$CoinRules_Transfer[-used +coins]", sender=sender, provider=provider, actors=actors, **names)
 
 
-def _coin(draft: DraftTransaction, owner: str, units: int) -> Contract:
-    return draft.make("coin", owner=owner, units=units)
-
-
 def pay(draft: DraftTransaction, payer: str, receiver: str, provider: str, price: str) -> list[Node]:
     """Pay a price in coins, or less if the first coin is smaller."""
     names = draft.names
     inputs = names["inputs"] = take_coins(draft, names[payer])
     units = names["units"] = min(inputs[0].units, int(float(price) * UNITS_PER_COIN))
-    return transfer(draft, names[payer], names[provider], inputs, [_coin(draft, names[receiver], units)])
+    paid = draft.make("coin", owner=names[receiver], units=units)
+    return transfer(draft, names[payer], names[provider], inputs, [paid])
 
 
 def pay_some(draft: DraftTransaction) -> list[Node]:
@@ -169,7 +151,8 @@ def pay_some(draft: DraftTransaction) -> list[Node]:
     parts = [(names["receiver"], units)]
     if names["pays_many"]:
         parts = [(names["receiver"], units // 2), (user(draft), units // 3)]
-    return transfer(draft, names["sender"], names["provider"], inputs, [_coin(draft, *part) for part in parts])
+    coins = [draft.make("coin", owner=receiver, units=part) for receiver, part in parts]
+    return transfer(draft, names["sender"], names["provider"], inputs, coins)
 
 
 # Tokens of an app's own registry, and delivery versus payment: an allocation first, then a settlement
@@ -216,8 +199,8 @@ def pay_promise(draft: DraftTransaction) -> list[Node]:
     """Pay an allocation."""
     names = draft.names
     inputs = take_coins(draft, names["buyer"])
-    units = min(names["allocation"].units, total_of(inputs))
-    return transfer(draft, names["buyer"], names["wallet"], inputs, [_coin(draft, names["seller"], units)])
+    paid = draft.make("coin", owner=names["seller"], units=min(names["allocation"].units, total_of(inputs)))
+    return transfer(draft, names["buyer"], names["wallet"], inputs, [paid])
 
 
 # Apps
@@ -293,7 +276,8 @@ def complete_offer(draft: DraftTransaction) -> list[Node]:
     if total_of(inputs) < accepted.units:
         inputs.append(mint(draft, sender, accepted.units))
     names["host"] = draft.parties.by_identifier[sender].participant
-    return transfer(draft, sender, names["host"], inputs, [_coin(draft, names["receiver"], accepted.units)])
+    paid = draft.make("coin", owner=names["receiver"], units=accepted.units)
+    return transfer(draft, sender, names["host"], inputs, [paid])
 
 
 # Reassignments between the global synchronizer and the one of an app. Each has two halves, and each half is an event.

@@ -1,4 +1,4 @@
-"""Values that are drawn for every request, each by the name that declarations use."""
+"""Values and contracts of every request, each by the name that declarations use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, case_of
-from ..parties import Party
 from ..randomness import number
 from ..values import TEXTS
 from .draft import DraftTransaction
@@ -16,7 +15,6 @@ ENTRY_NAMES = (
 )  # fmt: skip
 LARGE_SETTLEMENTS, MIN_LEGS, MAX_LEGS, BYTES_PER_LEG = 0.95, 15, 42, 280
 LARGE_USERS = 40
-FIRST_NAME_OWNER, FIRST_DUST_OWNER = 60, 80  # of the users
 
 
 def user(draft: DraftTransaction) -> str:
@@ -28,29 +26,11 @@ def _users(draft: DraftTransaction, low: str, high: str) -> list[str]:
     return [user(draft) for _ in range(draft.draws.between(int(low), int(high)) if low != high else int(low))]
 
 
-def _payer(draft: DraftTransaction, template: str) -> str:
-    """Return a user, preferably one who has something in a pool."""
-    contract = draft.any_visible(template)
-    return contract.owner if contract else user(draft)
-
-
-def _buyer(draft: DraftTransaction) -> str:
-    """Return the owner of a waiting allocation, or a user."""
-    allocation = draft.names["allocation"]
-    return str(allocation.owner) if allocation else user(draft)
-
-
 def _venue(draft: DraftTransaction) -> str:
     """Return the app that a waiting allocation is for, or any."""
     if allocation := draft.names["allocation"]:
         return str(next(party for party in allocation.signatories if party != allocation.owner))
     return draft.parties.provider(draft.draws).party.identifier
-
-
-def _featured_provider(draft: DraftTransaction) -> str:
-    """Draw a provider that was featured from the start."""
-    featured = [provider for provider in draft.parties.providers if provider.featured == "start"]
-    return draft.draws.pick(featured).party.identifier
 
 
 def _confirming_app(draft: DraftTransaction) -> list[str]:
@@ -82,11 +62,6 @@ def _case_owner(draft: DraftTransaction) -> str:
     return owners[position % len(owners)].identifier
 
 
-def _member(parties_of: Callable[[DraftTransaction], list[Party]], first: int = 0) -> Callable[[DraftTransaction], str]:
-    """Return the role of the party that a recurring event belongs to."""
-    return lambda draft: parties_of(draft)[first + draft.event.member].identifier
-
-
 ROLES: dict[str, Callable[..., Any]] = {
     "between": lambda draft, low, high: draft.draws.between(int(low), int(high)),
     "chance": lambda draft, percent: draft.draws.chance(int(percent) / 100),
@@ -96,24 +71,28 @@ ROLES: dict[str, Callable[..., Any]] = {
     "some": lambda draft, name: draft.names[name][: draft.draws.between(0, 2)],
     "user": user,
     "users": _users,
-    "payer": _payer,
-    "any_contract": DraftTransaction.any_visible,
-    "buyer": _buyer,
+    # preferably one who has something in a pool
+    "payer": lambda draft, template: contract.owner if (contract := draft.any_visible(template)) else user(draft),
+    "buyer": lambda draft: allocation.owner if (allocation := draft.names["allocation"]) else user(draft),
     "venue": _venue,
     "provider": lambda draft: draft.parties.provider(draft.draws).party.identifier,
-    "featured_provider": _featured_provider,
+    "featured_provider": lambda draft: draft.draws.pick(
+        [provider.party.identifier for provider in draft.parties.providers if provider.featured == "start"]
+    ),
     "confirming_app": _confirming_app,
     "legs": _legs,
     "case_owner": _case_owner,
     "sv": lambda draft: draft.draws.pick(draft.parties.svs).identifier,
     "first_sv": lambda draft: draft.parties.svs[0].identifier,
     "quorum": lambda draft, percent: [draft.constants.dso] if draft.draws.chance(int(percent) / 100) else [],
-    # of recurring events
-    "recurring_sv": _member(lambda draft: draft.parties.svs),
-    "traffic_buyer": _member(lambda draft: draft.parties.validators),
-    "name_owner": _member(lambda draft: draft.parties.users, FIRST_NAME_OWNER),
-    "dust_owner": _member(lambda draft: draft.parties.users, FIRST_DUST_OWNER),
+    # the party that a recurring event belongs to
+    "member": lambda draft, group, first="0": getattr(draft.parties, group)[int(first) + draft.event.member].identifier,
     "recurring_provider": lambda draft: (
         draft.parties.providers[draft.event.occurrence % len(draft.parties.providers)].party.identifier
     ),
+    # contracts
+    "any_contract": DraftTransaction.any_visible,
+    "make": lambda draft, template: draft.make(template, identifier=draft.names.get("identifier", "")),
+    "keep": lambda draft, template: draft.pools[template].add(draft.names[template]),
+    "total": lambda draft, name: sum(contract.units for contract in draft.names[name]),
 }
