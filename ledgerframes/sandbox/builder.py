@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from .activity import activity_records
 from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
 from .events import ACCEPTED, PlannedEvent
+from .formulas import activity_records
 from .ledger import arrange
 from .planted import SCRIPT, STATE_CHANGE
 from .randomness import Draws, number

@@ -18,8 +18,7 @@ import msgspec
 import zstandard
 
 from .builder import NULL, Event
-from .clock import Clock
-from .times import DAY, HOUR, instant, to_datetime
+from .times import DAY, HOUR, Clock, instant, to_datetime
 from .world import World
 
 FIRST_DAY = "0001-01-01T00:00:00Z"  # start of the first folder, by name

@@ -13,10 +13,10 @@ from threading import RLock
 
 import msgspec
 
-from .clock import Clock
 from .identifiers import PREFIX, contract_id
 from .randomness import digest
 from .responses import HttpError, Json
+from .times import Clock
 
 CREATED, ACCEPTED, COMPLETED, FAILED = "created", "accepted", "completed", "failed"
 EXPIRED, REJECTED, WITHDRAWN = "expired", "rejected", "withdrawn"

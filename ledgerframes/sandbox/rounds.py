@@ -11,8 +11,8 @@ from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
+from .formulas import MARKERS, TRAFFIC_BASED, RoundTerms
 from .identifiers import contract_id
-from .issuance import MARKERS, TRAFFIC_BASED, RoundTerms
 from .parties import WorldParties
 from .planted import ROUND_PRICE, Right
 from .randomness import number

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, make_app
 from .bulk import BulkStorage
 from .cases import Planted
-from .clock import Clock
 from .endpoints import Write
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
@@ -18,7 +17,7 @@ from .offer_book import Offer, OfferBook
 from .participant import ParticipantLedger, PlantedMismatch
 from .participant.contracts import Contracts
 from .planted import PlantedCase
-from .times import to_datetime
+from .times import Clock, to_datetime
 from .users import Users
 from .vocabulary import vocabulary_of
 from .world import world_of

@@ -115,8 +115,7 @@ class Schedule:
             *members("name term", 20 * MINUTE, period(2 * HOUR, NAME_SHARE, NAME_OWNERS), NAME_OWNERS),
             *members("dust", 40 * MINUTE, period(2 * HOUR, NAME_SHARE, DUST_OWNERS), DUST_OWNERS),
         ]
-        self.script = Script(length // TICK, events)
-        self.script.schedule(start, TICK, self.opens_at)
+        self.script = Script(length // TICK, events, start, TICK, self.opens_at)
         self.config_changes = [
             start + (position - OPEN_AT_ONCE + 1) * TICK - CONFIG_LEAD for position in self.first_positions()[1:]
         ]

@@ -29,9 +29,8 @@ class WalletApi(Api):
         if declared.public:
             return
         user = self.box.users.find(flask.request.headers.get("Authorization"))
-        if user is None and self.box.users.require_token:
+        if user is None:
             raise HttpError(401, "The supplied authentication is missing, invalid or expired")
-        user = user or self.box.users.main
         if user == self.box.users.limited:
             raise HttpError(404, f"No wallet found for user {user.name}")
         self.box.wallet.start_request()

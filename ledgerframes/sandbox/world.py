@@ -13,7 +13,7 @@ from threading import RLock
 from .builder import Event, build
 from .cases import CASES, Case, Planted, first_of
 from .events import PlannedEvent
-from .issuance import RoundTotals
+from .formulas import RoundTotals
 from .parties import WorldParties
 from .planted import SCRIPT, PlantedCase
 from .rounds import Rounds

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from ledgerframes.gc_pause import pause_gc
 
 from ..builder import NULL, Event
-from ..clock import Clock
 from ..identifiers import PREFIX
 from ..randomness import digest, number
 from ..responses import Json
 from ..timeline import OVERLAP, SECOND_MIGRATION
+from ..times import Clock
 from ..world import World
 from .filters import Registry
 from .projection import Update, cost_of, offset_before, offset_of, project, slice_of

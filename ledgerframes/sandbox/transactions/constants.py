@@ -11,9 +11,9 @@ from ..ledger import Contract, Template
 from ..parties import WorldParties
 from ..randomness import digest
 from ..rounds import Rounds
-from ..values import Encoding, Names, Slot, compile_payload
+from ..values import Encoding, Slot, compile_payload
 from ..vocabulary import Vocabulary
-from .declarations import CHOICES, FRAGMENTS, TEMPLATES, TemplateSpec
+from .declarations import CHOICES, FRAGMENTS, TEMPLATES
 
 UPGRADED_PACKAGE = "meadow-batch"
 RISE_PERCENT = 18  # what a request costs more with the newer version
@@ -36,19 +36,6 @@ def newer(template: Template) -> Template:
     return template._replace(identifier=f"{package_id}:{template.identifier.partition(':')[2]}")
 
 
-class CompiledTemplate(NamedTuple):
-    """A template whose payload renders in one vocabulary and encoding."""
-
-    template: Template
-    payload: Slot
-    spec: TemplateSpec
-
-    def parties(self, names: Names) -> tuple[list[str], list[str], str]:
-        """Return signatories, observers and owner of a contract with these names."""
-        signatories = sorted({names[name] for name in self.spec.signatories})
-        return signatories, sorted({names[name] for name in self.spec.observers}), names.get(self.spec.owner, "")
-
-
 class Step(NamedTuple):
     """A compiled step of a tree, with the fields of a choice if it exercises one."""
 
@@ -68,8 +55,8 @@ class WorldConstants:
 
     Attributes
     ----------
-    compiled
-        Returns a compiled template by its name.
+    payload
+        Returns the compiled payload of a template by its name.
     tree
         Returns a compiled tree by its notation: ``Choice[…]`` exercises a choice with nodes below it, ``+x`` creates and
         ``-x`` archives the contract or contracts named x, ``*x`` inserts the nodes named x.
@@ -84,7 +71,7 @@ class WorldConstants:
         self.templates = templates_of(vocabulary)
         self.dso = parties.dso
         self.unit = self._payload("unit")({})
-        self.compiled = cache(self._compile_template)
+        self.payload = cache(lambda name: self._payload(TEMPLATES[name].payload))
         self.tree = cache(self._compile_tree)
         self.lasting = cache(self._lasting)
         self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.party.identifier}
@@ -109,9 +96,6 @@ class WorldConstants:
         translate = self.vocabulary.translate
         fragments = {name: translate(fragment) for name, fragment in FRAGMENTS.items()}
         return compile_payload(translate(notation), self.encoding, fragments)
-
-    def _compile_template(self, name: str) -> CompiledTemplate:
-        return CompiledTemplate(self.templates[name], self._payload(TEMPLATES[name].payload), TEMPLATES[name])
 
     def _compile_tree(self, notation: str) -> tuple[Step, ...]:
         levels: list[list[Step]] = [[]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class TemplateSpec(NamedTuple):
@@ -18,6 +19,11 @@ class TemplateSpec(NamedTuple):
     observers: tuple[str, ...]
     owner: str  # who may use its contracts
     key_word: str  # in the ids of contracts that are known by a key
+
+    def parties(self, names: Mapping[str, Any]) -> tuple[list[str], list[str], str]:
+        """Return signatories, observers and owner of a contract with these names."""
+        signatories, observers = (sorted({names[name] for name in group}) for group in (self.signatories, self.observers))
+        return signatories, observers, names.get(self.owner, "")
 
 
 class ChoiceSpec(NamedTuple):

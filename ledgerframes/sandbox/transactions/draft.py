@@ -10,13 +10,14 @@ from typing import Any
 from msgspec import Raw
 
 from ..events import ACCEPTED, REJECTED, PlannedEvent
+from ..formulas import RoundTotals
 from ..identifiers import contract_id
-from ..issuance import RoundTotals
 from ..ledger import Contract, Node, Pool, Template, archive, create, exercise
 from ..randomness import Draws, number
 from ..rounds import FIRST_ROUND
 from ..values import UNITS_PER_COIN, Names
 from .constants import Step, WorldConstants, newer
+from .declarations import TEMPLATES
 
 TotalsOf = Callable[[int, RoundTotals], RoundTotals]  # of a round, given those of the slice that is being built
 
@@ -87,6 +88,10 @@ class DraftTransaction:
         """Return a template in the version that is in use."""
         return newer(template) if self.constants.is_upgraded(template, self.event.time) else template
 
+    def user(self) -> str:
+        """Draw a user, fitting the fate of the request."""
+        return self.parties.user(self.draws, troubled=self.is_rejected).identifier
+
     def draw_units(self, median: int) -> int:
         """Draw an amount around `median` coins, in units of 10**-10."""
         return self.draws.around(median * UNITS_PER_COIN, 1.3) + self.draws.below(UNITS_PER_COIN)
@@ -97,8 +102,8 @@ class DraftTransaction:
 
     def make(self, template: str, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
         """Make a contract, known by a key or an id or not, which the tree must create."""
-        compiled, names = self.constants.compiled(template), {**self.names, **names}
-        payload = Raw(compiled.payload(names))
+        names = {**self.names, **names}
+        payload = Raw(self.constants.payload(template)(names))
         if key:
             identifier = self.constants.lasting(template, *key).identifier
         elif not identifier:
@@ -106,9 +111,9 @@ class DraftTransaction:
             identifier = contract_id(self.constants.seed, self.state.number, self.state.contract_count)
         return Contract(
             identifier,
-            self.version(compiled.template),
+            self.version(self.constants.templates[template]),
             payload,
-            *compiled.parties(names),
+            *TEMPLATES[template].parties(names),
             names.get("units", 0),
             self.effective_at,
             round_number=names["round"],

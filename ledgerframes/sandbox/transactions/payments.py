@@ -11,8 +11,8 @@ from ..randomness import digest, number
 from ..times import HOUR, trimmed
 from ..values import UNITS_PER_COIN
 from .constants import WorldConstants
+from .declarations import TEMPLATES
 from .draft import DraftTransaction
-from .roles import user
 
 COUPONS = ("app_coupons", "coupons_v2", "sv_coupons", "records")  # that a transfer may use
 MIN_BATCH, MAX_BATCH = 9, 17  # steps of three nodes each
@@ -59,8 +59,8 @@ def carried(draft: DraftTransaction, template: str) -> str:
 def carried_contract(constants: WorldConstants, template: str, slice_number: int, index: int) -> Contract:
     """Return a contract that an event of the slice before has left."""
     names = {**constants.names, **carried_names(constants, template, slice_number, index)}
-    compiled = constants.compiled(template)
-    return Contract(names["identifier"], compiled.template, None, *compiled.parties(names), names["units"])
+    parties = TEMPLATES[template].parties(names)
+    return Contract(names["identifier"], constants.templates[template], None, *parties, names["units"])
 
 
 # Coins
@@ -150,7 +150,7 @@ def pay_some(draft: DraftTransaction) -> list[Node]:
     units = total_of(inputs) if draws.chance(0.08) else total_of(inputs) * draws.between(5, 95) // 100
     parts = [(names["receiver"], units)]
     if names["pays_many"]:
-        parts = [(names["receiver"], units // 2), (user(draft), units // 3)]
+        parts = [(names["receiver"], units // 2), (draft.user(), units // 3)]
     coins = [draft.make("coin", owner=receiver, units=part) for receiver, part in parts]
     return transfer(draft, names["sender"], names["provider"], inputs, coins)
 
@@ -296,7 +296,7 @@ def begin_reassignment(draft: DraftTransaction) -> str:
     source, target = parties.synchronizer, parties.app_synchronizer
     if not token or not token.created_at:
         source, target = target, source
-        token = draft.make("token", owner=user(draft), units=draft.draw_units(30))
+        token = draft.make("token", owner=draft.user(), units=draft.draw_units(30))
         token.created_at = draft.effective_at - draws.between(1, 40) * HOUR
     token.is_spent = True
     unassign_id = "00" + digest(draft.constants.seed, "unassign", token.identifier, size=20)

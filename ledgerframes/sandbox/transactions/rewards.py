@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from ..issuance import FEATURED_CAP, app_rewards, per_faucet, per_sv_weight, units
+from ..formulas import FEATURED_CAP, app_rewards, per_faucet, per_sv_weight, units
 from ..ledger import Contract, Node
 from ..randomness import digest, number
 from ..rounds import FIRST_ROUND, Rounds
