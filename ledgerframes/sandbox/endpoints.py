@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import flask
 import msgspec
 from flask import Response
 
-from .responses import HttpError, describe, json_response, malformed
+from .responses import OWN_WRITES, HttpError, describe, json_response
 
 if TYPE_CHECKING:
     from .sandbox import Sandbox
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 View = Callable[..., Response]
+WRITE_ROOTS = {"ledger": "/v2/", "wallet": "/v0/wallet/"}
 
 
 class Write(NamedTuple):
     """A write that the sandbox accepted."""
 
     api: str  # "ledger" or "wallet"
-    operation: str  # method and path
+    operation: str  # method, and path below `WRITE_ROOTS`
     body: Any
 
 
@@ -55,8 +56,6 @@ class Api:
     model, the decoded body as `request`. It returns a Flask response, JSON text as bytes, or a value that msgspec encodes.
     """
 
-    path_root: ClassVar[str] = "/v0/"  # start of the paths that `record` shortens
-
     def __init__(self, box: Sandbox) -> None:
         self.box, self.world, self.clock = box, box.world, box.clock
         self._draws = count()
@@ -67,8 +66,9 @@ class Api:
 
     def record(self, api: str, body: Any) -> None:
         """Record an accepted write."""
-        operation = flask.request.path.partition(self.path_root)[2]
+        operation = flask.request.path.partition(WRITE_ROOTS[api])[2]
         self.box.writes.append(Write(api, f"{flask.request.method} {operation}", body))
+        flask.request.environ.get(OWN_WRITES, []).append(self.box.writes[-1])
 
     def json_value(self, value: Any) -> Any:
         """Return a handler's result as the response shows it."""
@@ -79,7 +79,7 @@ class Api:
 
     def malformed(self, error: msgspec.MsgspecError) -> HttpError:
         """Return the refusal of a body that does not fit its model."""
-        return malformed(describe(error))
+        return HttpError(400, f"The request content was malformed:\n{describe(error)}", plain=True)
 
     @classmethod
     def endpoints(cls) -> Iterator[tuple[str, str, Endpoint]]:

@@ -1,4 +1,4 @@
-"""Public formulas of the network, for the activity weights of an event and the rewards of a round.
+"""Public formulas for activity weights of events and rewards of rounds.
 
 See docs/facts.md#activity-weights and docs/facts.md#rewards-of-a-round.
 """

@@ -100,15 +100,6 @@ class Offer:
         self.state, self.failure_kind, self.withdrawn_reason = FAILED, kind, reason
 
 
-@dataclass(slots=True)
-class _Submission:
-    """A submission with an open outcome."""
-
-    request: OfferRequest
-    until: int  # number of the request that decides it
-    succeeds: bool
-
-
 class OfferBook:
     """Offers and the automation that advances them (docs/facts.md#transfer-offers)."""
 
@@ -116,7 +107,8 @@ class OfferBook:
         self._clock = clock
         self._lock = RLock()
         self._offers: dict[tuple[str, str], Offer] = {}
-        self._submissions: dict[tuple[str, str], _Submission] = {}
+        # Submissions whose outcome is open, with the number of the request that decides it, and whether they succeed.
+        self._submissions: dict[tuple[str, str], tuple[OfferRequest, int, bool]] = {}
         self._requests = 0
         self.balances: dict[str, Decimal] = {}
 
@@ -130,11 +122,11 @@ class OfferBook:
         """Count a request, and advance what is due."""
         with self._lock:
             self._requests += 1
-            for key, submission in list(self._submissions.items()):
-                if self._requests >= submission.until:
+            for key, (request, until, succeeds) in list(self._submissions.items()):
+                if self._requests >= until:
                     del self._submissions[key]
-                    if submission.succeeds:
-                        self._add(key[0], submission.request)
+                    if succeeds:
+                        self._add(key[0], request)
             for offer in self._offers.values():
                 self._advance(offer)
 
@@ -164,8 +156,7 @@ class OfferBook:
                 raise busy
             request.check(self._clock.now())
             if strikes("wallet_429"):
-                until, succeeds = self._requests + PROCESSING_REQUESTS, strikes("wallet_429_succeeds")
-                self._submissions[key] = _Submission(request, until, succeeds)
+                self._submissions[key] = request, self._requests + PROCESSING_REQUESTS, strikes("wallet_429_succeeds")
                 raise busy
             offer = self._add(sender, request)
             if strikes("late_status"):

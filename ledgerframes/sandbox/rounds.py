@@ -130,7 +130,7 @@ class Rounds:
         if any(since <= opens_at < until for since, until in self._memberships):
             svs |= {self._member}
         featured = {
-            provider.party.identifier: provider.weight or DEFAULT_WEIGHT
+            provider.identifier: provider.weight or DEFAULT_WEIGHT
             for provider in self._parties.providers
             if provider.featured and self._granted_at[provider.featured] <= opens_at
         }

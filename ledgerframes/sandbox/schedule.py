@@ -46,7 +46,7 @@ _time = attrgetter("time")
 
 
 class Schedule:
-    """All scheduled events of a world, of which a small one has fewer, and the plans of its slices.
+    """Schedule of a world, of which a small one has fewer events, and the plans of its slices.
 
     A plan tells the next slice which contracts are left for it. `weights` are those of each kind among the events that are
     not scheduled.

@@ -8,11 +8,11 @@ add up exactly.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from .times import DAY, HOUR, MINUTE, SECOND, micros, to_datetime
+from .times import DAY, HOUR, MINUTE, SECOND, micros
 
 END_OF_LAST_DAY = datetime(2026, 11, 9, tzinfo=UTC)
 EXTRA_HOURS = 6
@@ -24,7 +24,7 @@ RHYTHM = (  # of the hours of a day
     42, 38, 35, 34, 36, 42, 52, 66, 80, 90, 95, 97, 100, 108, 118, 122, 120, 112, 98, 84, 72, 62, 54, 47,
 )  # fmt: skip
 WEEKDAY, WEEKEND = 10, 6
-MAX_CACHED_HOURS = 2000
+EPOCH_WEEKDAY = 3  # 1970 began on a Thursday
 
 
 class Slice(NamedTuple):
@@ -82,7 +82,8 @@ class Timeline:
 
     def busyness(self, number: int) -> int:
         """Return how busy the slice's hour is, from 340 at night to 1220 on an afternoon."""
-        return _busyness(self.slice(number).begin // HOUR)
+        day, hour = divmod(self.slice(number).begin // HOUR, 24)
+        return RHYTHM[hour] * (WEEKEND if (day + EPOCH_WEEKDAY) % 7 >= 5 else WEEKDAY)
 
     @cached_property
     def _weights(self) -> list[int]:
@@ -98,9 +99,3 @@ class Timeline:
         """Return the number of events in a slice, of `total` in all slices."""
         weights = self._weights
         return total * weights[number + 1] // weights[-1] - total * weights[number] // weights[-1]
-
-
-@lru_cache(MAX_CACHED_HOURS)  # an hour has up to 3,600 slices
-def _busyness(hour: int) -> int:
-    time = to_datetime(hour * HOUR)
-    return RHYTHM[time.hour] * (WEEKEND if time.weekday() >= 5 else WEEKDAY)

@@ -61,7 +61,10 @@ class Users:
         return self.token(next(user for user in self.all.values() if user.party == party and user != self.limited))
 
     def find(self, authorization: str | None) -> User | None:
-        """Return the user of an Authorization header, by default the main one unless a token is required, or None."""
+        """Return the user of an Authorization header, or None.
+
+        Unless a token is required, a header without a valid one stands for the main user.
+        """
         scheme, token = (authorization or "")[: len(BEARER)], (authorization or "")[len(BEARER) :]
         user = self._by_token.get(token.strip()) if scheme == BEARER else None
         return user or (None if self.require_token else self.main)

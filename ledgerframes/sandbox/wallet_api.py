@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from decimal import Decimal
-from typing import ClassVar
 
 import flask
 from flask import Response
@@ -21,8 +20,6 @@ ONBOARDED = {"user_onboarded": True, "user_wallet_installed": True, "has_feature
 
 class WalletApi(Api):
     """Endpoints of the wallet API."""
-
-    path_root: ClassVar[str] = "/v0/wallet/"
 
     def admit(self, declared: Endpoint) -> None:
         """Refuse a bad token and a user without a wallet."""

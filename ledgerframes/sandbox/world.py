@@ -139,12 +139,10 @@ class World:
         """Iterate over the events with since <= record time < until, migration after migration."""
         begin = micros(since) if since else self.timeline.start
         end = micros(until) if until else self.timeline.now
-        for number in range(self.timeline.count):
-            slice_ = self.timeline.slice(number)
-            if slice_.begin < end and begin < slice_.end:
-                for event in self.slice(number, encoding):
-                    if begin <= event.record_time < end and event.is_in(encoding):
-                        yield event
+        for number in self.timeline.numbers_between(begin, end):
+            for event in self.slice(number, encoding):
+                if begin <= event.record_time < end and event.is_in(encoding):
+                    yield event
 
     def constants(self, encoding: str = MAIN_ENCODING) -> WorldConstants:
         """Return what all slices share in an encoding."""

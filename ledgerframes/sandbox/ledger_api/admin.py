@@ -38,28 +38,18 @@ FEATURES: Json = {
 }
 
 
-class AllocationRequest(msgspec.Struct, rename="camel"):
-    """Body of a party allocation."""
+class PartyRequest(msgspec.Struct, rename="camel"):
+    """Body of the operations that allocate or change a party, each with some of its members."""
 
     party_id_hint: str = ""
     local_metadata: Json | None = None
     identity_provider_id: str = ""
-
-
-class ExternalRequest(msgspec.Struct, rename="camel"):
-    """Body of the operations on external parties."""
-
+    party_details: Json | None = None
+    update_mask: Json | None = None
     synchronizer: str = ""
     party_hint: str = ""
     public_key: Json | None = None
     onboarding_transactions: list[Json] = []
-
-
-class PatchRequest(msgspec.Struct, rename="camel"):
-    """Body of a party update."""
-
-    party_details: Json | None = None
-    update_mask: Json | None = None
 
 
 class VettingRequest(msgspec.Struct, rename="camel"):
@@ -114,16 +104,16 @@ class Admin(LedgerEndpoints):
         names = [party, *flask.request.args.getlist("parties")]
         return {"partyDetails": [known[name] for name in names if name in known]}
 
-    @endpoint("POST", "/v2/parties", AllocationRequest)
-    def _allocate(self, request: AllocationRequest) -> Json:
+    @endpoint("POST", "/v2/parties", PartyRequest)
+    def _allocate(self, request: PartyRequest) -> Json:
         hint = request.party_id_hint or f"party-{digest('hint', len(self._parties), size=8)}"
         party = f"{hint}::{self.ledger.participant.partition('::')[2]}"
         if party in self._known_parties():
             raise LedgerApiError("INVALID_ARGUMENT", f"Party already exists: party {party} is already allocated on this node")
         return self._saved(request, _party_details(party, request.local_metadata))
 
-    @endpoint("PATCH", "/v2/parties/<path:party>", PatchRequest)
-    def _update_party(self, party: str, request: PatchRequest) -> Json:
+    @endpoint("PATCH", "/v2/parties/<path:party>", PartyRequest)
+    def _update_party(self, party: str, request: PartyRequest) -> Json:
         known = self._known_parties().get(party)
         if known is None or not known["isLocal"]:
             raise LedgerApiError("INVALID_ARGUMENT", f"Party: {party} does not exist on this node")
@@ -135,8 +125,8 @@ class Admin(LedgerEndpoints):
         self.record("ledger", request)
         return {"partyDetails": details}
 
-    @endpoint("POST", "/v2/parties/external/generate-topology", ExternalRequest)
-    def _generate_topology(self, request: ExternalRequest) -> Json:
+    @endpoint("POST", "/v2/parties/external/generate-topology", PartyRequest)
+    def _generate_topology(self, request: PartyRequest) -> Json:
         if request.public_key is None:
             raise missing("public_key")
         key = fingerprint("external", _key_bytes(request.public_key))
@@ -147,8 +137,8 @@ class Admin(LedgerEndpoints):
             "multiHash": digest("multi hash", key),
         }
 
-    @endpoint("POST", "/v2/parties/external/allocate", ExternalRequest)
-    def _allocate_external(self, request: ExternalRequest) -> Json:
+    @endpoint("POST", "/v2/parties/external/allocate", PartyRequest)
+    def _allocate_external(self, request: PartyRequest) -> Json:
         if not request.onboarding_transactions:
             raise missing("onboarding_transactions")
         key = fingerprint("external", msgspec.json.encode(request.onboarding_transactions))

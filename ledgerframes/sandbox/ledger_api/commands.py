@@ -43,15 +43,10 @@ class JsCommands(msgspec.Struct, rename="camel"):
     workflow_id: str = ""
 
 
-class TransactionRequest(msgspec.Struct, rename="camel"):
-    """Body of submit-and-wait-for-transaction."""
+class SubmissionRequest(msgspec.Struct, rename="camel"):
+    """Body of the operations that wrap commands."""
 
     commands: JsCommands | None = None
-
-
-class ReassignmentRequest(msgspec.Struct, rename="camel"):
-    """Body of the reassignments' operations."""
-
     reassignment_commands: Json | None = None
 
 
@@ -71,8 +66,8 @@ class Commands(LedgerEndpoints):
         update = self._submit(request)
         return {"updateId": update.update_id, "completionOffset": update.offset}
 
-    @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction", TransactionRequest)
-    def _wait_for_transaction(self, request: TransactionRequest) -> Json:
+    @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction", SubmissionRequest)
+    def _wait_for_transaction(self, request: SubmissionRequest) -> Json:
         return {"transaction": self._renderer().transaction(self._submit(request.commands or JsCommands()))}
 
     @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction-tree", JsCommands)
@@ -108,16 +103,16 @@ class Commands(LedgerEndpoints):
         update_id = PREFIX + digest("submitted", len(self.box.writes), command_id)
         return Update(self.ledger.end(), update_id, self.clock.now(), kind, body, command=command_id)
 
-    @endpoint("POST", "/v2/commands/async/submit-reassignment", ReassignmentRequest)
-    def _submit_reassignment(self, request: ReassignmentRequest) -> Json:
+    @endpoint("POST", "/v2/commands/async/submit-reassignment", SubmissionRequest)
+    def _submit_reassignment(self, request: SubmissionRequest) -> Json:
         self._reassign(request)
         return {}
 
-    @endpoint("POST", "/v2/commands/submit-and-wait-for-reassignment", ReassignmentRequest)
-    def _wait_for_reassignment(self, request: ReassignmentRequest) -> Json:
+    @endpoint("POST", "/v2/commands/submit-and-wait-for-reassignment", SubmissionRequest)
+    def _wait_for_reassignment(self, request: SubmissionRequest) -> Json:
         return {"reassignment": self._renderer().reassignment(self._reassign(request))}
 
-    def _reassign(self, request: ReassignmentRequest) -> Update:
+    def _reassign(self, request: SubmissionRequest) -> Update:
         """Record the commands of a reassignment, and return the unassignment that they would make."""
         commands, people = request.reassignment_commands, self.world.people
         if not commands:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import flask
 import msgspec
@@ -44,8 +44,6 @@ decode_token = msgspec.msgpack.Decoder(PageToken).decode
 
 class LedgerEndpoints(Api):
     """A family of ledger endpoints."""
-
-    path_root: ClassVar[str] = "/v2/"
 
     def __init__(self, box: Sandbox) -> None:
         super().__init__(box)
@@ -149,7 +147,7 @@ def check_size(size: int | None, default: int, largest: int, smallest: int = 1) 
 
 
 def page(items: Iterable[Json], size: int, binding: Any, start: int = 0, *position: int) -> tuple[list[Json], str | None]:
-    """Return a page from an index on, and the token of the next one, which is bound to the request."""
+    """Return a page from an index on, and the token of the next one."""
     rows = list(islice(items, start, start + size + 1))
     return rows[:size], write_token(binding, start + size, *position) if len(rows) > size else None
 

@@ -19,7 +19,7 @@ from ..timeline import OVERLAP, SECOND_MIGRATION
 from ..times import Clock
 from ..world import World
 from .filters import Registry
-from .projection import Update, cost_of, offset_before, offset_of, project, slice_of
+from .projection import Update, cost_of, offset_of, project, slice_of
 
 CACHED_SLICES = 8
 PLANTED_PER_10000 = 3
@@ -48,7 +48,10 @@ class PlantedMismatch(NamedTuple):
 
 
 class ParticipantLedger:
-    """Updates that one participant sees of a world, by default the participant with the most parties."""
+    """Updates that one participant sees of a world.
+
+    By default it is the participant with the most parties.
+    """
 
     def __init__(self, world: World, clock: Clock, participant: str | None = None) -> None:
         people, self.world = world.people, world
@@ -83,7 +86,7 @@ class ParticipantLedger:
             count = bisect_right(self.record_times(slice_number), time)
             if count:
                 return offset_of(slice_number, count - 1)
-        return offset_before(0, 0)
+        return offset_of(0, 0) - 1
 
     def prune(self, through: int | float) -> int:
         """Prune the ledger through an offset, or a share of it if below 1, and return the offset."""
@@ -129,10 +132,6 @@ class ParticipantLedger:
                 if after < offset <= through and mark in event.verdict and event.is_in("ledger_json"):
                     yield offset, event
 
-    def guests(self) -> list[str]:
-        """Return the guests that the participant hosts at present."""
-        return self.guests_at(slice_of(self.end()))
-
     def planted(self) -> list[PlantedMismatch]:
         """Return the submissions with a planted cost, for which the whole world is generated."""
         return [
@@ -168,9 +167,9 @@ class ParticipantLedger:
         """Return the record times of a slice's events, in microseconds since 1970."""
         return [event.time for event in self.world.schedule.plan(slice_number)]
 
-    def guests_at(self, slice_number: int) -> list[str]:
-        """Return the guests that it hosts at the start of a slice."""
-        changes = max(0, slice_number - 1) // CHANGE_EVERY
+    def guests(self) -> list[str]:
+        """Return the guests that it hosts at the start of the present slice."""
+        changes = max(0, slice_of(self.end()) - 1) // CHANGE_EVERY
         steps = {self._guest(change): change % len(GUEST_STEPS) for change in range(changes)}
         return [guest for guest, step in steps.items() if step not in (0, len(GUEST_STEPS) - 1)]
 
@@ -201,4 +200,4 @@ class ParticipantLedger:
     def _update(self, slice_number: int, index: int, time: int, events: list[Json]) -> Update:
         update_id = PREFIX + digest(self.world.seed, "topology", slice_number, index)
         body = {"events": events, "synchronizer_id": self.world.people.synchronizer}
-        return Update(offset_before(slice_number, index), update_id, time, "topology", body)
+        return Update(offset_of(slice_number, index) - 1, update_id, time, "topology", body)

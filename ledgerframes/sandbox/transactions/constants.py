@@ -74,7 +74,7 @@ class WorldConstants:
         self.payload = cache(lambda name: self._payload(TEMPLATES[name].payload))
         self.tree = cache(self._compile_tree)
         self.lasting = cache(self._lasting)
-        self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.party.identifier}
+        self.names: dict[str, Any] = {"dso": parties.dso, "issuer": parties.registrar.identifier}
         self.names["synchronizer"] = parties.synchronizer
         self.names |= {name: self.lasting(name) for name in ("name_rules", "registry")}
         self.names |= {name: self.lasting(name, 0) for name in ("dso_rules", "coin_rules")}  # their first versions

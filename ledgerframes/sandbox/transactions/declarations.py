@@ -79,47 +79,47 @@ def _read() -> dict[str, list[tuple[str, list[str], list[str]]]]:
     return sections
 
 
-def _words(options: list[str]) -> dict[str, list[str]]:
+def _values(options: list[str]) -> dict[str, list[str]]:
     """Return the words of each option, which may occur more than once."""
-    words: dict[str, list[str]] = defaultdict(list)
+    values: dict[str, list[str]] = defaultdict(list)
     for option in options:
         name, *rest = option.split()
-        words[name] += rest
-    return words
+        values[name] += rest
+    return values
 
 
 def _template(package: str, options: list[str], lines: list[str]) -> TemplateSpec:
-    words = _words(options)
-    (name,), (owner,) = words["id"], words["owner"] or ["owner"]
-    parties = tuple(words["by"]), tuple(words["observers"])
-    return TemplateSpec(package, name, " ".join(lines), *parties, owner, " ".join(words["key"]))
+    values = _values(options)
+    (name,), (owner,) = values["id"], values["owner"] or ["owner"]
+    parties = tuple(values["by"]), tuple(values["observers"])
+    return TemplateSpec(package, name, " ".join(lines), *parties, owner, " ".join(values["key"]))
 
 
 def _choice(options: list[str], lines: list[str]) -> ChoiceSpec:
-    words = _words(options)
+    values = _values(options)
     argument, _, result = " ".join(lines).partition(" -> ")
-    return ChoiceSpec(tuple(words["on"]), tuple(words["by"]), argument, result, "consuming" in words, "".join(words["via"]))
+    return ChoiceSpec(tuple(values["on"]), tuple(values["by"]), argument, result, "consuming" in values, "".join(values["via"]))
 
 
 def _kind(options: list[str], lines: list[str]) -> Kind:
-    words = _words(options + lines)
-    nodes = words["nodes"]
+    values = _values(options + lines)
+    nodes = values["nodes"]
     return Kind(
-        "".join(words["by"]),
-        _calls(words["roles"]),
-        _views(re.findall(r"[()|]|[^\s()|]+", " ".join(words["views"]))[::-1]),
-        _calls([f"nodes={nodes[0]}"] if nodes else words["content"]),
-        "*nodes" if nodes else " ".join(words["tree"]),
-        int("".join(words["weight"]) or 0),
-        int("".join(words["bytes"]) or 1500),
-        "".join(words["workflow"]),
-        "".join(words["carries"]),
+        "".join(values["by"]),
+        _calls(values["roles"]),
+        _views(re.findall(r"[()|]|[^\s()|]+", " ".join(values["views"]))[::-1]),
+        _calls([f"nodes={nodes[0]}"] if nodes else values["content"]),
+        "*nodes" if nodes else " ".join(values["tree"]),
+        int("".join(values["weight"]) or 0),
+        int("".join(values["bytes"]) or 1500),
+        "".join(values["workflow"]),
+        "".join(values["carries"]),
     )
 
 
-def _calls(words: list[str]) -> Calls:
-    """Parse each word as ``name=function:argument…``, or as a name of a function."""
-    return [tuple((word if "=" in word else f"{word}={word}").replace("=", ":").split(":")) for word in words]
+def _calls(texts: list[str]) -> Calls:
+    """Parse each text as ``name=function:argument…``, or as a name of a function."""
+    return [tuple((text if "=" in text else f"{text}={text}").replace("=", ":").split(":")) for text in texts]
 
 
 def _views(parts: list[str]) -> list[View]:

@@ -1,4 +1,4 @@
-"""Functions of declarations for rounds, rules, rights, recurring events, and the script of planted cases."""
+"""Functions of declarations for rounds, rules, rights and recurring events."""
 
 from __future__ import annotations
 
@@ -29,54 +29,28 @@ MEMBER_WEIGHT = 10_000
 # Contracts that each occurrence of a recurring event replaces; occurrence -1 is the one made at the start.
 
 
-def _vote(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    """Return a price vote.
-
-    It has no price at the start (docs/facts.md#price-vote-without-price).
-    """
-    drawn = 140_000 + number(draft.constants.seed, "vote", member, occurrence) % 30_000
-    millionths = drawn * OUTLIER_FACTOR if member == OUTLIER_VOTER else drawn
-    price = f"0.{millionths:06d}".rstrip("0") if occurrence >= 0 else None
-    return {"sv": draft.parties.svs[member].identifier, "price": price}
-
-
-def _status(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    sv = draft.parties.svs[member]
-    status = {"reports": True if occurrence >= 0 else None, "round_ahead": draft.round_number + 2}
-    return {"sv": sv.identifier, "sv_name": sv.name, "number": occurrence + 1, **status}
-
-
-def _license(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    return {
-        "validator": draft.parties.validators[member].identifier,
-        "sponsor": draft.parties.svs[member % len(draft.parties.svs)].identifier,
-        "first_round": FIRST_ROUND,
-        "missed": member % 4,
-        "start": draft.constants.rounds.start,
-        "contact": f"operations+{member}@validators.invalid",
-    }
-
-
-def _subscription(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    providers = draft.parties.providers
-    return {
-        "payer": draft.parties.users[member * 3].identifier,
-        "provider": providers[member % len(providers)].party.identifier,
-        "description": f"reading room, seat {member + 1}",
-    }
-
-
-RECURRING = {
-    "price_vote": _vote,
-    "status_report": _status,
-    "validator_license": _license,
-    "subscription": _subscription,
-}
+def _recurring_names(draft: DraftTransaction, template: str, member: int, occurrence: int) -> dict[str, Any]:
+    """Return the names of an occurrence, of which the first is the submitter."""
+    parties, providers, is_replacement = draft.parties, draft.parties.providers, occurrence >= 0
+    sv = parties.svs[member % len(parties.svs)]
+    if template == "price_vote":  # at the start without a price (docs/facts.md#price-vote-without-price)
+        drawn = 140_000 + number(draft.constants.seed, "vote", member, occurrence) % 30_000
+        millionths = drawn * OUTLIER_FACTOR if member == OUTLIER_VOTER else drawn
+        return {"sv": sv.identifier, "price": f"0.{millionths:06d}".rstrip("0") if is_replacement else None}
+    if template == "status_report":
+        report = {"reports": is_replacement or None, "round_ahead": draft.round_number + 2, "number": occurrence + 1}
+        return {"sv": sv.identifier, "sv_name": sv.name, **report}
+    if template == "validator_license":
+        contact = f"operations+{member}@validators.invalid"
+        names = {"validator": parties.validators[member].identifier, "sponsor": sv.identifier, "contact": contact}
+        return {**names, "first_round": FIRST_ROUND, "missed": member % 4, "start": draft.constants.rounds.start}
+    payer, provider = parties.users[member * 3], providers[member % len(providers)]
+    return {"payer": payer.identifier, "provider": provider.identifier, "description": f"reading room, seat {member + 1}"}
 
 
 def recurring(draft: DraftTransaction, template: str) -> str:
     """Set the names of an occurrence, and return the first of them."""
-    names = RECURRING[template](draft, draft.event.member, draft.event.occurrence)
+    names = _recurring_names(draft, template, draft.event.member, draft.event.occurrence)
     draft.names.update(names)
     if template == "price_vote" and draft.event.member == PLANTED_MEMBER:
         draft.fixed_costs = PLANTED_COSTS if draft.event.occurrence % PLANTED_EVERY == PLANTED_REMAINDER else ()
@@ -89,7 +63,7 @@ def occurrence(draft: DraftTransaction, template: str, ahead: str) -> Contract:
 
 
 def _recurring_contract(draft: DraftTransaction, template: str, member: int, occurrence: int) -> Contract:
-    return draft.make(template, (member, occurrence), **RECURRING[template](draft, member, occurrence))
+    return draft.make(template, (member, occurrence), **_recurring_names(draft, template, member, occurrence))
 
 
 # Mining rounds
@@ -134,8 +108,8 @@ def grant_rights(draft: DraftTransaction, since: str) -> list[Node]:
     nodes = []
     for provider in draft.parties.providers:
         if provider.featured == since:
-            names: dict[str, Any] = {"provider": provider.party.identifier, "weight": provider.weight}
-            right = draft.make("featured_right", (provider.party.identifier,), **names)
+            names: dict[str, Any] = {"provider": provider.identifier, "weight": provider.weight}
+            right = draft.make("featured_right", (provider.identifier,), **names)
             nodes += draft.nodes("DsoRules_GrantFeaturedAppRight[+right]", right=right, **names)
     return nodes
 
@@ -181,7 +155,7 @@ def _make_rules(draft: DraftTransaction) -> list[Node]:
 
 def _make_apps(draft: DraftTransaction) -> list[Node]:
     apps = [
-        draft.make(template, (app.party.identifier,), operator=app.party.identifier, name=app.party.name)
+        draft.make(template, (app.identifier,), operator=app.identifier, name=app.name)
         for app in draft.parties.providers
         for template in ("venue", "batch")
     ]

@@ -57,7 +57,7 @@ def _venue(draft: DraftTransaction) -> str:
     """Return the app that a waiting allocation is for, or any."""
     if allocation := draft.names["allocation"]:
         return str(next(party for party in allocation.signatories if party != allocation.owner))
-    return draft.parties.provider(draft.draws).party.identifier
+    return draft.parties.provider(draft.draws).identifier
 
 
 def _confirming_app(draft: DraftTransaction) -> list[str]:
@@ -106,9 +106,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "payer": lambda draft, template: contract.owner if (contract := draft.any_visible(template)) else draft.user(),
     "buyer": lambda draft: allocation.owner if (allocation := draft.names["allocation"]) else draft.user(),
     "venue": _venue,
-    "provider": lambda draft: draft.parties.provider(draft.draws).party.identifier,
+    "provider": lambda draft: draft.parties.provider(draft.draws).identifier,
     "featured_provider": lambda draft: draft.draws.pick(
-        [provider.party.identifier for provider in draft.parties.providers if provider.featured == "start"]
+        [provider.identifier for provider in draft.parties.providers if provider.featured == "start"]
     ),
     "confirming_app": _confirming_app,
     "legs": _legs,
@@ -118,9 +118,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quorum": lambda draft, percent: [draft.constants.dso] if draft.draws.chance(int(percent) / 100) else [],
     # the party that a recurring event belongs to
     "member": lambda draft, group, first="0": getattr(draft.parties, group)[int(first) + draft.event.member].identifier,
-    "recurring_provider": lambda draft: (
-        draft.parties.providers[draft.event.occurrence % len(draft.parties.providers)].party.identifier
-    ),
+    "recurring_provider": lambda draft: draft.parties.providers[draft.event.occurrence % len(draft.parties.providers)].identifier,
     # contracts
     "any_contract": DraftTransaction.any_visible,
     "make": lambda draft, template: draft.make(template, identifier=draft.names.get("identifier", "")),

@@ -40,7 +40,7 @@ def carried_names(constants: WorldConstants, template: str, slice_number: int, i
         choice = number(seed, "collector", *key)
         rank = choice // 2
         # Every second one is a provider, the others are the large users.
-        party = parties.providers[rank % len(parties.providers)].party if choice % 2 else users[rank % 40]
+        party = parties.providers[rank % len(parties.providers)] if choice % 2 else users[rank % 40]
         return {**names, "owner": party.identifier}
     if template == "token":
         return {**names, "owner": users[number(seed, "holder", *key) % len(users)].identifier}

@@ -133,7 +133,7 @@ def _close(draft: DraftTransaction, closing: range) -> list[Node]:
 
 
 def coupon(draft: DraftTransaction, provider: str, weight: str) -> list[Contract]:
-    """Make a coupon for a featured provider, by party or name, unless rewards are based on traffic."""
+    """Make a coupon for a featured provider before rewards are based on traffic."""
     provider = draft.names.get(provider, provider)
     terms = draft.constants.rounds.terms(draft.round_number)
     if terms.is_traffic_based or provider not in draft.featured:
