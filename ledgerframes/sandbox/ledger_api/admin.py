@@ -74,7 +74,7 @@ class Admin(LedgerEndpoints):
     _live = endpoint("GET", "/livez", public=True)(lambda api: text_response())
     _ready = endpoint("GET", "/readyz", public=True)(lambda api: text_response("ledger ok (sandbox)"))
     _version = endpoint("GET", "/v2/version", public=True)(lambda api: {"version": api.box.ledger_version, "features": FEATURES})
-    _authenticated_user = endpoint("GET", "/v2/authenticated-user")(lambda api: {"user": api.user.details()})
+    _authenticated_user = endpoint("GET", "/v2/authenticated-user")(lambda api: {"user": flask.g.user.details()})
     _users = endpoint("GET", "/v2/users")(
         lambda api: {"users": [user.details() for user in api.box.users.all.values()], "nextPageToken": ""}
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import flask
 import msgspec
 
 from ..builder import Event
@@ -87,7 +88,7 @@ class Commands(LedgerEndpoints):
         for member in ("commands", "command_id", "act_as"):
             if not getattr(request, member):
                 raise missing(member)
-        check_rights(self.user, request.act_as, False)
+        check_rights(flask.g.user, request.act_as, False)
         people, now = self.world.people, self.clock.now()
         body = {"workflow_id": request.workflow_id, "effective_at": instant(now), "synchronizer_id": people.synchronizer}
         update = self._recorded("transaction", request, request.command_id, body)
@@ -129,7 +130,7 @@ class Commands(LedgerEndpoints):
             "reassignment_counter": 1,
         }
         identifier = value.get("contractId") or contract_id("submitted", update.update_id)
-        update.submitters = parties = frozenset([commands.get("submitter") or self.user.party])
+        update.submitters = parties = frozenset([commands.get("submitter") or flask.g.user.party])
         body = {"contract_id": identifier, "template_id": "", "package_name": ""}
         update.nodes = [Node(0, 0, body, parties, parties)]
         return update
@@ -142,8 +143,8 @@ class Commands(LedgerEndpoints):
 
     @endpoint("POST", "/v2/commands/command-completions", CompletionRequest, since=5)
     def _completions(self, request: CompletionRequest) -> list[Json]:
-        parties = frozenset(request.parties or self.user.reads)
-        check_rights(self.user, parties, False)
+        parties = frozenset(request.parties or flask.g.user.reads)
+        check_rights(flask.g.user, parties, False)
         begin = self.check_begin(request.begin_exclusive, "Command completions request")
         end = self.check_end(request.begin_exclusive, None)
         return limited({"completionResponse": value} for value in self._with_checkpoint(begin, end, parties))

@@ -17,7 +17,7 @@ from ..participant.filters import EventFormat, UpdateFormat
 from ..participant.rendering import EventRenderer, UpdateRenderer
 from ..responses import UNKNOWN_ROUTE, HttpError, Json
 from ..times import SECOND, instant
-from ..users import User, check_rights
+from ..users import check_rights
 
 if TYPE_CHECKING:
     from ..sandbox import Sandbox
@@ -66,23 +66,17 @@ class LedgerEndpoints(Api):
         """Return the refusal of a body that does not fit its model."""
         return malformed_body(str(error))
 
-    @property
-    def user(self) -> User:
-        """User who sent the request."""
-        user: User = flask.g.user
-        return user
-
     def update_renderer(self, request: UpdateFormat | None) -> UpdateRenderer:
         """Return the renderer of an update format that the user may read."""
         renderer = UpdateRenderer(request, self.ledger.registry)
-        check_rights(self.user, *renderer.parties())
+        check_rights(flask.g.user, *renderer.parties())
         return renderer
 
     def event_renderer(self, request: EventFormat | None) -> EventRenderer:
         """Return the renderer of an event format that the user may read."""
         if request is None:
             raise missing("event_format")
-        check_rights(self.user, request.filters_by_party, request.filters_for_any_party is not None)
+        check_rights(flask.g.user, request.filters_by_party, request.filters_for_any_party is not None)
         return EventRenderer(request, self.ledger.registry)
 
     def check_begin(self, begin: int, operation: str = "Updates request") -> int:

@@ -10,7 +10,7 @@ import msgspec
 from ..endpoints import endpoint
 from ..ledger_errors import LedgerApiError, missing
 from ..participant.contracts import ASSIGNED, UNASSIGNED, ActiveContract
-from ..participant.filters import EventFormat, Match
+from ..participant.filters import EventFormat, Filters, Match
 from ..participant.rendering import EventRenderer, ledger_time
 from ..responses import Json
 from .service import LedgerEndpoints, check_size, limited, malformed_body, page, read_token
@@ -85,7 +85,7 @@ class State(LedgerEndpoints):
 
     @endpoint("POST", "/v2/contracts/contract-by-id", ContractRequest)
     def _contract(self, request: ContractRequest) -> Json:
-        events = self.event_renderer(EventFormat.of(request.querying_parties or self.user.reads))
+        events = self.event_renderer(EventFormat(dict.fromkeys(request.querying_parties or flask.g.user.reads, Filters())))
         try:
             created = self._events_of(request.contract_id, events)["created"]
         except LedgerApiError as error:

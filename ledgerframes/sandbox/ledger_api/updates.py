@@ -10,7 +10,7 @@ import msgspec
 from ..builder import encode
 from ..endpoints import endpoint
 from ..ledger_errors import LedgerApiError, missing
-from ..participant.filters import DELTA, EFFECTS, EventFormat, Shape, TransactionFormat, UpdateFormat
+from ..participant.filters import DELTA, EFFECTS, EventFormat, Filters, Shape, TransactionFormat, UpdateFormat
 from ..participant.projection import Update
 from ..participant.rendering import UpdateRenderer
 from ..responses import Json
@@ -46,7 +46,7 @@ class ListRequest(msgspec.Struct, rename="camel"):
         """Return the deprecated filter as a format of transactions."""
         if self.filter is None:
             raise missing("filter")
-        return UpdateFormat.of_transactions(self.filter, shape)
+        return UpdateFormat(TransactionFormat(self.filter, shape))
 
 
 class LookupRequest(msgspec.Struct, rename="camel"):
@@ -168,8 +168,8 @@ class Updates(LedgerEndpoints):
     @endpoint("GET", "/v2/updates/transaction-tree-by-id/<update_id>")
     @endpoint("GET", "/v2/updates/transaction-tree-by-offset/<int:offset>")
     def _tree(self, update_id: str = "", offset: int | None = None) -> Json:
-        events = EventFormat.of(flask.request.args.getlist("parties"))
-        renderer = self.update_renderer(UpdateFormat.of_transactions(events, EFFECTS))
+        events = EventFormat(dict.fromkeys(flask.request.args.getlist("parties"), Filters()))
+        renderer = self.update_renderer(UpdateFormat(TransactionFormat(events, EFFECTS)))
         return {"transaction": self._render_update(LookupRequest(offset, update_id), renderer.tree)}
 
     def _render_update(self, request: LookupRequest, render: Callable[[Update], Json | None]) -> Json:

@@ -40,11 +40,6 @@ class EventFormat(msgspec.Struct, rename="camel"):
     filters_for_any_party: Filters | None = None
     verbose: bool = False
 
-    @classmethod
-    def of(cls, parties: Iterable[str]) -> EventFormat:
-        """Return a format of all events of some parties."""
-        return cls({party: Filters() for party in parties})
-
 
 class TransactionFormat(msgspec.Struct, rename="camel"):
     """Events of transactions and their shape."""
@@ -71,11 +66,6 @@ class UpdateFormat(msgspec.Struct, rename="camel"):
     include_transactions: TransactionFormat | None = None
     include_reassignments: EventFormat | None = None
     include_topology_events: TopologyFormat | None = None
-
-    @classmethod
-    def of_transactions(cls, events: EventFormat, shape: Shape) -> UpdateFormat:
-        """Return a format of transactions only."""
-        return cls(TransactionFormat(events, shape))
 
 
 class Registry:
