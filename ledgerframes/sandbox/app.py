@@ -19,7 +19,7 @@ from .history_api import HistoryApi
 from .ledger_api import LEDGER_APIS
 from .ledger_errors import LedgerApiError
 from .responses import UNKNOWN_ROUTE, HttpError, text_response
-from .wallet_api import WalletApi
+from .wallet import WalletApi
 
 if TYPE_CHECKING:
     from .sandbox import Sandbox

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
-from .events import ACCEPTED, PlannedEvent
 from .formulas import activity_records
 from .ledger import arrange
 from .planted import SCRIPT, STATE_CHANGE
 from .randomness import Draws, number
+from .timeline import ACCEPTED, PlannedEvent
 from .times import instant, six_digits
 from .transactions.declarations import KINDS, Kind
 from .transactions.draft import DraftTransaction, SliceState

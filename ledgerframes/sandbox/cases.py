@@ -10,9 +10,8 @@ from datetime import datetime
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
-from .events import ACCEPTED, CONTENTION, TIMEOUT, PlannedEvent, RecurringEvent
 from .randomness import Draws, number
-from .timeline import Timeline
+from .timeline import ACCEPTED, CONTENTION, TIMEOUT, PlannedEvent, RecurringEvent, Timeline
 from .times import DAY, HOUR, MINUTE, SECOND, six_digits
 
 PLANTED_REQUEST = "planted request"  # the kind of transaction of all cases

@@ -239,7 +239,7 @@ class FaultMiddleware:
 
     def _spoiled(self, environ: WSGIEnvironment, request_number: int) -> Response:
         """Return the app's response, with changes to the body of a good one."""
-        environ[OWN_WRITES] = writes = []
+        writes: list[object] = environ.setdefault(OWN_WRITES, [])
         response = Response.from_app(self._app, environ, buffered=True)
         if writes:
             self._drop("dropped_after_write", request_number)

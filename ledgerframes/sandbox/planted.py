@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from .events import PlannedEvent
+from .timeline import PlannedEvent
 from .times import MINUTE, SECOND
 
 FIRST_PARTY, SECOND_PARTY = "mulberry-notes", "nightshade-vault"

@@ -13,13 +13,13 @@ from .cases import Planted
 from .endpoints import Write
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
-from .offer_book import Offer, OfferBook
 from .participant import ParticipantLedger, PlantedMismatch
 from .participant.contracts import Contracts
 from .planted import PlantedCase
 from .times import Clock, to_datetime
 from .users import Users
 from .vocabulary import vocabulary_of
+from .wallet import Offer, OfferBook
 from .world import world_of
 
 if TYPE_CHECKING:

@@ -13,11 +13,20 @@ from functools import lru_cache
 from operator import attrgetter
 
 from .cases import ONLY_IN_LEDGER, Cases, case_of
-from .events import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT, PlannedEvent, RecurringEvent
 from .parties import SV_NAMES, VALIDATOR_NAMES
 from .planted import STATE_CHANGE, Script
 from .randomness import Draws, lookup_table, number
-from .timeline import FIRST_MIGRATION, SECOND_MIGRATION, Timeline
+from .timeline import (
+    ACCEPTED,
+    CONTENTION,
+    FIRST_MIGRATION,
+    PRIVATE,
+    SECOND_MIGRATION,
+    TIMEOUT,
+    PlannedEvent,
+    RecurringEvent,
+    Timeline,
+)
 from .times import DAY, HOUR, MINUTE, SECOND
 
 TICK = 10 * MINUTE

@@ -12,15 +12,14 @@ from threading import RLock
 
 from .builder import Event, build
 from .cases import CASES, Case, Planted, first_of
-from .events import PlannedEvent
 from .formulas import RoundTotals
 from .parties import WorldParties
 from .planted import SCRIPT, PlantedCase
 from .rounds import Rounds
 from .schedule import OUTLIER_VOTER, STALE_VOTER, Schedule
+from .timeline import PlannedEvent
 from .times import micros, to_datetime
-from .transactions.constants import RISE_PERCENT, WorldConstants, newer
-from .transactions.declarations import WEIGHTS
+from .transactions.declarations import RISE_PERCENT, WEIGHTS, WorldConstants, newer
 from .transactions.draft import SliceState
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary

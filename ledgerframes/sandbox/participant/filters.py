@@ -12,7 +12,7 @@ import msgspec
 
 from ..ledger import Template
 from ..ledger_errors import LedgerApiError
-from ..transactions.constants import UPGRADED_PACKAGE, newer
+from ..transactions.declarations import UPGRADED_PACKAGE, newer
 
 Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]
 DELTA: Shape = "TRANSACTION_SHAPE_ACS_DELTA"

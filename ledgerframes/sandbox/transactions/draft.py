@@ -9,15 +9,14 @@ from typing import Any
 
 from msgspec import Raw
 
-from ..events import ACCEPTED, REJECTED, PlannedEvent
 from ..formulas import RoundTotals
 from ..identifiers import contract_id
 from ..ledger import Contract, Node, Pool, Template, archive, create, exercise
 from ..randomness import Draws, number
 from ..rounds import FIRST_ROUND
+from ..timeline import ACCEPTED, REJECTED, PlannedEvent
 from ..values import UNITS_PER_COIN, Names
-from .constants import Step, WorldConstants, newer
-from .declarations import TEMPLATES
+from .declarations import TEMPLATES, Step, WorldConstants, newer
 
 TotalsOf = Callable[[int, RoundTotals], RoundTotals]  # of a round, given those of the slice that is being built
 

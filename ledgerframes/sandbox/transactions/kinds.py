@@ -10,8 +10,7 @@ from ..ledger import Node
 from ..randomness import number
 from ..values import TEXTS
 from . import governance, payments, purchases, rewards
-from .constants import RISE_PERCENT
-from .declarations import KINDS, Calls, Kind
+from .declarations import KINDS, RISE_PERCENT, Calls, Kind
 from .draft import DraftTransaction
 from .purchases import ENTRY_NAMES
 

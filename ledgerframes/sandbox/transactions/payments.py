@@ -10,8 +10,7 @@ from ..ledger import Contract, Node, create
 from ..randomness import digest, number
 from ..times import HOUR, trimmed
 from ..values import UNITS_PER_COIN
-from .constants import WorldConstants
-from .declarations import TEMPLATES
+from .declarations import TEMPLATES, WorldConstants
 from .draft import DraftTransaction
 
 COUPONS = ("app_coupons", "coupons_v2", "sv_coupons", "records")  # that a transfer may use
