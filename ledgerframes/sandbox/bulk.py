@@ -19,7 +19,7 @@ import zstandard
 
 from .builder import NULL, Event
 from .times import DAY, HOUR, Clock, instant, to_datetime
-from .world import World
+from .world import MAIN_ENCODING, World
 
 FIRST_DAY = "0001-01-01T00:00:00Z"  # start of the first folder, by name
 BEFORE_EVERYTHING = -(10**17)
@@ -28,7 +28,7 @@ MIN_LINES = 40
 LEVEL = 3
 COMMIT_DELAY = HOUR  # objects are staged and compared before they are listed
 LEGACY_DAYS = 1  # objects of the first days have no encoding in their names
-MAIN_ENCODING, OTHER_ENCODING = "compact_json", "protobuf_json"
+OTHER_ENCODING = "protobuf_json"
 MAX_CACHED_FOLDERS = 40  # of three megabytes for a day of a hundred thousand events
 EMPTY_DIGEST = base64.b64encode(hashlib.sha256(b"").digest()).decode()
 
@@ -60,7 +60,8 @@ class BulkStorage:
     def __init__(self, world: World, clock: Clock) -> None:
         self._world, self._clock = world, clock
         self._cached_objects = lru_cache(MAX_CACHED_FOLDERS)(self._compressed)
-        self._digests_of = cache(self._digests)  # they outlive the objects in memory
+        # Digests outlive the objects in memory.
+        self._digests_of = cache(lambda folder: [digest_of(raw) for raw in self._objects(folder)])
         # The newest snapshot by encoding, as its time and its lines by contract id.
         self._snapshots: dict[str, tuple[int, dict[str, bytes]]] = {}
         self._lock = RLock()
@@ -111,9 +112,6 @@ class BulkStorage:
                 if candidate.key(int(number)) == key:
                     return (candidate, int(number)) if int(number) < len(self._digests_of(candidate)) else None
         return None
-
-    def _digests(self, folder: Folder) -> list[str]:
-        return [digest_of(raw) for raw in self._objects(folder)]
 
     def _objects(self, folder: Folder) -> list[bytes]:
         with self._lock:

@@ -101,7 +101,7 @@ class Cases:
         for case_number, case in enumerate(CASES):
             recurring = RecurringEvent(seed, "case", case_number, first + period * case.share // 1000, period, jitter)
             self.occurrences += [_requests(case, case_number, recurring.time(n), n) for n in range(count)]
-        fraction, parts = UPGRADE_SHARE[1], UPGRADE_SHARE[0]
+        parts, fraction = UPGRADE_SHARE
         self.upgraded_at = midnight - period * fraction // parts
         self.raised_day = midnight - RAISED_WEEKDAY * DAY if period == WEEK else None
 

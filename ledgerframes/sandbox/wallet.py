@@ -1,6 +1,7 @@
 """The wallet API with its transfer offers, in memory apart from the seeded world.
 
-See docs/facts.md#wallet-api. Time passes by the sandbox's clock. Delays are counted in requests to the wallet, so that tests need not wait.
+See docs/facts.md#wallet-api. Time passes by the sandbox's clock. Delays are counted in requests to the wallet, so that
+tests need not wait.
 """
 
 from __future__ import annotations

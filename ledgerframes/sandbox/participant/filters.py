@@ -6,6 +6,7 @@ Decoding is relaxed as the service's is: unknown members are ignored, absent one
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -146,7 +147,7 @@ class EventFilter:
         self.any_party = request.filters_for_any_party is not None
         self._filters = [entry for party, value in request.filters_by_party.items() for entry in self._parse(party, value)]
         self._filters += self._parse(None, request.filters_for_any_party) if request.filters_for_any_party else ()
-        self._matches: dict[tuple[str, frozenset[str]], Match | None] = {}
+        self._cached_match = cache(self._match)
 
     def _parse(self, party: str | None, filters: Filters) -> Iterator[_Filter]:
         if not filters.cumulative:
@@ -168,12 +169,7 @@ class EventFilter:
 
     def match(self, template_id: str, parties: frozenset[str]) -> Match | None:
         """Return how a contract that the parties see matches, or None."""
-        if not parties:
-            return None
-        key = template_id, parties & self.parties
-        if key not in self._matches:
-            self._matches[key] = self._match(*key)
-        return self._matches[key]
+        return self._cached_match(template_id, parties & self.parties) if parties else None
 
     def _match(self, template_id: str, parties: frozenset[str]) -> Match | None:
         interfaces = self._registry.implements.get(template_id, ())
