@@ -28,7 +28,6 @@ from ledgerframes.sandbox.bulk_api import BulkApi
 from ledgerframes.sandbox.responses import HttpError
 from ledgerframes.sandbox.timeline import END_OF_LAST_DAY, Timeline
 from ledgerframes.sandbox.times import micros
-from ledgerframes.sandbox.vocabulary import vocabulary_of
 
 GIGABYTE, MEGABYTE = 10**9, 10**6
 GIGABYTES_PER_DAY = 2.5  # enough for a second object: lines shrink to a fourteenth
@@ -262,8 +261,8 @@ def history_app(folder: Path) -> Flask:
     history = StoredHistory(folder)
     app = Flask(__name__, static_folder=None)
     app.register_error_handler(HttpError, HttpError.response)
-    services = SimpleNamespace(bulk=history, vocabulary=vocabulary_of("neutral"), faults=Faults())
-    views = BulkApi(services).views()  # type: ignore[arg-type]
+    box = SimpleNamespace(bulk=history, faults=Faults(), world=None, clock=None)
+    views = BulkApi(box).views()  # type: ignore[arg-type]
     for name, _, declared in BulkApi.endpoints():
         for root in ("/api/scan", ""):
             app.add_url_rule(root + declared.path, name, views[name], methods=[declared.method])

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import threading
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from flask import Flask, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Map
 
 from .bulk_api import BulkApi
-from .endpoints import Api, Services
+from .endpoints import Api
 from .history_api import HistoryApi
 from .ledger_api import LEDGER_APIS
 from .ledger_errors import LedgerApiError
 from .responses import UNKNOWN_ROUTE, HttpError, text_response
-from .wallet_api import WalletApi
+from .wallet import WalletApi
+
+if TYPE_CHECKING:
+    from .sandbox import Sandbox
 
 HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX = "/api/scan", "/api/ledger", "/api/validator"
 APIS: tuple[tuple[type[Api], str], ...] = (
@@ -33,13 +37,13 @@ WRONG_METHOD = "HTTP method not allowed, supported methods: {}"
 _lock = threading.Lock()  # making an app compiles routes and decoders, which must not happen in two threads at once
 
 
-def make_app(services: Services) -> Flask:
+def make_app(box: Sandbox) -> Flask:
     """Return the app, without the faults that strike any response."""
     app = Flask(__name__, static_folder=None)
     with _lock:
-        app.url_map = _routes(services.vocabulary.coin)
+        app.url_map = _routes(box.world.vocabulary.coin)
         for api, _ in APIS:
-            app.view_functions.update(api(services).views())
+            app.view_functions.update(api(box).views())
     app.register_error_handler(HttpError, HttpError.response)
     app.register_error_handler(LedgerApiError, LedgerApiError.response)
     app.register_error_handler(NotFound, lambda error: text_response(UNKNOWN_ROUTE, 404))

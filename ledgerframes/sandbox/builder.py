@@ -7,19 +7,15 @@ from typing import Any
 
 import msgspec
 
-from .activity import activity_records
 from .cases import ONLY_IN_HISTORY, ONLY_IN_LEDGER, SECOND_VERDICT, alter, case_of, draws_of, first_of
-from .events import ACCEPTED, PlannedEvent
-from .identifiers import UpdateIds
-from .issuance import RoundTotals
+from .formulas import activity_records
 from .ledger import arrange
 from .planted import SCRIPT, STATE_CHANGE
 from .randomness import Draws, number
-from .schedule import SlicePlanner
+from .timeline import ACCEPTED, PlannedEvent
 from .times import instant, six_digits
-from .transactions.constants import WorldConstants
 from .transactions.declarations import KINDS, Kind
-from .transactions.draft import DraftTransaction, SliceState, TotalsOf
+from .transactions.draft import DraftTransaction, SliceState
 from .transactions.kinds import assign_roles, build_tree
 from .transactions.payments import LEDGER_ONLY, carried_contract
 from .values import LEDGER
@@ -57,128 +53,89 @@ class Event:
         """Return whether the API with this value encoding shows it."""
         return not self.only_in or (self.only_in == LEDGER.name) == (encoding == LEDGER.name)
 
-    @property
-    def size(self) -> int:
-        """Size of its four texts in bytes."""
-        return len(self.update) + len(self.verdict) + len(self.traffic_summary) + len(self.app_activity_records)
+
+def build(state: SliceState) -> list[Event]:
+    """Return the events of a slice in order, independently of other slices."""
+    schedule = state.constants.schedule
+    # Nothing crosses from one migration to the next except what is scheduled.
+    if state.number not in (0, schedule.timeline.first_count):
+        for index, event in enumerate(schedule.plan(state.number - 1)):
+            template = KINDS[event.kind].carries
+            if template and event.outcome == ACCEPTED:
+                state.pools[template].add(carried_contract(state.constants, template, state.number - 1, index))
+    return [_event(state, index, event) for index, event in enumerate(schedule.plan(state.number))]
 
 
-@dataclass
-class SliceBuilder:
-    """Builds a slice independently of the others."""
+def _event(state: SliceState, index: int, planned: PlannedEvent) -> Event:
+    draft = _draft(state, index, planned)
+    kind = assign_roles(draft)
+    update = encode(_update(draft, kind)) if draft.is_visible else NULL
+    event = Event(draft.update_id, draft.migration_id, planned.time, update, only_in=_only_in(planned))
+    if planned.time >= state.constants.schedule.timeline.verdicts_since:
+        _add_verdict(event, draft, kind)
+    return event
 
-    constants: WorldConstants
-    planner: SlicePlanner
-    identifiers: UpdateIds
-    number: int  # of the slice
-    totals_of: TotalsOf | None = None  # without it, rounds are settled without app rewards, and nothing else differs
 
-    def __post_init__(self) -> None:
-        """Begin the state of the slice."""
-        self._timeline = self.planner.timeline
-        self._state = SliceState(self.constants, self.number, self.totals_of)
-        self._draws = self._state.draws
+def _draft(state: SliceState, index: int, planned: PlannedEvent) -> DraftTransaction:
+    """Return the draft of a planned event, without its roles."""
+    constants, schedule = state.constants, state.constants.schedule
+    if planned.kind == "round tick":
+        effective_at = schedule.effective_at_tick(planned.occurrence)
+    elif planned.kind == STATE_CHANGE and planned.member >= 0 and (lead := SCRIPT[planned.member].lead):
+        effective_at = planned.time - lead
+    else:
+        effective_at = _effective_at(planned.time, state.draws)
+    first = first_of(planned)  # of two events with one update id
+    position = (state.number, index) if first is planned else schedule.position_of(first)
+    draft = DraftTransaction(state, planned, index, constants.identifiers.at(*position), effective_at)
+    if planned.case is not None:
+        draft.draw_from(draws_of(constants.seed, planned, "roles"))
+    return draft
 
-    @property
-    def totals(self) -> RoundTotals:
-        """The activity of the rounds, as far as the slice is built."""
-        return self._state.totals
 
-    def build(self) -> list[Event]:
-        """Return the events of the slice in order."""
-        # Nothing crosses from one migration to the next except what is scheduled.
-        if self.number not in (0, self._timeline.first_count):
-            for index, event in enumerate(self.planner.plan(self.number - 1)):
-                template = KINDS[event.kind].carries
-                if template and event.outcome == ACCEPTED:
-                    contract = carried_contract(self.constants, template, self.number - 1, index)
-                    self._state.pools[template].add(contract)
-        return [self._event(index, event) for index, event in enumerate(self.planner.plan(self.number))]
+def _update(draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
+    is_for_ledger = draft.constants.encoding is LEDGER
+    record_time = six_digits(draft.event.time)
+    roots = build_tree(draft, kind)
+    if half := draft.names.get("half"):
+        if not is_for_ledger:
+            half.pop(LEDGER_ONLY, None)
+        return {"update_id": draft.update_id, "offset": REASSIGNMENT_OFFSET, "record_time": record_time, "event": half}
+    root_ids, nodes = arrange(draft.update_id, roots, draft.effective_at, is_for_ledger)
+    update = {
+        "update_id": draft.update_id,
+        "migration_id": draft.migration_id,
+        "workflow_id": kind.workflow_id,
+        "record_time": record_time,
+        "synchronizer_id": draft.parties.synchronizer,
+        "effective_at": instant(draft.effective_at),
+        "root_event_ids": root_ids,
+        "events_by_id": nodes,
+    }
+    if draft.state.draws.chance(EXTERNALLY_SIGNED):  # without a hash, the key is absent rather than null
+        update["external_transaction_hash"] = f"{number(draft.update_id):016x}" * 4
+    return update
 
-    def _event(self, index: int, planned: PlannedEvent) -> Event:
-        draft, kind = self._draft(index, planned)
-        update = encode(self._update(draft, kind)) if draft.is_visible else NULL
-        event = Event(draft.update_id, draft.migration_id, planned.time, update, only_in=_only_in(planned))
-        if planned.time >= self._timeline.verdicts_since:
-            self._add_verdict(event, draft, kind)
-        return event
 
-    def _draft(self, index: int, planned: PlannedEvent) -> tuple[DraftTransaction, Kind]:
-        """Return the draft of a planned event with its roles assigned, and its kind."""
-        rounds = self.constants.rounds
-        if planned.kind == "round tick":
-            effective_at = rounds.schedule.effective_at_tick(planned.occurrence)
-        elif planned.kind == STATE_CHANGE and planned.member >= 0 and (lead := SCRIPT[planned.member].lead):
-            effective_at = planned.time - lead
-        else:
-            effective_at = _effective_at(planned.time, self._draws)
-        draft = DraftTransaction(
-            self.constants,
-            self._state,
-            planned,
-            index,
-            self.identifiers.at(*self._first_position(index, planned)),
-            self._timeline.slice(self.number).migration_id,
-            effective_at,
-            rounds.state_at(planned.time),
-        )
-        if planned.case is not None:
-            draft.draw_from(draws_of(self.constants.seed, planned, "roles"))
-        return draft, assign_roles(draft)
-
-    def _first_position(self, index: int, planned: PlannedEvent) -> tuple[int, int]:
-        """Return the position of an event, or of the first one with its update id."""
-        first = first_of(planned)
-        return (self.number, index) if first is planned else self.planner.position_of(first)
-
-    def _update(self, draft: DraftTransaction, kind: Kind) -> dict[str, Any]:
-        is_for_ledger = self.constants.encoding is LEDGER
-        record_time = six_digits(draft.event.time)
-        roots = build_tree(draft, kind)
-        if half := draft.names.get("half"):
-            if not is_for_ledger:
-                half.pop(LEDGER_ONLY, None)
-            return {
-                "update_id": draft.update_id,
-                "offset": REASSIGNMENT_OFFSET,
-                "record_time": record_time,
-                "event": half,
-            }
-        root_ids, nodes = arrange(draft.update_id, roots, draft.effective_at, is_for_ledger)
-        update = {
-            "update_id": draft.update_id,
-            "migration_id": draft.migration_id,
-            "workflow_id": kind.workflow_id,
-            "record_time": record_time,
-            "synchronizer_id": self.constants.parties.synchronizer,
-            "effective_at": instant(draft.effective_at),
-            "root_event_ids": root_ids,
-            "events_by_id": nodes,
-        }
-        if self._draws.chance(EXTERNALLY_SIGNED):  # without a hash, the key is absent rather than null
-            update["external_transaction_hash"] = f"{number(draft.update_id):016x}" * 4
-        return update
-
-    def _add_verdict(self, event: Event, draft: DraftTransaction, kind: Kind) -> None:
-        """Add verdict, traffic and activity to an event."""
-        seed, is_planted = self.constants.seed, draft.event.case is not None
-        if is_planted:
-            draft.draw_from(draws_of(seed, draft.event, "verdict"))
-        verdict = verdict_of(draft, kind)
-        if is_planted:
-            draft.draw_from(draws_of(seed, draft.event, "traffic"))
-        traffic = traffic_of(draft, len(verdict["transaction_views"]["views"]))
-        alter(draft.event, verdict, traffic, draft.draws)
-        event.verdict = encode(verdict)
-        if self._draws.chance(WITHOUT_TRAFFIC) and not draft.fixed_costs and not is_planted:
-            return
-        event.traffic_summary = encode(traffic)
-        state = draft.round_state
-        if state and state.is_complete and self.constants.encoding is not LEDGER:  # the ledger API has no activity
-            records = activity_records(verdict, traffic, state.number, state.featured, state.sv_participants)
-            event.app_activity_records = encode(records)
-            for record in records["records"] if records and event.is_in(HISTORY) else ():
-                self._state.totals.weights[state.number][record["party"]] += record["weight"]
+def _add_verdict(event: Event, draft: DraftTransaction, kind: Kind) -> None:
+    """Add verdict, traffic and activity to an event."""
+    constants, round_state, is_planted = draft.constants, draft.round_state, draft.event.case is not None
+    if is_planted:
+        draft.draw_from(draws_of(constants.seed, draft.event, "verdict"))
+    verdict = verdict_of(draft, kind)
+    if is_planted:
+        draft.draw_from(draws_of(constants.seed, draft.event, "traffic"))
+    traffic = traffic_of(draft, len(verdict["transaction_views"]["views"]))
+    alter(draft.event, verdict, traffic, draft.draws)
+    event.verdict = encode(verdict)
+    if draft.state.draws.chance(WITHOUT_TRAFFIC) and not draft.fixed_costs and not is_planted:
+        return
+    event.traffic_summary = encode(traffic)
+    if round_state and round_state.is_complete and constants.encoding is not LEDGER:  # the ledger API has no activity
+        records = activity_records(verdict, traffic, round_state.number, round_state.featured, round_state.sv_participants)
+        event.app_activity_records = encode(records)
+        for record in records["records"] if records and event.is_in(HISTORY) else ():
+            draft.state.totals.weights[round_state.number][record["party"]] += record["weight"]
 
 
 def _only_in(planned: PlannedEvent) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 from itertools import chain
 from threading import RLock
 from typing import NamedTuple
@@ -18,9 +18,8 @@ import msgspec
 import zstandard
 
 from .builder import NULL, Event
-from .clock import Clock
-from .times import DAY, HOUR, instant, to_datetime
-from .world import World, evict_oldest
+from .times import DAY, HOUR, Clock, instant, to_datetime
+from .world import MAIN_ENCODING, World
 
 FIRST_DAY = "0001-01-01T00:00:00Z"  # start of the first folder, by name
 BEFORE_EVERYTHING = -(10**17)
@@ -29,8 +28,8 @@ MIN_LINES = 40
 LEVEL = 3
 COMMIT_DELAY = HOUR  # objects are staged and compared before they are listed
 LEGACY_DAYS = 1  # objects of the first days have no encoding in their names
-MAIN_ENCODING, OTHER_ENCODING = "compact_json", "protobuf_json"
-BYTES_KEPT = 128 * 2**20  # of the objects of folders, some forty days of a hundred thousand events
+OTHER_ENCODING = "protobuf_json"
+MAX_CACHED_FOLDERS = 40  # of three megabytes for a day of a hundred thousand events
 EMPTY_DIGEST = base64.b64encode(hashlib.sha256(b"").digest()).decode()
 
 
@@ -60,8 +59,9 @@ class BulkStorage:
 
     def __init__(self, world: World, clock: Clock) -> None:
         self._world, self._clock = world, clock
-        self._cache: OrderedDict[Folder, list[bytes]] = OrderedDict()
-        self._digests: dict[Folder, list[str]] = {}
+        self._cached_objects = lru_cache(MAX_CACHED_FOLDERS)(self._compressed)
+        # Digests outlive the objects in memory.
+        self._digests_of = cache(lambda folder: [digest_of(raw) for raw in self._objects(folder)])
         # The newest snapshot by encoding, as its time and its lines by contract id.
         self._snapshots: dict[str, tuple[int, dict[str, bytes]]] = {}
         self._lock = RLock()
@@ -113,20 +113,12 @@ class BulkStorage:
                     return (candidate, int(number)) if int(number) < len(self._digests_of(candidate)) else None
         return None
 
-    def _digests_of(self, folder: Folder) -> list[str]:
-        """Return the digests of a folder's objects, which outlive the objects in memory."""
-        if folder not in self._digests:
-            self._digests[folder] = [digest_of(raw) for raw in self._objects(folder)]
-        return self._digests[folder]
-
     def _objects(self, folder: Folder) -> list[bytes]:
         with self._lock:
-            if folder not in self._cache:
-                lines = self.lines(folder) if folder.kind == "updates" else self._active(folder)
-                self._cache[folder] = _compress(list(lines))
-                evict_oldest(self._cache, lambda objects: sum(map(len, objects)), BYTES_KEPT, min_count=1)
-            self._cache.move_to_end(folder)
-            return self._cache[folder]
+            return self._cached_objects(folder)
+
+    def _compressed(self, folder: Folder) -> list[bytes]:
+        return _compress(list(self.lines(folder) if folder.kind == "updates" else self._active(folder)))
 
     def _events(self, begin: int, end: int, encoding: str) -> Iterator[Event]:
         """Iterate over the events with an update and begin <= record time < end."""

@@ -47,12 +47,12 @@ class BulkApi(Api):
         """List as many whole folders as fit, with the name of the last one as token."""
         begin, end = parse_time(request.start_record_time), parse_time(request.end_record_time)
         size, token = request.page_size, request.next_page_token or ""
-        folders = self.services.bulk.folders()
+        folders = self.box.bulk.folders()
         rest = [each for each in folders if each.begin < end and each.end > begin and f"{each.name}/" > token]
         complete = not rest
         keys: list[str] = []
         for folder in rest:
-            more = self.services.bulk.keys(folder)
+            more = self.box.bulk.keys(folder)
             if len(more) > size:
                 raise HttpError(400, f"page_size {size} is too small for the {len(more)} objects of {folder.name}")
             if len(keys) + len(more) > size:
@@ -67,10 +67,10 @@ class BulkApi(Api):
     def _active_contracts(self) -> Json:
         time = flask.request.args.get("at_or_before_record_time")
         limit = parse_time(time.replace(" ", "+")) if time else None
-        folders = [folder for folder in self.services.bulk.snapshots() if limit is None or folder.begin <= limit]
+        folders = [folder for folder in self.box.bulk.snapshots() if limit is None or folder.begin <= limit]
         if not folders:
             raise HttpError(404, "No active contracts are stored for that time")
-        refs = [self._reference(key) for key in self.services.bulk.keys(folders[-1])]
+        refs = [self._reference(key) for key in self.box.bulk.keys(folders[-1])]
         return {"record_time": instant(folders[-1].begin), "object_refs": refs}
 
     @endpoint("POST", "/v0/history/bulk/checksums", ChecksumsRequest)
@@ -100,24 +100,24 @@ class BulkApi(Api):
         return response
 
     def _object(self, key: str) -> bytes | None:
-        raw = self.services.bulk.get(key)
+        raw = self.box.bulk.get(key)
         if raw is None:
             return None
         raw = self._replacement(key) or raw
         for name, damage in DAMAGE.items():
-            if self.services.faults.strikes_object(name, key):
+            if self.box.faults.strikes_object(name, key):
                 raw = damage(raw)
         return raw
 
     def _replacement(self, key: str) -> bytes | None:
         """Return the contents stored under a key instead of the history."""
-        if self.services.faults.strikes_object("bomb_object", key):
+        if self.box.faults.strikes_object("bomb_object", key):
             return bomb()
-        return foreign(key) if self.services.faults.strikes_object("foreign_object", key) else None
+        return foreign(key) if self.box.faults.strikes_object("foreign_object", key) else None
 
     def _true_digest(self, key: str) -> str | None:
         """Return the digest of an undamaged object, or None if it does not exist."""
-        digest = self.services.bulk.digest(key)
+        digest = self.box.bulk.digest(key)
         replacement = self._replacement(key) if digest else None
         return digest_of(replacement) if replacement else digest
 

@@ -10,9 +10,8 @@ from datetime import datetime
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
-from .events import ACCEPTED, CONTENTION, TIMEOUT, PlannedEvent, RecurringEvent
 from .randomness import Draws, number
-from .timeline import Timeline
+from .timeline import ACCEPTED, CONTENTION, TIMEOUT, PlannedEvent, RecurringEvent, Timeline
 from .times import DAY, HOUR, MINUTE, SECOND, six_digits
 
 PLANTED_REQUEST = "planted request"  # the kind of transaction of all cases
@@ -102,7 +101,7 @@ class Cases:
         for case_number, case in enumerate(CASES):
             recurring = RecurringEvent(seed, "case", case_number, first + period * case.share // 1000, period, jitter)
             self.occurrences += [_requests(case, case_number, recurring.time(n), n) for n in range(count)]
-        fraction, parts = UPGRADE_SHARE[1], UPGRADE_SHARE[0]
+        parts, fraction = UPGRADE_SHARE
         self.upgraded_at = midnight - period * fraction // parts
         self.raised_day = midnight - RAISED_WEEKDAY * DAY if period == WEEK else None
 

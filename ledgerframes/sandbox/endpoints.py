@@ -4,51 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import flask
 import msgspec
 from flask import Response
 
-from .bulk import BulkStorage
-from .clock import Clock
-from .faults import Faults
-from .ledger_version import Version
-from .offer_book import OfferBook
-from .participant import ParticipantLedger
-from .participant.filters import Registry
-from .responses import HttpError, describe, json_response, malformed
-from .users import Users
-from .vocabulary import Vocabulary
-from .world import World
+from .responses import OWN_WRITES, HttpError, describe, json_response
+
+if TYPE_CHECKING:
+    from .sandbox import Sandbox
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 View = Callable[..., Response]
+WRITE_ROOTS = {"ledger": "/v2/", "wallet": "/v0/wallet/"}
 
 
 class Write(NamedTuple):
     """A write that the sandbox accepted."""
 
     api: str  # "ledger" or "wallet"
-    operation: str  # method and path
+    operation: str  # method, and path below `WRITE_ROOTS`
     body: Any
-
-
-class Services(NamedTuple):
-    """Parts of a sandbox that its APIs show or change."""
-
-    world: World
-    vocabulary: Vocabulary
-    clock: Clock
-    ledger: ParticipantLedger
-    version: Version  # of the ledger
-    max_page_size: int  # of ledger updates
-    registry: Registry
-    users: Users
-    wallet: OfferBook
-    bulk: BulkStorage
-    writes: list[Write]  # accepted writes
-    faults: Faults
 
 
 class Endpoint(NamedTuple):
@@ -79,20 +56,19 @@ class Api:
     model, the decoded body as `request`. It returns a Flask response, JSON text as bytes, or a value that msgspec encodes.
     """
 
-    path_root: ClassVar[str] = "/v0/"  # start of the paths that `record` shortens
-
-    def __init__(self, services: Services) -> None:
-        self.services, self.world, self.clock = services, services.world, services.clock
+    def __init__(self, box: Sandbox) -> None:
+        self.box, self.world, self.clock = box, box.world, box.clock
         self._draws = count()
 
     def strikes(self, fault: str) -> bool:
         """Return whether a fault strikes now, in a new draw."""
-        return self.services.faults.strikes(fault, next(self._draws))
+        return self.box.faults.strikes(fault, next(self._draws))
 
     def record(self, api: str, body: Any) -> None:
         """Record an accepted write."""
-        operation = flask.request.path.partition(self.path_root)[2]
-        self.services.writes.append(Write(api, f"{flask.request.method} {operation}", body))
+        operation = flask.request.path.partition(WRITE_ROOTS[api])[2]
+        self.box.writes.append(Write(api, f"{flask.request.method} {operation}", body))
+        flask.request.environ.get(OWN_WRITES, []).append(self.box.writes[-1])
 
     def json_value(self, value: Any) -> Any:
         """Return a handler's result as the response shows it."""
@@ -103,7 +79,7 @@ class Api:
 
     def malformed(self, error: msgspec.MsgspecError) -> HttpError:
         """Return the refusal of a body that does not fit its model."""
-        return malformed(describe(error))
+        return HttpError(400, f"The request content was malformed:\n{describe(error)}", plain=True)
 
     @classmethod
     def endpoints(cls) -> Iterator[tuple[str, str, Endpoint]]:

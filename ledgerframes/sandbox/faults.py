@@ -21,7 +21,7 @@ from werkzeug.wrappers import Response
 from .ledger_errors import LedgerApiError
 from .randomness import number
 from .response_faults import RESPONSE_FAULTS
-from .responses import PLAIN_TEXT
+from .responses import OWN_WRITES, PLAIN_TEXT
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -31,11 +31,7 @@ HTML, JSON = "text/html", "application/json"
 DOWNLOAD = "/v0/history/bulk/download/"
 PROBES = ("/readyz", "/livez", "/version", "/status")
 LISTINGS = ("/v0/events", "/v2/updates")
-LEDGER, WALLET = "/api/ledger/", "/api/validator/"
-WRITES = (  # paths after the API's prefix that change something
-    "v2/commands/submit", "v2/commands/async/", "v2/parties", "v2/dars", "v2/packages",
-    "v2/package-vetting/update", "v0/wallet/transfer-offers",
-)  # fmt: skip
+LEDGER = "/api/ledger/"
 
 
 class Replacement(NamedTuple):
@@ -243,8 +239,9 @@ class FaultMiddleware:
 
     def _spoiled(self, environ: WSGIEnvironment, request_number: int) -> Response:
         """Return the app's response, with changes to the body of a good one."""
+        writes: list[object] = environ.setdefault(OWN_WRITES, [])
         response = Response.from_app(self._app, environ, buffered=True)
-        if _is_write(environ):
+        if writes:
             self._drop("dropped_after_write", request_number)
         if response.status_code == 200 and response.content_type == JSON:
             changes = [change for name, change in RESPONSE_FAULTS.items() if self._faults.strikes(name, request_number)]
@@ -266,10 +263,3 @@ class FaultMiddleware:
 def _is_probe(path: str) -> bool:
     # The ledger's version and the status of a package or an offer end alike, but are no probes.
     return path.endswith(PROBES) and "/v0/" not in path and "/v2/" not in path
-
-
-def _is_write(environ: WSGIEnvironment) -> bool:
-    """Return whether a request may change something, unlike one for an offer's status."""
-    path: str = environ["PATH_INFO"]
-    _, _, rest = path.partition(LEDGER if LEDGER in path else WALLET)
-    return environ["REQUEST_METHOD"] in ("POST", "PATCH") and rest.startswith(WRITES) and not rest.endswith("/status")

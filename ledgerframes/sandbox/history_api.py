@@ -7,23 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice, takewhile
 from typing import Any
 
 import flask
 import msgspec
-from flask import Response
 
 from .builder import NULL, Event
-from .endpoints import Api, Services, endpoint
+from .endpoints import Api, endpoint
 from .identifiers import blob_of, contract_id, fingerprint
-from .ledger import Contract
 from .responses import HttpError, Json, contract_object, parse_time, text_response
 from .timeline import OVERLAP, SECOND_MIGRATION
 from .times import HOUR, SECOND, instant, trimmed
 from .values import ENCODINGS
+from .world import World
 
 MAX_PAGE = 1000
+MAX_CACHED_CONTRACTS = 100
 # Delay of the service's own copy of each stream, in microseconds.
 UPDATES_DELAY, VERDICTS_DELAY = 45 * SECOND, 90 * SECOND
 VERSION = {"version": "0.7.4", "commit_ts": "2026-10-02T09:41:07Z"}
@@ -61,10 +62,6 @@ class NameRulesRequest(msgspec.Struct):
 
 class HistoryApi(Api):
     """Endpoints of the history API (docs/facts.md#history-api)."""
-
-    def __init__(self, services: Services) -> None:
-        super().__init__(services)
-        self._contracts: dict[str, Json] = {}
 
     @endpoint("GET", "/v0/events/<path:update_id>")
     def _event(self, update_id: str) -> bytes:
@@ -120,7 +117,7 @@ class HistoryApi(Api):
 
     def _encoding(self, members: Any) -> str:
         """Return the value encoding of a request, whose key names the network's language."""
-        key = f"{self.services.vocabulary.lang}_value_encoding"
+        key = f"{self.world.vocabulary.lang}_value_encoding"
         encoding = members.get(key)
         if encoding is None:
             return "compact_json"
@@ -147,7 +144,7 @@ class HistoryApi(Api):
         created = self.world.schedule.genesis.time(NAME_RULES_STEP)
         if self.clock.now() < created:
             raise HttpError(500, "No AnsRules found")
-        rules = self._contract(self.world.constants().lasting("name_rules"), created)
+        rules = _contract(self.world, self.world.constants().lasting("name_rules").identifier, created)
         cached = request.cached_ans_rules_contract_id == rules["contract_id"]
         return {"ans_rules_update": {"contract": None if cached else rules, "domain_id": self.world.people.synchronizer}}
 
@@ -160,7 +157,8 @@ class HistoryApi(Api):
             occurrence = chain.count_before(now + 1) - 1
             created = chain.time(occurrence) if occurrence >= 0 else schedule.genesis.time(VOTES_STEP)
             if created <= now:
-                votes.append(self._contract(constants.lasting("price_vote", member, occurrence), created))
+                vote_id = constants.lasting("price_vote", member, occurrence).identifier
+                votes.append(_contract(self.world, vote_id, created))
         created = self.world.timeline.switch + HOUR
         if now >= created:
             sv = f"{NEWCOMER}::{fingerprint(constants.seed, NEWCOMER)}"
@@ -169,32 +167,22 @@ class HistoryApi(Api):
             votes.append(contract_object(template_id, identifier, vote, trimmed(created), blob_of(identifier)))
         return {f"{constants.vocabulary.coin}_price_votes": votes}
 
-    def _contract(self, contract: Contract, created: int) -> Json:
-        """Return a contract as the update that created it shows it, by record time."""
-        timeline, identifier = self.world.timeline, contract.identifier
-        if identifier not in self._contracts:
-            migration = SECOND_MIGRATION if created >= timeline.switch else SECOND_MIGRATION - 1
-            events = self.world.slice(timeline.number_at(migration, created))
-            updates = (decode_object(event.update) for event in events if identifier.encode() in event.update)
-            nodes = (node for update in updates for node in update["events_by_id"].values() if "created_at" in node)
-            node = next(node for node in nodes if node["contract_id"] == identifier)
-            self._contracts[identifier] = contract_object(
-                node["template_id"], identifier, node["create_arguments"], node["created_at"], blob_of(identifier)
-            )
-        return self._contracts[identifier]
+    _ready = endpoint("GET", "/readyz")(lambda api: text_response())
+    _live = endpoint("GET", "/livez")(lambda api: text_response())
+    _version = endpoint("GET", "/version")(lambda api: VERSION)
+    _status = endpoint("GET", "/status")(lambda api: {"success": {"id": f"{api.world.vocabulary.coin}::scan-app", **STATUS}})
 
-    @endpoint("GET", "/readyz")
-    @endpoint("GET", "/livez")
-    def _probe(self) -> Response:
-        return text_response()
 
-    @endpoint("GET", "/version")
-    def _version(self) -> Json:
-        return VERSION
-
-    @endpoint("GET", "/status")
-    def _status(self) -> Json:
-        return {"success": {"id": f"{self.services.vocabulary.coin}::scan-app", **STATUS}}
+@lru_cache(MAX_CACHED_CONTRACTS)
+def _contract(world: World, identifier: str, created: int) -> Json:
+    """Return a contract as the update that created it shows it, by record time."""
+    migration = SECOND_MIGRATION if created >= world.timeline.switch else SECOND_MIGRATION - 1
+    events = world.slice(world.timeline.number_at(migration, created))
+    updates = (decode_object(event.update) for event in events if identifier.encode() in event.update)
+    nodes = (node for update in updates for node in update["events_by_id"].values() if "created_at" in node)
+    node = next(node for node in nodes if node["contract_id"] == identifier)
+    blob = blob_of(identifier)
+    return contract_object(node["template_id"], identifier, node["create_arguments"], node["created_at"], blob)
 
 
 def in_first_version(update: bytes, offset: int) -> bytes:

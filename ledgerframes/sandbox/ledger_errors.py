@@ -80,13 +80,3 @@ class LedgerApiError(Exception):
 def missing(field: str) -> LedgerApiError:
     """Return the refusal of a request without a required field."""
     return LedgerApiError("MISSING_FIELD", f"The submitted request is missing a mandatory field: {field}")
-
-
-def unauthenticated(reason: str) -> LedgerApiError:
-    """Return the redacted refusal of a missing or invalid token."""
-    return LedgerApiError("NA", SECURITY, {"ledger_api_error": reason}, redacted=401)
-
-
-def forbidden() -> LedgerApiError:
-    """Return the redacted refusal of a token without the necessary rights."""
-    return LedgerApiError("NA", SECURITY, redacted=403)

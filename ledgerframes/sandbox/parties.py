@@ -47,14 +47,8 @@ class Party(NamedTuple):
     identifier: str
     participant: str
     name: str
-
-
-class Provider(NamedTuple):
-    """An app provider with its activity weight as decimal text and its featured time."""
-
-    party: Party
-    weight: str | None
-    featured: str
+    weight: str | None = None  # activity weight of an app provider, as decimal text
+    featured: str = ""  # since when an app provider is featured
 
 
 class WorldParties:
@@ -69,15 +63,15 @@ class WorldParties:
         self.validators = self.svs + [_operator(seed, f"{name}-validator-1") for name in VALIDATOR_NAMES]
         ordinary = self.validators[len(self.svs) :]
         self.providers = [
-            Provider(_guest(seed, name, ordinary[position]), weight, featured)
+            _guest(seed, name, ordinary[position])._replace(weight=weight, featured=featured)
             for position, (name, weight, featured) in enumerate(PROVIDERS)
         ]
-        self.registrar = next(entry for entry in self.providers if entry.party.name == REGISTRAR)
+        self.registrar = next(entry for entry in self.providers if entry.name == REGISTRAR)
         self.planted = {name: _guest(seed, name, ordinary[-1]) for name in (FIRST_PARTY, SECOND_PARTY)}
         self.member = ordinary[MEMBER]  # a validator that is a super validator for a while
         hosts = lookup_table(ordinary, [1000 // (rank + 1) for rank in range(len(ordinary))])
         self.users = [_user(seed, position, hosts) for position in range(USERS)]
-        everyone = self.validators + [provider.party for provider in self.providers] + self.users
+        everyone = self.validators + self.providers + self.users
         everyone += self.planted.values()
         self.by_identifier = {party.identifier: party for party in everyone}
         self.by_participant: dict[str, list[Party]] = {}
@@ -85,7 +79,7 @@ class WorldParties:
             self.by_participant.setdefault(party.participant, []).append(party)
         self.largest = max(self.by_participant, key=lambda name: len(self.by_participant[name]))
         self.users_of_largest = [user for user in self.users if user.participant == self.largest]
-        self.slow_confirmer = next(entry.party for entry in self.providers if entry.party.name == SLOW_PROVIDER)
+        self.slow_confirmer = next(entry for entry in self.providers if entry.name == SLOW_PROVIDER)
         # The rank makes the volume; a validator that retries carelessly is more often among the rejected.
         ranks = [4000 // (position % 40 + 2) for position in range(USERS)]
         careless = {party.participant for party in ordinary[3::7]}
@@ -98,7 +92,7 @@ class WorldParties:
         """Draw a user, large ones more often, and those of careless validators if `troubled`."""
         return draws.pick(self._troubled if troubled else self._usual)
 
-    def provider(self, draws: Draws) -> Provider:
+    def provider(self, draws: Draws) -> Party:
         """Draw an app provider, large ones more often."""
         return draws.pick(self._provider_table)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from .events import PlannedEvent
+from .timeline import PlannedEvent
 from .times import MINUTE, SECOND
 
 FIRST_PARTY, SECOND_PARTY = "mulberry-notes", "nightshade-vault"
@@ -122,22 +122,20 @@ class Right(NamedTuple):
 class Script:
     """Events of all cycles in a world of so many ticks and events.
 
+    The times follow from the start of the world, the length of a tick, and the openings by position of a round.
+
     Attributes
     ----------
     planned
-        The steps of all cycles by time, once `schedule` has set them: the member is the step, the occurrence the cycle.
+        The steps of all cycles by time: the member is the step, the occurrence the cycle.
     """
 
-    def __init__(self, ticks: int, events: int) -> None:
+    def __init__(self, ticks: int, events: int, start: int, tick: int, opens_at: Callable[[int], int]) -> None:
         period = min(TICKS_PER_WEEK, ticks)
         base = period * BASE_PERCENT // 100
         self.switch = period * SWITCH_PERCENT // 100
         self._bases = range(base, max(base, ticks - LAST_TICK), period) if events >= MIN_EVENTS else range(0)
         self.planned: list[PlannedEvent] = []
-        self._member_changes: list[int] = []
-
-    def schedule(self, start: int, tick: int, opens_at: Callable[[int], int]) -> None:
-        """Set the times, from the start of the world and the openings by position of a round."""
         for cycle, base in enumerate(self._bases):
             for number, step in enumerate(SCRIPT):
                 time = start + (base + step.tick) * tick + step.delay

@@ -13,6 +13,7 @@ from .times import micros
 
 Json = dict[str, Any]
 PLAIN_TEXT = "text/plain; charset=UTF-8"
+OWN_WRITES = "sandbox.own_writes"  # key in the environment of a request, of the writes that it makes
 UNKNOWN_ROUTE = "The requested resource could not be found."
 TYPE_ERRORS = {
     "object": "Got a value that is not an object",
@@ -61,11 +62,6 @@ def json_response(value: Any, status: int = 200) -> Response:
 def text_response(text: str = "", status: int = 200) -> Response:
     """Return a response of plain text."""
     return Response(text, status, content_type=PLAIN_TEXT)
-
-
-def malformed(reason: str) -> HttpError:
-    """Return the refusal of a body that cannot be decoded."""
-    return HttpError(400, f"The request content was malformed:\n{reason}", plain=True)
 
 
 def describe(error: msgspec.MsgspecError) -> str:

@@ -11,8 +11,8 @@ from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
+from .formulas import MARKERS, TRAFFIC_BASED, RoundTerms
 from .identifiers import contract_id
-from .issuance import MARKERS, TRAFFIC_BASED, RoundTerms
 from .parties import WorldParties
 from .planted import ROUND_PRICE, Right
 from .randomness import number
@@ -39,7 +39,7 @@ class RoundState(NamedTuple):
 class Rounds:
     """Rounds of one world with their state (docs/facts.md#activity-weights, steps 2 to 4)."""
 
-    def __init__(self, seed: int, schedule: Schedule, parties: WorldParties, now: int) -> None:
+    def __init__(self, seed: int, schedule: Schedule, parties: WorldParties) -> None:
         self.schedule, self._seed, self._parties = schedule, seed, parties
         self.start = schedule.genesis.time(0)
         self._granted_at = {"start": schedule.genesis.time(FEATURED_STEP), "later": schedule.late_feature.time(0)}
@@ -51,7 +51,7 @@ class Rounds:
         every = schedule.settle_every
         self.close_lag, self.archive_lag = max(2, -(-3 // every)), max(1, -(-6 // every))  # settlements
         self._state_of = cache(self._state)
-        self._first_incomplete = self.first_incomplete(now)
+        self._first_incomplete = self.first_incomplete(schedule.timeline.now)
 
     def right_id(self, right: Right) -> str:
         """Return the contract id of a right of the script."""
@@ -130,7 +130,7 @@ class Rounds:
         if any(since <= opens_at < until for since, until in self._memberships):
             svs |= {self._member}
         featured = {
-            provider.party.identifier: provider.weight or DEFAULT_WEIGHT
+            provider.identifier: provider.weight or DEFAULT_WEIGHT
             for provider in self._parties.providers
             if provider.featured and self._granted_at[provider.featured] <= opens_at
         }

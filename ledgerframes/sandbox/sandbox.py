@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING
 from .app import HISTORY_PREFIX, LEDGER_PREFIX, WALLET_PREFIX, make_app
 from .bulk import BulkStorage
 from .cases import Planted
-from .clock import Clock
-from .endpoints import Services, Write
+from .endpoints import Write
 from .faults import FaultMiddleware, Faults
 from .ledger_api.service import MAX_UPDATES_PAGE
-from .ledger_version import Version
-from .offer_book import Offer, OfferBook
 from .participant import ParticipantLedger, PlantedMismatch
-from .participant.filters import Registry
+from .participant.contracts import Contracts
 from .planted import PlantedCase
-from .times import to_datetime
+from .times import Clock, to_datetime
 from .users import Users
 from .vocabulary import vocabulary_of
+from .wallet import Offer, OfferBook
 from .world import world_of
 
 if TYPE_CHECKING:
@@ -116,7 +114,8 @@ class Sandbox:
         if events < 1 or days < 1:
             raise ValueError(f"events={events} and days={days} must both be at least 1.")
         network_vocabulary = vocabulary_of(vocabulary)
-        self.faults = faults
+        self.faults = faults or Faults()
+        self.ledger_version, self.max_page_size = ledger_version, max_page_size
         self.world = world_of(seed, events, days, network_vocabulary)
         begin, end = self.world.timeline.start, self.world.timeline.now
         self.start: datetime = to_datetime(begin)
@@ -137,12 +136,8 @@ class Sandbox:
         self.wallet = OfferBook(self.clock)
         self.writes: list[Write] = []
         self.bulk = BulkStorage(self.world, self.clock)
-        registry = Registry(self.world.constants().templates)
-        services = Services(
-            self.world, network_vocabulary, self.clock, self.ledger, Version.parse(ledger_version), max_page_size, registry,
-            self.users, self.wallet, self.bulk, self.writes, faults or Faults(),
-        )  # fmt: skip
-        app = make_app(services)
+        self.contracts = Contracts(self.ledger)
+        app = make_app(self)
         self.app: WSGIApplication = FaultMiddleware(app, faults) if faults else app
 
     @property
@@ -181,7 +176,7 @@ class Sandbox:
 
     def __repr__(self) -> str:
         """Return the shape of the world and its faults."""
-        defaults, values = asdict(Faults()), asdict(self.faults) if self.faults else {}
-        set_faults = {name: value for name, value in values.items() if value != defaults[name]}
+        defaults = asdict(Faults())
+        set_faults = {name: value for name, value in asdict(self.faults).items() if value != defaults[name]}
         faults = f", faults {set_faults}" if set_faults else ""
         return f"<Sandbox {self.name}, {self.start:%Y-%m-%d %H:%M} to {self.now:%Y-%m-%d %H:%M} UTC{faults}>"

@@ -13,11 +13,20 @@ from functools import lru_cache
 from operator import attrgetter
 
 from .cases import ONLY_IN_LEDGER, Cases, case_of
-from .events import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT, PlannedEvent, RecurringEvent
 from .parties import SV_NAMES, VALIDATOR_NAMES
 from .planted import STATE_CHANGE, Script
 from .randomness import Draws, lookup_table, number
-from .timeline import FIRST_MIGRATION, SECOND_MIGRATION, Timeline
+from .timeline import (
+    ACCEPTED,
+    CONTENTION,
+    FIRST_MIGRATION,
+    PRIVATE,
+    SECOND_MIGRATION,
+    TIMEOUT,
+    PlannedEvent,
+    RecurringEvent,
+    Timeline,
+)
 from .times import DAY, HOUR, MINUTE, SECOND
 
 TICK = 10 * MINUTE
@@ -46,7 +55,10 @@ _time = attrgetter("time")
 
 
 class Schedule:
-    """All scheduled events of a world, of which a small one has fewer.
+    """Schedule of a world, of which a small one has fewer events, and the plans of its slices.
+
+    A plan tells the next slice which contracts are left for it. `weights` are those of each kind among the events that are
+    not scheduled.
 
     Attributes
     ----------
@@ -58,10 +70,12 @@ class Schedule:
         When the coin rules change, microseconds since 1970.
     """
 
-    def __init__(self, seed: int, timeline: Timeline, events: int, cases: Cases) -> None:
+    def __init__(self, seed: int, events: int, days: int, weights: Mapping[str, int]) -> None:
+        self.timeline = timeline = Timeline(events, days)
+        self.cases = Cases(seed, timeline)
         start, length = timeline.start, timeline.now - timeline.start
         svs, validators = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
-        self._seed, self._now = seed, timeline.now
+        self._seed = seed
         self.events_per_day = max(1, events * DAY // length)
         self.settle_every = max(1, SETTLEMENT_SHARE * length // TICK // events)
         batch = self.settle_every * TICK
@@ -110,15 +124,17 @@ class Schedule:
             *members("name term", 20 * MINUTE, period(2 * HOUR, NAME_SHARE, NAME_OWNERS), NAME_OWNERS),
             *members("dust", 40 * MINUTE, period(2 * HOUR, NAME_SHARE, DUST_OWNERS), DUST_OWNERS),
         ]
-        self.script = Script(length // TICK, events)
-        self.script.schedule(start, TICK, self.opens_at)
+        self.script = Script(length // TICK, events, start, TICK, self.opens_at)
         self.config_changes = [
             start + (position - OPEN_AT_ONCE + 1) * TICK - CONFIG_LEAD for position in self.first_positions()[1:]
         ]
         planted = [PlannedEvent(self.genesis.time(n), "genesis", 0, n) for n in range(GENESIS_STEPS)]
         planted += [PlannedEvent(time, STATE_CHANGE, CONFIG_CHANGE, n) for n, time in enumerate(self.config_changes)]
-        planted += [request for requests in cases.occurrences for request in requests]
+        planted += [request for requests in self.cases.occurrences for request in requests]
         self._planted = sorted(planted + self.script.planned, key=_time)
+        self._kinds = lookup_table(list(weights), list(weights.values()))
+        self._unscheduled = events - self.total()
+        self.plan = lru_cache(MAX_CACHED_PLANS)(self._plan)
 
     def within(self, begin: int, end: int) -> list[PlannedEvent]:
         """Return the scheduled and planted events with begin <= time < end."""
@@ -127,7 +143,7 @@ class Schedule:
 
     def total(self) -> int:
         """Return the number of scheduled and planted events that the history shows."""
-        recurring = sum(event.count_before(self._now) for event in self._recurring)
+        recurring = sum(event.count_before(self.timeline.now) for event in self._recurring)
         return recurring + sum((case := case_of(event)) is None or case.kind != ONLY_IN_LEDGER for event in self._planted)
 
     def effective_at_tick(self, tick: int) -> int:
@@ -143,22 +159,6 @@ class Schedule:
     def first_positions(self) -> tuple[int, int, int]:
         """Return the first round of each release (no settings, markers, traffic)."""
         return 0, max(OPEN_AT_ONCE + 1, self.script.switch // 2), max(OPEN_AT_ONCE + 2, self.script.switch)
-
-
-class SlicePlanner:
-    """Planner of slices, whose plans tell the next slice which contracts are left for it.
-
-    `weights` are those of each kind among the events that are not scheduled.
-    """
-
-    def __init__(
-        self, seed: int, timeline: Timeline, schedule: Schedule, cases: Cases, events: int, weights: Mapping[str, int]
-    ) -> None:
-        self.timeline, self.cases = timeline, cases
-        self._seed, self._schedule = seed, schedule
-        self._kinds = lookup_table(list(weights), list(weights.values()))
-        self._unscheduled = events - schedule.total()
-        self.plan = lru_cache(MAX_CACHED_PLANS)(self._plan)
 
     def position_of(self, event: PlannedEvent) -> tuple[int, int]:
         """Return slice and index of a scheduled or planted event, by all but its time."""
@@ -180,7 +180,7 @@ class SlicePlanner:
         # While the migrations overlap, what is scheduled already happens in the second one.
         end = min(slice_.end, self.timeline.switch) if slice_.migration_id == FIRST_MIGRATION else slice_.end
         plan: list[PlannedEvent] = []
-        for event in sorted(self._schedule.within(slice_.begin, end) + unscheduled, key=_time):
+        for event in sorted(self.within(slice_.begin, end) + unscheduled, key=_time):
             if event.kind == "round race" and event.time >= self.timeline.verdicts_since:
                 event = event._replace(outcome=CONTENTION)
             if plan and event.time <= plan[-1].time:  # of two at the same microsecond the unscheduled one gives way

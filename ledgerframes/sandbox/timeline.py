@@ -1,19 +1,23 @@
 """Timeline of a world, in two migrations with slices that are generated independently.
 
-A slice is an hour, or a fraction of one if an hour of a busy world were too much to make for one page. The
-number of events in a slice follows the rhythm of day and week by whole-number arithmetic, so that the counts
-add up exactly.
+Events that recur have their times by formula. A slice is an hour, or a fraction of one if an hour of a busy world were
+too much to make for one page. The number of events in a slice follows the rhythm of day and week by whole-number
+arithmetic, so that the counts add up exactly.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from .times import DAY, HOUR, MINUTE, SECOND, micros, to_datetime
+from . import randomness
+from .times import DAY, HOUR, MINUTE, SECOND, micros
 
+ACCEPTED, PRIVATE, CONTENTION, TIMEOUT = "accepted", "private", "contention", "timeout"
+REJECTED = (CONTENTION, TIMEOUT)
 END_OF_LAST_DAY = datetime(2026, 11, 9, tzinfo=UTC)
 EXTRA_HOURS = 6
 FIRST_MIGRATION, SECOND_MIGRATION = 3, 4
@@ -24,7 +28,7 @@ RHYTHM = (  # of the hours of a day
     42, 38, 35, 34, 36, 42, 52, 66, 80, 90, 95, 97, 100, 108, 118, 122, 120, 112, 98, 84, 72, 62, 54, 47,
 )  # fmt: skip
 WEEKDAY, WEEKEND = 10, 6
-MAX_CACHED_HOURS = 2000
+EPOCH_WEEKDAY = 3  # 1970 began on a Thursday
 
 
 class Slice(NamedTuple):
@@ -82,7 +86,8 @@ class Timeline:
 
     def busyness(self, number: int) -> int:
         """Return how busy the slice's hour is, from 340 at night to 1220 on an afternoon."""
-        return _busyness(self.slice(number).begin // HOUR)
+        day, hour = divmod(self.slice(number).begin // HOUR, 24)
+        return RHYTHM[hour] * (WEEKEND if (day + EPOCH_WEEKDAY) % 7 >= 5 else WEEKDAY)
 
     @cached_property
     def _weights(self) -> list[int]:
@@ -100,7 +105,44 @@ class Timeline:
         return total * weights[number + 1] // weights[-1] - total * weights[number] // weights[-1]
 
 
-@lru_cache(MAX_CACHED_HOURS)  # an hour has up to 3,600 slices
-def _busyness(hour: int) -> int:
-    time = to_datetime(hour * HOUR)
-    return RHYTHM[time.hour] * (WEEKEND if time.weekday() >= 5 else WEEKDAY)
+class PlannedEvent(NamedTuple):
+    """One planned event."""
+
+    time: int  # record time, microseconds since 1970
+    kind: str
+    member: int = 0  # who of those that recur
+    occurrence: int = 0
+    outcome: str = ACCEPTED
+    case: int | None = None  # of the planted cases, whose request this is
+
+
+class RecurringEvent(NamedTuple):
+    """An event that recurs at first + n * period, plus less than `jitter`.
+
+    Times are microseconds since 1970; the jitter is shorter than the period, so that order is kept.
+    """
+
+    seed: int
+    kind: str
+    member: int
+    first: int
+    period: int
+    jitter: int
+
+    def time(self, occurrence: int) -> int:
+        """Return when an occurrence (0, 1, …) happens."""
+        scheduled = self.first + occurrence * self.period
+        return scheduled + randomness.number(self.seed, self.kind, self.member, occurrence) % self.jitter
+
+    def count_before(self, time: int) -> int:
+        """Return how many occurrences happen before a time."""
+        count = (time - self.first - 1) // self.period + 1
+        if count <= 0:
+            return 0
+        latest = self.first + (count - 1) * self.period + self.jitter
+        return count if latest <= time else count - (self.time(count - 1) >= time)
+
+    def within(self, begin: int, end: int) -> Iterator[PlannedEvent]:
+        """Iterate over the occurrences with begin <= time < end, all accepted."""
+        for occurrence in range(self.count_before(begin), self.count_before(end)):
+            yield PlannedEvent(self.time(occurrence), self.kind, self.member, occurrence)

@@ -1,9 +1,11 @@
-"""Times as whole microseconds since 1970, and the three forms of their texts."""
+"""Times as whole microseconds since 1970, the three forms of their texts, and the clock."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from threading import Lock
+from time import monotonic
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
@@ -46,3 +48,36 @@ def instant(time: int) -> str:
 def trimmed(time: int) -> str:
     """Return the text of a created_at without trailing zeros (docs/facts.md#timestamp-digits)."""
     return six_digits(time)[:-1].rstrip("0").rstrip(".") + "Z"
+
+
+class Clock:
+    """The present of a sandbox, in microseconds since 1970.
+
+    A running clock stops at its end, beyond which it can be set by hand. Its speed is in seconds of the world per second.
+    """
+
+    def __init__(self, position: int, end: int, speed: float = 0) -> None:
+        self._position, self._end, self._speed = position, end, speed
+        self._since = monotonic()
+        self._lock = Lock()
+
+    def now(self) -> int:
+        """Return the present in microseconds since 1970."""
+        if not self._speed:
+            return self._position
+        passed = int((monotonic() - self._since) * self._speed * SECOND)
+        return max(self._position, min(self._end, self._position + passed))
+
+    @property
+    def time(self) -> datetime:
+        """The present, UTC."""
+        return to_datetime(self.now())
+
+    def set(self, to: datetime) -> None:
+        """Set the present to a time with a time zone."""
+        with self._lock:
+            self._position, self._since = micros(to), monotonic()
+
+    def advance(self, by: timedelta) -> None:
+        """Advance the present."""
+        self.set(to_datetime(self.now()) + by)

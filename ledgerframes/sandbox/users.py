@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from .ledger_errors import LedgerApiError, forbidden, unauthenticated
+from .ledger_errors import SECURITY, LedgerApiError
 from .randomness import digest
 from .responses import Json
 
@@ -29,6 +29,11 @@ class User(NamedTuple):
         rights = [("CanActAs", {"party": self.party}), *(("CanReadAs", {"party": party}) for party in sorted(self.reads))]
         rights += [("CanReadAsAnyParty", {}), ("ParticipantAdmin", {})] if self.any_party else []
         return [{"kind": {kind: {"value": value}}} for kind, value in rights]
+
+    def details(self) -> Json:
+        """Return the user in the form of the API."""
+        common = {"isDeactivated": False, "identityProviderId": "", "metadata": {"resourceVersion": "0", "annotations": {}}}
+        return {"id": self.name, "primaryParty": self.party, **common}
 
 
 class Users:
@@ -56,17 +61,22 @@ class Users:
         return self.token(next(user for user in self.all.values() if user.party == party and user != self.limited))
 
     def find(self, authorization: str | None) -> User | None:
-        """Return the user of an Authorization header, or None if it is absent, invalid or expired."""
+        """Return the user of an Authorization header, or None.
+
+        Unless a token is required, a header without a valid one stands for the main user.
+        """
         scheme, token = (authorization or "")[: len(BEARER)], (authorization or "")[len(BEARER) :]
-        return self._by_token.get(token.strip()) if scheme == BEARER else None
+        user = self._by_token.get(token.strip()) if scheme == BEARER else None
+        return user or (None if self.require_token else self.main)
 
     def authenticate(self, authorization: str | None) -> User:
         """Return the user of a ledger request, or refuse it."""
         user = self.find(authorization)
-        if user is None and self.require_token:
+        if user is None:
             expired = authorization == BEARER + self.expired_token
-            raise unauthenticated("the token has expired" if expired else "the token is missing or not valid")
-        return user or self.main
+            reason = "the token has expired" if expired else "the token is missing or not valid"
+            raise LedgerApiError("NA", SECURITY, {"ledger_api_error": reason}, redacted=401)
+        return user
 
     def get(self, name: str) -> User:
         """Return a user by name, or refuse an unknown one."""
@@ -78,7 +88,7 @@ class Users:
 def check_rights(user: User, parties: Iterable[str], any_party: bool) -> None:
     """Refuse a request for parties that the user has no right to read."""
     if not user.any_party and (any_party or not user.reads.issuperset(parties)):
-        raise forbidden()
+        raise LedgerApiError("NA", SECURITY, redacted=403)
 
 
 def _hint(party: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .events import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT
 from .parties import Party
 from .randomness import Draws
+from .timeline import ACCEPTED, CONTENTION, PRIVATE, TIMEOUT
 from .times import SECOND, six_digits
 from .transactions.declarations import Kind, View
 from .transactions.draft import DraftTransaction, resolve_parties

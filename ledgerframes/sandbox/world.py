@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import starmap
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from threading import RLock
-from typing import Any, TypeVar
 
-from .builder import Event, SliceBuilder
-from .cases import CASES, Case, Cases, Planted, first_of
-from .events import PlannedEvent
-from .identifiers import UpdateIds
-from .issuance import RoundTotals
+from .builder import Event, build
+from .cases import CASES, Case, Planted, first_of
+from .formulas import RoundTotals
 from .parties import WorldParties
 from .planted import SCRIPT, PlantedCase
 from .rounds import Rounds
-from .schedule import OUTLIER_VOTER, STALE_VOTER, Schedule, SlicePlanner
-from .timeline import Timeline
+from .schedule import OUTLIER_VOTER, STALE_VOTER, Schedule
+from .timeline import PlannedEvent
 from .times import micros, to_datetime
-from .transactions.constants import RISE_PERCENT, WorldConstants, newer
-from .transactions.declarations import WEIGHTS
+from .transactions.declarations import RISE_PERCENT, WEIGHTS, WorldConstants, newer
+from .transactions.draft import SliceState
 from .values import ENCODINGS, LEDGER
 from .vocabulary import Vocabulary
 
-T = TypeVar("T")
 SLOW_CONFIRMER, STALE_VOTE, OUTLIER = "slow confirmer", "stale price vote", "price vote far from the others"
 NEW_VERSION, RAISED_WASTE = "newer version of a package", "weekday with more waste"
 MAX_CACHED_WORLDS = 4
 MAIN_ENCODING = "compact_json"
 MAX_CACHED_TOTALS = 2000  # slices
 MIN_CACHED_SLICES = 12  # enough for four readers at different positions
-MAX_CACHED_BYTES = 64_000_000  # of JSON: up to this more slices are cached, so that a small world is built once
+MAX_CACHED_EVENTS = 5_000  # up to so many, more slices are cached, so that a small world is built once
 
 _record_time = attrgetter("record_time")
 
@@ -46,25 +41,14 @@ def world_of(seed: int, events: int, days: int, vocabulary: Vocabulary) -> World
     return World(seed, events, days, vocabulary)
 
 
-def evict_oldest(cache: OrderedDict[Any, T], size_of: Callable[[T], int], max_bytes: int, min_count: int) -> None:
-    """Evict the oldest entries of a cache above its size, but keep a minimum count."""
-    size = sum(map(size_of, cache.values()))
-    while size > max_bytes and len(cache) > min_count:
-        _, entry = cache.popitem(last=False)
-        size -= size_of(entry)
-
-
 def enough_events(seed: int, events: int, days: int) -> int:
     """Return a number of events that a world can have, the given one if it can.
 
     A world of more events reports more often, so what it needs grows with the number.
     """
-    while True:
-        timeline = Timeline(events, days)
-        needed = Schedule(seed, timeline, events, Cases(seed, timeline)).total()
-        if needed <= events:
-            return events
+    while (needed := Schedule(seed, events, days, WEIGHTS).total()) > events:
         events = needed
+    return events
 
 
 class World:
@@ -79,46 +63,42 @@ class World:
     """
 
     def __init__(self, seed: int, events: int, days: int, vocabulary: Vocabulary) -> None:
-        self.seed = seed
-        self.timeline = Timeline(events, days)
+        self.seed, self.vocabulary = seed, vocabulary
         self.people = WorldParties(seed)
-        self.cases = Cases(seed, self.timeline)
-        self.schedule = Schedule(seed, self.timeline, events, self.cases)
+        self.schedule = Schedule(seed, events, days, WEIGHTS)
+        self.timeline = self.schedule.timeline
         if (needed := self.schedule.total()) > events:
             raise ValueError(
                 f"events={events} is below the {enough_events(seed, needed, days)} that rounds, votes, reports and planted "
                 "cases need. Use more events or fewer days."
             )
-        self.rounds = Rounds(seed, self.schedule, self.people, self.timeline.now)
-        self.identifiers = UpdateIds(seed)
-        self.planner = SlicePlanner(seed, self.timeline, self.schedule, self.cases, events, WEIGHTS)
-        self.generated = 0
+        self.rounds = Rounds(seed, self.schedule, self.people)
         self._constants = {
-            encoding.name: WorldConstants(seed, self.people, self.rounds, vocabulary, encoding, self.cases.upgraded_at)
+            encoding.name: WorldConstants(seed, self.people, self.rounds, vocabulary, encoding)
             for encoding in (*ENCODINGS.values(), LEDGER)
         }
+        self.identifiers = self.constants().identifiers
+        self.generated = 0
         self._totals: dict[int, RoundTotals] = {}  # by slice
-        self._cache: OrderedDict[tuple[int, str], tuple[list[Event], int]] = OrderedDict()  # with their size
+        self._slice = lru_cache(max(MIN_CACHED_SLICES, MAX_CACHED_EVENTS * self.timeline.count // events))(self._build)
         self._lock = RLock()
 
-    def slice(self, number: int, encoding: str = "compact_json") -> list[Event]:
+    def slice(self, number: int, encoding: str = MAIN_ENCODING) -> list[Event]:
         """Return the events of one slice, built at first use and cached for a while.
 
         The encoding "ledger_json" also contains what only the ledger API shows.
         """
-        key = number, encoding
         with self._lock:
-            if key not in self._cache:
-                totals_of = partial(self._totals_of, number if encoding == MAIN_ENCODING else None)
-                builder = SliceBuilder(self._constants[encoding], self.planner, self.identifiers, number, totals_of)
-                events = builder.build()
-                if encoding == MAIN_ENCODING:
-                    self._totals[number] = builder.totals
-                self._cache[key] = events, sum(event.size for event in events)
-                self.generated += 1
-                evict_oldest(self._cache, itemgetter(1), MAX_CACHED_BYTES, MIN_CACHED_SLICES)
-            self._cache.move_to_end(key)
-            return self._cache[key][0]
+            return self._slice(number, encoding)
+
+    def _build(self, number: int, encoding: str) -> list[Event]:
+        totals_of = partial(self._totals_of, number if encoding == MAIN_ENCODING else None)
+        state = SliceState(self._constants[encoding], number, totals_of)
+        events = build(state)
+        if encoding == MAIN_ENCODING:
+            self._totals[number] = state.totals
+        self.generated += 1
+        return events
 
     def _totals_of(self, building: int | None, round_number: int, built: RoundTotals) -> RoundTotals:
         """Return the activity of a round, of which the slice that is being built may have a part."""
@@ -130,14 +110,14 @@ class World:
 
     def _slice_totals(self, number: int) -> RoundTotals:
         if number not in self._totals:
-            builder = SliceBuilder(self._constants[MAIN_ENCODING], self.planner, self.identifiers, number)
-            builder.build()
-            self._totals[number] = builder.totals
+            state = SliceState(self._constants[MAIN_ENCODING], number)
+            build(state)
+            self._totals[number] = state.totals
             while len(self._totals) > MAX_CACHED_TOTALS:
                 self._totals.pop(next(iter(self._totals)))
         return self._totals[number]
 
-    def after(self, migration_id: int, record_time: int, until: int, encoding: str = "compact_json") -> Iterator[Event]:
+    def after(self, migration_id: int, record_time: int, until: int, encoding: str = MAIN_ENCODING) -> Iterator[Event]:
         """Iterate over the events after a position in the history and before a time.
 
         They are those of its migration with a later record time, and those of later migrations
@@ -153,19 +133,17 @@ class World:
             yield from (event for event in events[first:last] if event.is_in(encoding))
 
     def events(
-        self, since: datetime | None = None, until: datetime | None = None, encoding: str = "compact_json"
+        self, since: datetime | None = None, until: datetime | None = None, encoding: str = MAIN_ENCODING
     ) -> Iterator[Event]:
         """Iterate over the events with since <= record time < until, migration after migration."""
         begin = micros(since) if since else self.timeline.start
         end = micros(until) if until else self.timeline.now
-        for number in range(self.timeline.count):
-            slice_ = self.timeline.slice(number)
-            if slice_.begin < end and begin < slice_.end:
-                for event in self.slice(number, encoding):
-                    if begin <= event.record_time < end and event.is_in(encoding):
-                        yield event
+        for number in self.timeline.numbers_between(begin, end):
+            for event in self.slice(number, encoding):
+                if begin <= event.record_time < end and event.is_in(encoding):
+                    yield event
 
-    def constants(self, encoding: str = "compact_json") -> WorldConstants:
+    def constants(self, encoding: str = MAIN_ENCODING) -> WorldConstants:
         """Return what all slices share in an encoding."""
         return self._constants[encoding]
 
@@ -176,10 +154,10 @@ class World:
     def _planted_case(self, event: PlannedEvent) -> PlantedCase:
         step = SCRIPT[event.member]
         party = self.people.planted[step.action[1] if len(step.action) > 1 else step.party].identifier
-        update_id = self.identifiers.at(*self.planner.position_of(event))
+        update_id = self.identifiers.at(*self.schedule.position_of(event))
         return PlantedCase(update_id, step.case, step.kind, step.expected, party, step.weight)
 
-    def find(self, update_id: str, encoding: str = "compact_json") -> Event | None:
+    def find(self, update_id: str, encoding: str = MAIN_ENCODING) -> Event | None:
         """Return the event with an update id, or None."""
         position = self.identifiers.position(update_id)
         if position is None or position[0] >= self.timeline.count:
@@ -191,19 +169,19 @@ class World:
 
     def key(self) -> list[Planted]:
         """Return what was planted, by time, without generating any event."""
-        requests = (self._planted(CASES[events[0].case or 0], events) for events in self.cases.occurrences)
+        requests = (self._planted(CASES[events[0].case or 0], events) for events in self.schedule.cases.occurrences)
         return sorted([*requests, *self._lasting_entries()], key=attrgetter("time"))
 
     def _planted(self, case: Case, events: list[PlannedEvent]) -> Planted:
-        planned = (self.planner.plan(number)[index] for number, index in map(self.planner.position_of, events))
+        planned = (self.schedule.plan(number)[index] for number, index in map(self.schedule.position_of, events))
         times = tuple(to_datetime(event.time) for event in planned)
-        positions = [self.planner.position_of(first_of(event)) for event in events]
+        positions = [self.schedule.position_of(first_of(event)) for event in events]
         update_ids = dict.fromkeys(starmap(self.identifiers.at, positions))
         return Planted(case.kind, times, case.reason, tuple(update_ids))
 
     def _lasting_entries(self) -> Iterator[Planted]:
         """Iterate over what is planted once in a world."""
-        cases, people, start = self.cases, self.people, (to_datetime(self.timeline.start),)
+        cases, people, start = self.schedule.cases, self.people, (to_datetime(self.timeline.start),)
         yield Planted(SLOW_CONFIRMER, start, "its requests take longer", subject=people.slow_confirmer.identifier)
         for kind, member, reason in (
             (STALE_VOTE, STALE_VOTER, "the SV votes once and never again"),

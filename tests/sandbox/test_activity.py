@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ledgerframes.sandbox import Sandbox
-from ledgerframes.sandbox.activity import activity_records
+from ledgerframes.sandbox.formulas import activity_records
 from ledgerframes.sandbox.planted import BY_SV, EARNS, FLOAT_FACTOR, FLOAT_TOTAL, NOT_FEATURED, SCRIPT
 
 from .conftest import nodes_of

@@ -212,8 +212,8 @@ def test_a_snapshot_builds_on_the_one_before() -> None:
 
 
 def test_digests_outlive_their_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledgerframes.sandbox.bulk.BYTES_KEPT", 1)
-    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_BYTES", 1)
+    monkeypatch.setattr("ledgerframes.sandbox.bulk.MAX_CACHED_FOLDERS", 1)
+    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_EVENTS", 1)
     box = Sandbox(1, 700, 3)
     keys = [key for folder in box.bulk.folders() for key in box.bulk.keys(folder)]
     digests = [box.bulk.digest(key) for key in keys]

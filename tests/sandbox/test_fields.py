@@ -11,8 +11,8 @@ import pytest
 
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.sandbox.ledger_api.updates import PageRequest
-from ledgerframes.sandbox.offer_book import OfferRequest
 from ledgerframes.sandbox.participant import filters
+from ledgerframes.sandbox.wallet import OfferRequest
 
 from .conftest import DAYS, EVENTS, PAGE, client_of, events_of, ledger_of, update_format, wallet_of
 from .fields import check, content, fields_of, names_of, operations_of

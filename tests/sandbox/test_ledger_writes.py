@@ -119,6 +119,12 @@ def test_a_drop_after_the_effect() -> None:
     assert client.get("/v2/parties", params={"filter-party": "zora"}).json()["partyDetails"]
 
 
+def test_a_refused_write_has_no_effect_to_drop_after() -> None:
+    box = Sandbox(1, EVENTS, DAYS, faults=Faults(dropped_after_write=1))
+    assert ledger_of(box).post("/v2/parties/external/allocate", json={}).status_code == 400
+    assert not box.writes
+
+
 @pytest.fixture(scope="module")
 def guarded() -> Sandbox:
     return Sandbox(1, EVENTS, DAYS, require_token=True)

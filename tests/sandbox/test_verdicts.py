@@ -8,7 +8,7 @@ from typing import Any
 
 from ledgerframes.sandbox import Planted, Sandbox
 from ledgerframes.sandbox.cases import OTHER_TOTAL
-from ledgerframes.sandbox.transactions.rights import UNKNOWN_VIEWS as PLANTED_VIEWS
+from ledgerframes.sandbox.transactions.governance import UNKNOWN_VIEWS as PLANTED_VIEWS
 
 Items = list[dict[str, Any]]
 ACCEPTED, REJECTED = "VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED"

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from typing import TYPE_CHECKING
 
 import flask
 import msgspec
 from flask import Response
 
-from ..endpoints import Services, endpoint
+from ..endpoints import endpoint
 from ..identifiers import fingerprint
 from ..ledger_errors import LedgerApiError, missing
-from ..participant.participant import GUEST_STEPS
+from ..participant.ledger import GUEST_STEPS
 from ..randomness import digest
 from ..responses import Json, text_response
-from ..users import User
 from .service import LedgerEndpoints, check_size, malformed_body, page, read_token
+
+if TYPE_CHECKING:
+    from ..sandbox import Sandbox
 
 DEFAULT_PARTIES, MAX_PARTIES = 1000, 10_000
 MAX_VETTED = 100
@@ -35,28 +38,18 @@ FEATURES: Json = {
 }
 
 
-class AllocationRequest(msgspec.Struct, rename="camel"):
-    """Body of a party allocation."""
+class PartyRequest(msgspec.Struct, rename="camel"):
+    """Body of the operations that allocate or change a party, each with some of its members."""
 
     party_id_hint: str = ""
     local_metadata: Json | None = None
     identity_provider_id: str = ""
-
-
-class ExternalRequest(msgspec.Struct, rename="camel"):
-    """Body of the operations on external parties."""
-
+    party_details: Json | None = None
+    update_mask: Json | None = None
     synchronizer: str = ""
     party_hint: str = ""
     public_key: Json | None = None
     onboarding_transactions: list[Json] = []
-
-
-class PatchRequest(msgspec.Struct, rename="camel"):
-    """Body of a party update."""
-
-    party_details: Json | None = None
-    update_mask: Json | None = None
 
 
 class VettingRequest(msgspec.Struct, rename="camel"):
@@ -72,39 +65,23 @@ class VettingRequest(msgspec.Struct, rename="camel"):
 class Admin(LedgerEndpoints):
     """Endpoints of parties, packages, users and the version."""
 
-    def __init__(self, services: Services) -> None:
-        super().__init__(services)
+    def __init__(self, box: Sandbox) -> None:
+        super().__init__(box)
         self._parties: dict[str, Json] = {}  # details of parties that were allocated or changed
         self._packages: dict[str, bytes] = {}  # contents of uploaded packages
         self._vetted: list[str] = []  # packages vetted in addition
 
-    @endpoint("GET", "/livez", public=True)
-    def _live(self) -> Response:
-        return text_response()
-
-    @endpoint("GET", "/readyz", public=True)
-    def _ready(self) -> Response:
-        return text_response("ledger ok (sandbox)")
-
-    @endpoint("GET", "/v2/version", public=True)
-    def _version(self) -> Json:
-        return {"version": self.version.text, "features": FEATURES}
-
-    @endpoint("GET", "/v2/authenticated-user")
-    def _authenticated_user(self) -> Json:
-        return {"user": _user_details(self.user)}
-
-    @endpoint("GET", "/v2/users")
-    def _users(self) -> Json:
-        return {"users": [_user_details(user) for user in self.services.users.all.values()], "nextPageToken": ""}
-
-    @endpoint("GET", "/v2/users/<name>")
-    def _one_user(self, name: str) -> Json:
-        return {"user": _user_details(self.services.users.get(name))}
-
-    @endpoint("GET", "/v2/users/<name>/rights")
-    def _rights(self, name: str) -> Json:
-        return {"rights": self.services.users.get(name).rights()}
+    _live = endpoint("GET", "/livez", public=True)(lambda api: text_response())
+    _ready = endpoint("GET", "/readyz", public=True)(lambda api: text_response("ledger ok (sandbox)"))
+    _version = endpoint("GET", "/v2/version", public=True)(lambda api: {"version": api.box.ledger_version, "features": FEATURES})
+    _authenticated_user = endpoint("GET", "/v2/authenticated-user")(lambda api: {"user": flask.g.user.details()})
+    _users = endpoint("GET", "/v2/users")(
+        lambda api: {"users": [user.details() for user in api.box.users.all.values()], "nextPageToken": ""}
+    )
+    _user = endpoint("GET", "/v2/users/<name>")(lambda api, name: {"user": api.box.users.get(name).details()})
+    _rights = endpoint("GET", "/v2/users/<name>/rights")(lambda api, name: {"rights": api.box.users.get(name).rights()})
+    _participant_id = endpoint("GET", "/v2/parties/participant-id")(lambda api: {"participantId": api.ledger.participant})
+    _package_list = endpoint("GET", "/v2/packages")(lambda api: {"packageIds": api.package_ids()})
 
     def _known_parties(self) -> dict[str, Json]:
         """Return the details of every party, those of the participant first."""
@@ -117,13 +94,9 @@ class Admin(LedgerEndpoints):
         query = flask.request.args
         prefix = query.get("filter-party", "")
         size = check_size(query.get("pageSize", type=int), DEFAULT_PARTIES, MAX_PARTIES, smallest=0)
-        (start,) = read_token(query.get("pageToken"), prefix) or (0,)
         parties = (details for name, details in self._known_parties().items() if name.startswith(prefix))
-        return page("partyDetails", parties, size, start, prefix)
-
-    @endpoint("GET", "/v2/parties/participant-id")
-    def _participant_id(self) -> Json:
-        return {"participantId": self.ledger.participant}
+        rows, token = page(parties, size, prefix, *read_token(query.get("pageToken"), prefix))
+        return {"partyDetails": rows, "nextPageToken": token or ""}
 
     @endpoint("GET", "/v2/parties/<path:party>")
     def _party(self, party: str) -> Json:
@@ -131,16 +104,16 @@ class Admin(LedgerEndpoints):
         names = [party, *flask.request.args.getlist("parties")]
         return {"partyDetails": [known[name] for name in names if name in known]}
 
-    @endpoint("POST", "/v2/parties", AllocationRequest)
-    def _allocate(self, request: AllocationRequest) -> Json:
+    @endpoint("POST", "/v2/parties", PartyRequest)
+    def _allocate(self, request: PartyRequest) -> Json:
         hint = request.party_id_hint or f"party-{digest('hint', len(self._parties), size=8)}"
         party = f"{hint}::{self.ledger.participant.partition('::')[2]}"
         if party in self._known_parties():
             raise LedgerApiError("INVALID_ARGUMENT", f"Party already exists: party {party} is already allocated on this node")
         return self._saved(request, _party_details(party, request.local_metadata))
 
-    @endpoint("PATCH", "/v2/parties/<path:party>", PatchRequest)
-    def _update_party(self, party: str, request: PatchRequest) -> Json:
+    @endpoint("PATCH", "/v2/parties/<path:party>", PartyRequest)
+    def _update_party(self, party: str, request: PartyRequest) -> Json:
         known = self._known_parties().get(party)
         if known is None or not known["isLocal"]:
             raise LedgerApiError("INVALID_ARGUMENT", f"Party: {party} does not exist on this node")
@@ -152,8 +125,8 @@ class Admin(LedgerEndpoints):
         self.record("ledger", request)
         return {"partyDetails": details}
 
-    @endpoint("POST", "/v2/parties/external/generate-topology", ExternalRequest)
-    def _generate_topology(self, request: ExternalRequest) -> Json:
+    @endpoint("POST", "/v2/parties/external/generate-topology", PartyRequest)
+    def _generate_topology(self, request: PartyRequest) -> Json:
         if request.public_key is None:
             raise missing("public_key")
         key = fingerprint("external", _key_bytes(request.public_key))
@@ -164,24 +137,21 @@ class Admin(LedgerEndpoints):
             "multiHash": digest("multi hash", key),
         }
 
-    @endpoint("POST", "/v2/parties/external/allocate", ExternalRequest)
-    def _allocate_external(self, request: ExternalRequest) -> Json:
+    @endpoint("POST", "/v2/parties/external/allocate", PartyRequest)
+    def _allocate_external(self, request: PartyRequest) -> Json:
         if not request.onboarding_transactions:
             raise missing("onboarding_transactions")
         key = fingerprint("external", msgspec.json.encode(request.onboarding_transactions))
         self._saved(request, _party_details(party := f"external-{len(self._parties) + 1}::{key}"))
         return {"partyId": party}
 
-    def _package_ids(self) -> list[str]:
-        return [*sorted(package_id for _, package_id in self.services.registry.packages()), *self._packages]
-
-    @endpoint("GET", "/v2/packages")
-    def _package_list(self) -> Json:
-        return {"packageIds": self._package_ids()}
+    def package_ids(self) -> list[str]:
+        """Return the ids of all packages, the uploaded ones last."""
+        return [*sorted(package_id for _, package_id in self.ledger.registry.packages()), *self._packages]
 
     @endpoint("GET", "/v2/packages/<package_id>")
     def _package(self, package_id: str) -> Response:
-        if package_id not in self._package_ids():
+        if package_id not in self.package_ids():
             raise LedgerApiError("PACKAGE_NOT_FOUND", "Could not find package.", resources=[("PACKAGE", package_id)])
         invented = (bytes.fromhex(digest("package bytes", package_id, part, size=64)) for part in range(48))
         contents = self._packages.get(package_id) or PROTOBUF + b"".join(invented)
@@ -189,7 +159,7 @@ class Admin(LedgerEndpoints):
 
     @endpoint("GET", "/v2/packages/<package_id>/status")
     def _package_status(self, package_id: str) -> Json:
-        known = package_id in self._package_ids()
+        known = package_id in self.package_ids()
         return {"packageStatus": f"PACKAGE_STATUS_{'REGISTERED' if known else 'UNSPECIFIED'}"}
 
     @endpoint("POST", "/v2/dars")
@@ -210,8 +180,8 @@ class Admin(LedgerEndpoints):
     def _vetting_page(self, request: VettingRequest) -> Json:
         size = check_size(request.page_size, MAX_VETTED, MAX_VETTED, smallest=0)
         binding = [request.package_metadata_filter, request.topology_state_filter]
-        (start,) = read_token(request.page_token, binding) or (0,)
-        return page("vettedPackages", self._vetting(request), size, start, binding)
+        rows, token = page(self._vetting(request), size, binding, *read_token(request.page_token, binding))
+        return {"vettedPackages": rows, "nextPageToken": token or ""}
 
     @endpoint("POST", "/v2/package-vetting", VettingRequest)
     @endpoint("POST", "/v2/package-vetting/update", VettingRequest)
@@ -257,14 +227,9 @@ class Admin(LedgerEndpoints):
                 "packageName": name,
                 "packageVersion": f"0.1.{int(package_id[:2], 16) % 20}",
             }
-            for name, package_id in self.services.registry.packages()
+            for name, package_id in self.ledger.registry.packages()
             if everything or name.startswith(prefixes) or package_id in identifiers
         ]
-
-
-def _user_details(user: User) -> Json:
-    metadata = {"resourceVersion": "0", "annotations": {}}
-    return {"id": user.name, "primaryParty": user.party, "isDeactivated": False, "identityProviderId": "", "metadata": metadata}
 
 
 def _party_details(party: str, metadata: Json | None = None, version: int = 0, local: bool = True) -> Json:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import flask
 import msgspec
 
 from ..builder import Event
@@ -43,15 +44,10 @@ class JsCommands(msgspec.Struct, rename="camel"):
     workflow_id: str = ""
 
 
-class TransactionRequest(msgspec.Struct, rename="camel"):
-    """Body of submit-and-wait-for-transaction."""
+class SubmissionRequest(msgspec.Struct, rename="camel"):
+    """Body of the operations that wrap commands."""
 
     commands: JsCommands | None = None
-
-
-class ReassignmentRequest(msgspec.Struct, rename="camel"):
-    """Body of the reassignments' operations."""
-
     reassignment_commands: Json | None = None
 
 
@@ -71,8 +67,8 @@ class Commands(LedgerEndpoints):
         update = self._submit(request)
         return {"updateId": update.update_id, "completionOffset": update.offset}
 
-    @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction", TransactionRequest)
-    def _wait_for_transaction(self, request: TransactionRequest) -> Json:
+    @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction", SubmissionRequest)
+    def _wait_for_transaction(self, request: SubmissionRequest) -> Json:
         return {"transaction": self._renderer().transaction(self._submit(request.commands or JsCommands()))}
 
     @endpoint("POST", "/v2/commands/submit-and-wait-for-transaction-tree", JsCommands)
@@ -85,14 +81,14 @@ class Commands(LedgerEndpoints):
         return {}
 
     def _renderer(self) -> UpdateRenderer:
-        return UpdateRenderer(ANY_UPDATE, self.services.registry)
+        return UpdateRenderer(ANY_UPDATE, self.ledger.registry)
 
     def _submit(self, request: JsCommands) -> Update:
         """Check and record commands, and return the update that they would make."""
         for member in ("commands", "command_id", "act_as"):
             if not getattr(request, member):
                 raise missing(member)
-        check_rights(self.user, request.act_as, False)
+        check_rights(flask.g.user, request.act_as, False)
         people, now = self.world.people, self.clock.now()
         body = {"workflow_id": request.workflow_id, "effective_at": instant(now), "synchronizer_id": people.synchronizer}
         update = self._recorded("transaction", request, request.command_id, body)
@@ -105,19 +101,19 @@ class Commands(LedgerEndpoints):
 
     def _recorded(self, kind: str, request: msgspec.Struct | Json, command_id: str, body: Json) -> Update:
         self.record("ledger", request)
-        update_id = PREFIX + digest("submitted", len(self.services.writes), command_id)
+        update_id = PREFIX + digest("submitted", len(self.box.writes), command_id)
         return Update(self.ledger.end(), update_id, self.clock.now(), kind, body, command=command_id)
 
-    @endpoint("POST", "/v2/commands/async/submit-reassignment", ReassignmentRequest)
-    def _submit_reassignment(self, request: ReassignmentRequest) -> Json:
+    @endpoint("POST", "/v2/commands/async/submit-reassignment", SubmissionRequest)
+    def _submit_reassignment(self, request: SubmissionRequest) -> Json:
         self._reassign(request)
         return {}
 
-    @endpoint("POST", "/v2/commands/submit-and-wait-for-reassignment", ReassignmentRequest)
-    def _wait_for_reassignment(self, request: ReassignmentRequest) -> Json:
+    @endpoint("POST", "/v2/commands/submit-and-wait-for-reassignment", SubmissionRequest)
+    def _wait_for_reassignment(self, request: SubmissionRequest) -> Json:
         return {"reassignment": self._renderer().reassignment(self._reassign(request))}
 
-    def _reassign(self, request: ReassignmentRequest) -> Update:
+    def _reassign(self, request: SubmissionRequest) -> Update:
         """Record the commands of a reassignment, and return the unassignment that they would make."""
         commands, people = request.reassignment_commands, self.world.people
         if not commands:
@@ -134,7 +130,7 @@ class Commands(LedgerEndpoints):
             "reassignment_counter": 1,
         }
         identifier = value.get("contractId") or contract_id("submitted", update.update_id)
-        update.submitters = parties = frozenset([commands.get("submitter") or self.user.party])
+        update.submitters = parties = frozenset([commands.get("submitter") or flask.g.user.party])
         body = {"contract_id": identifier, "template_id": "", "package_name": ""}
         update.nodes = [Node(0, 0, body, parties, parties)]
         return update
@@ -147,8 +143,8 @@ class Commands(LedgerEndpoints):
 
     @endpoint("POST", "/v2/commands/command-completions", CompletionRequest, since=5)
     def _completions(self, request: CompletionRequest) -> list[Json]:
-        parties = frozenset(request.parties or self.user.reads)
-        check_rights(self.user, parties, False)
+        parties = frozenset(request.parties or flask.g.user.reads)
+        check_rights(flask.g.user, parties, False)
         begin = self.check_begin(request.begin_exclusive, "Command completions request")
         end = self.check_end(request.begin_exclusive, None)
         return limited({"completionResponse": value} for value in self._with_checkpoint(begin, end, parties))

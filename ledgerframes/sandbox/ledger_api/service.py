@@ -6,19 +6,27 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import flask
 import msgspec
 
-from ..endpoints import Api, Endpoint, Services
+from ..endpoints import Api, Endpoint
 from ..ledger_errors import LedgerApiError, missing
 from ..participant.filters import EventFormat, UpdateFormat
 from ..participant.rendering import EventRenderer, UpdateRenderer
 from ..responses import UNKNOWN_ROUTE, HttpError, Json
 from ..times import SECOND, instant
-from ..users import User, check_rights
+from ..users import check_rights
 
+if TYPE_CHECKING:
+    from ..sandbox import Sandbox
+
+# Minor version that added a member of responses (docs/facts.md#versions).
+MEMBERS_SINCE = {
+    "externalTransactionHash": 4, "representativePackageId": 4, "acsDelta": 4,
+    "contractKeyHash": 5, "paidTrafficCost": 5, "packageFeature": 5,
+}  # fmt: skip
 MAX_LIST = 200
 MAX_UPDATES_PAGE = 2000
 TOO_MANY = f"The number of matching elements is greater than the node limit of {MAX_LIST}"
@@ -37,19 +45,18 @@ decode_token = msgspec.msgpack.Decoder(PageToken).decode
 class LedgerEndpoints(Api):
     """A family of ledger endpoints."""
 
-    path_root: ClassVar[str] = "/v2/"
-
-    def __init__(self, services: Services) -> None:
-        super().__init__(services)
-        self.ledger, self.version = services.ledger, services.version
-        self._newer_members = services.version.newer_members
+    def __init__(self, box: Sandbox) -> None:
+        super().__init__(box)
+        self.ledger = box.ledger
+        self.minor = int(box.ledger_version.split(".")[1])  # of the version 3.x
+        self._newer_members = frozenset(name for name, minor in MEMBERS_SINCE.items() if self.minor < minor)
 
     def admit(self, declared: Endpoint) -> None:
         """Refuse an endpoint that the version does not have, and a caller without a valid token."""
-        if not self.version.has(declared.since):
+        if self.minor < declared.since:
             raise HttpError(404, UNKNOWN_ROUTE, plain=True)
         if not declared.public:
-            flask.g.user = self.services.users.authenticate(flask.request.headers.get("Authorization"))
+            flask.g.user = self.box.users.authenticate(flask.request.headers.get("Authorization"))
 
     def json_value(self, value: Any) -> Any:
         """Return a handler's result without the members that the version does not have."""
@@ -59,24 +66,18 @@ class LedgerEndpoints(Api):
         """Return the refusal of a body that does not fit its model."""
         return malformed_body(str(error))
 
-    @property
-    def user(self) -> User:
-        """User who sent the request."""
-        user: User = flask.g.user
-        return user
-
     def update_renderer(self, request: UpdateFormat | None) -> UpdateRenderer:
         """Return the renderer of an update format that the user may read."""
-        renderer = UpdateRenderer(request, self.services.registry)
-        check_rights(self.user, *renderer.parties())
+        renderer = UpdateRenderer(request, self.ledger.registry)
+        check_rights(flask.g.user, *renderer.parties())
         return renderer
 
     def event_renderer(self, request: EventFormat | None) -> EventRenderer:
         """Return the renderer of an event format that the user may read."""
         if request is None:
             raise missing("event_format")
-        check_rights(self.user, request.filters_by_party, request.filters_for_any_party is not None)
-        return EventRenderer(request, self.services.registry)
+        check_rights(flask.g.user, request.filters_by_party, request.filters_for_any_party is not None)
+        return EventRenderer(request, self.ledger.registry)
 
     def check_begin(self, begin: int, operation: str = "Updates request") -> int:
         """Return the lower bound of a request, or refuse a negative or pruned one."""
@@ -139,11 +140,10 @@ def check_size(size: int | None, default: int, largest: int, smallest: int = 1) 
     return size or default
 
 
-def page(name: str, items: Iterable[Json], size: int, start: int, binding: Any) -> Json:
-    """Return a page from an index on, with a token that is bound to the request."""
-    window = list(islice(items, start, start + size + 1))
-    token = write_token(binding, start + size) if len(window) > size else ""
-    return {name: window[:size], "nextPageToken": token}
+def page(items: Iterable[Json], size: int, binding: Any, start: int = 0, *position: int) -> tuple[list[Json], str | None]:
+    """Return a page from an index on, and the token of the next one."""
+    rows = list(islice(items, start, start + size + 1))
+    return rows[:size], write_token(binding, start + size, *position) if len(rows) > size else None
 
 
 def write_token(binding: Any, *position: int) -> str:

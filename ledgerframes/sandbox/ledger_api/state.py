@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 import flask
 import msgspec
 
-from ..endpoints import Services, endpoint
+from ..endpoints import endpoint
 from ..ledger_errors import LedgerApiError, missing
-from ..participant.contracts import ASSIGNED, UNASSIGNED, ActiveContract, Contracts
-from ..participant.filters import EventFormat, Match
+from ..participant.contracts import ASSIGNED, UNASSIGNED, ActiveContract
+from ..participant.filters import EventFormat, Filters, Match
 from ..participant.rendering import EventRenderer, ledger_time
 from ..responses import Json
-from .service import LedgerEndpoints, check_size, limited, malformed_body, read_token, write_token
+from .service import LedgerEndpoints, check_size, limited, malformed_body, page, read_token
 
 DEFAULT_SIZE, MAX_SIZE = 2000, 10_000
 ACTIVE_PAGE = "/v2/state/active-contracts-page"
@@ -45,10 +44,6 @@ class ContractRequest(msgspec.Struct, rename="camel"):
 class State(LedgerEndpoints):
     """Endpoints of the ledger's state."""
 
-    def __init__(self, services: Services) -> None:
-        super().__init__(services)
-        self._contracts = Contracts(services.ledger)
-
     @endpoint("POST", "/v2/state/active-contracts", ActiveRequest)
     def _active_list(self, request: ActiveRequest) -> list[Json]:
         if request.active_at_offset is None:
@@ -64,9 +59,8 @@ class State(LedgerEndpoints):
         # The first page decides the offset of all pages, and the token carries it.
         offset = self.ledger.end() if request.active_at_offset is None else request.active_at_offset
         start, offset = position or (0, offset)
-        contracts = list(islice(self._active(request, offset), start, start + size + 1))
-        token = write_token(binding, start + size, offset) if len(contracts) > size else None
-        return {"activeContracts": contracts[:size], "activeAtOffset": offset, "nextPageToken": token}
+        contracts, token = page(self._active(request, offset), size, binding, start, offset)
+        return {"activeContracts": contracts, "activeAtOffset": offset, "nextPageToken": token}
 
     def _active(self, request: ActiveRequest, offset: int) -> Iterator[Json]:
         events, end = self.event_renderer(request.event_format or request.filter), self.ledger.end()
@@ -75,7 +69,7 @@ class State(LedgerEndpoints):
         self.check_begin(offset, "Active contracts request")
         return (
             {"workflowId": contract.update.body.get("workflow_id", ""), "contractEntry": _entry(contract, match, events)}
-            for contract in self._contracts.active_at(offset)
+            for contract in self.box.contracts.active_at(offset)
             if (match := events.match(contract.template_id, contract.stakeholders))
         )
 
@@ -91,7 +85,7 @@ class State(LedgerEndpoints):
 
     @endpoint("POST", "/v2/contracts/contract-by-id", ContractRequest)
     def _contract(self, request: ContractRequest) -> Json:
-        events = self.event_renderer(EventFormat.of(request.querying_parties or self.user.reads))
+        events = self.event_renderer(EventFormat(dict.fromkeys(request.querying_parties or flask.g.user.reads, Filters())))
         try:
             created = self._events_of(request.contract_id, events)["created"]
         except LedgerApiError as error:
@@ -102,7 +96,7 @@ class State(LedgerEndpoints):
     def _events_of(self, contract_id: str, events: EventRenderer) -> Json:
         """Return the events of a contract, or refuse if none is visible."""
         values: Json = {"created": None, "archived": None}
-        offsets = self._contracts.offsets(contract_id, self.ledger.end())
+        offsets = self.box.contracts.offsets(contract_id, self.ledger.end())
         if not offsets[1:] or offsets[1] > self.ledger.pruned_through:
             for update in filter(None, map(self.ledger.at, dict.fromkeys(offsets))):
                 for node in update.nodes:
@@ -117,13 +111,10 @@ class State(LedgerEndpoints):
             raise LedgerApiError("CONTRACT_EVENTS_NOT_FOUND", NO_EVENTS, resources=[("CONTRACT_ID", contract_id)])
         return values
 
-    @endpoint("GET", "/v2/state/ledger-end")
-    def _ledger_end(self) -> Json:
-        return {"offset": self.ledger.end()}
-
-    @endpoint("GET", "/v2/state/latest-pruned-offsets")
-    def _pruned_offsets(self) -> Json:
-        return dict.fromkeys(PRUNED_OFFSETS, self.ledger.pruned_through)
+    _ledger_end = endpoint("GET", "/v2/state/ledger-end")(lambda api: {"offset": api.ledger.end()})
+    _pruned_offsets = endpoint("GET", "/v2/state/latest-pruned-offsets")(
+        lambda api: dict.fromkeys(PRUNED_OFFSETS, api.ledger.pruned_through)
+    )
 
     @endpoint("GET", "/v2/state/connected-synchronizers")
     def _synchronizers(self) -> Json:
@@ -138,10 +129,11 @@ class State(LedgerEndpoints):
 def _entry(contract: ActiveContract, match: Match, events: EventRenderer) -> Json:
     if contract.state == ASSIGNED:
         return {"JsIncompleteAssigned": {"assignedEvent": events.assigned(contract.update, match)}}
-    node = contract.node()
-    created_at = contract.created_at or ledger_time(node.body["created_at"])
+    node, body = contract.node(), contract.update.body
+    created_at = body.get("effective_at") or ledger_time(node.body["created_at"])
     created = events.created(contract.update, node, match, created_at, contract.stakeholders)
     if contract.state == UNASSIGNED and contract.half:
         return {"JsIncompleteUnassigned": {"createdEvent": created, "unassignedEvent": events.unassigned(contract.half)}}
-    active = {"createdEvent": created, "synchronizerId": contract.synchronizer, "reassignmentCounter": contract.counter}
-    return {"JsActiveContract": active}
+    half = body.get("event") or {"target_synchronizer": body["synchronizer_id"], "reassignment_counter": 0}
+    position = {"synchronizerId": half["target_synchronizer"], "reassignmentCounter": half["reassignment_counter"]}
+    return {"JsActiveContract": {"createdEvent": created, **position}}

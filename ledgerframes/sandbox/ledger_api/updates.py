@@ -10,7 +10,7 @@ import msgspec
 from ..builder import encode
 from ..endpoints import endpoint
 from ..ledger_errors import LedgerApiError, missing
-from ..participant.filters import DELTA, EFFECTS, EventFormat, Shape, TransactionFormat, UpdateFormat
+from ..participant.filters import DELTA, EFFECTS, EventFormat, Filters, Shape, TransactionFormat, UpdateFormat
 from ..participant.projection import Update
 from ..participant.rendering import UpdateRenderer
 from ..responses import Json
@@ -46,7 +46,7 @@ class ListRequest(msgspec.Struct, rename="camel"):
         """Return the deprecated filter as a format of transactions."""
         if self.filter is None:
             raise missing("filter")
-        return UpdateFormat.of_transactions(self.filter, shape)
+        return UpdateFormat(TransactionFormat(self.filter, shape))
 
 
 class LookupRequest(msgspec.Struct, rename="camel"):
@@ -71,7 +71,7 @@ class Updates(LedgerEndpoints):
             raise LedgerApiError("INVALID_UPDATES_PAGE_TOKEN", RESTORED)
         if request.page_token and self.strikes("pruning_overtakes"):
             self.ledger.prune(self.ledger.end())
-        largest = self.services.max_page_size
+        largest = self.box.max_page_size
         size = check_size(request.max_page_size, min(DEFAULT_SIZE, largest), largest)
         binding = [
             request.begin_offset_exclusive or 0, request.end_offset_inclusive, request.max_page_size, request.update_format,
@@ -123,7 +123,7 @@ class Updates(LedgerEndpoints):
     @endpoint("POST", "/v2/updates/flats", ListRequest)
     def _flats(self, request: ListRequest) -> list[Json]:
         # Before 3.4 this list showed ledger effects (docs/facts.md#versions).
-        renderer = self.update_renderer(request.legacy_format(DELTA if self.version.has(4) else EFFECTS))
+        renderer = self.update_renderer(request.legacy_format(DELTA if self.minor >= 4 else EFFECTS))
         return limited(self._rendered(request, "Transaction", renderer.transaction))
 
     @endpoint("POST", "/v2/updates/trees", ListRequest)
@@ -168,8 +168,8 @@ class Updates(LedgerEndpoints):
     @endpoint("GET", "/v2/updates/transaction-tree-by-id/<update_id>")
     @endpoint("GET", "/v2/updates/transaction-tree-by-offset/<int:offset>")
     def _tree(self, update_id: str = "", offset: int | None = None) -> Json:
-        events = EventFormat.of(flask.request.args.getlist("parties"))
-        renderer = self.update_renderer(UpdateFormat.of_transactions(events, EFFECTS))
+        events = EventFormat(dict.fromkeys(flask.request.args.getlist("parties"), Filters()))
+        renderer = self.update_renderer(UpdateFormat(TransactionFormat(events, EFFECTS)))
         return {"transaction": self._render_update(LookupRequest(offset, update_id), renderer.tree)}
 
     def _render_update(self, request: LookupRequest, render: Callable[[Update], Json | None]) -> Json:
@@ -179,7 +179,7 @@ class Updates(LedgerEndpoints):
             value = render(update)
             if value:
                 return value
-        code = "UPDATE_NOT_FOUND" if self.version.has(5) else "TRANSACTION_NOT_FOUND"
+        code = "UPDATE_NOT_FOUND" if self.minor >= 5 else "TRANSACTION_NOT_FOUND"
         key = ("UPDATE_ID", request.update_id) if request.offset is None else ("OFFSET", str(request.offset))
         raise LedgerApiError(code, UNKNOWN_UPDATE, resources=[key])
 

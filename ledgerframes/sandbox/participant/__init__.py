@@ -1,6 +1,6 @@
 """One participant's ledger, with the updates that its parties see.
 
-Read `participant` (the parties that it hosts), `projection` (one update), `ledger` (all updates),
+Read `projection` (one update), `ledger` (all updates, and the parties that it hosts),
 `contracts` (active contracts), then `filters` and `rendering` (the form that a request gets).
 """
 

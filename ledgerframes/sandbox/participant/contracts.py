@@ -28,9 +28,6 @@ class ActiveContract:
     text: bytes
     template_id: str
     stakeholders: frozenset[str]
-    synchronizer: str
-    counter: int
-    created_at: str = ""
     half: Update | None = None  # the reassignment whose other half is not here yet
 
     def node(self) -> Node:
@@ -79,25 +76,20 @@ class Contracts:
         if update.kind == "reassignment":
             self._apply_half(state, update)
         elif update.kind == "transaction":
-            body = update.body
-            slim = replace(update, body={"workflow_id": body["workflow_id"]}, nodes=[])
+            body = {name: update.body[name] for name in ("workflow_id", "effective_at", "synchronizer_id")}
+            slim = replace(update, body=body, nodes=[])
             for node in update.nodes:
-                identifier = node.body["contract_id"]
                 if node.delta and node.stakeholders and node.consumes:
-                    state.pop(identifier, None)
+                    state.pop(node.body["contract_id"], None)
                 elif node.delta and node.stakeholders:
-                    state[identifier] = self._contract(ACTIVE, slim, node, body["synchronizer_id"], 0)
-                    state[identifier].created_at = body["effective_at"]
+                    state[node.body["contract_id"]] = self._contract(ACTIVE, slim, node)
 
     def _apply_half(self, state: dict[str, ActiveContract], update: Update) -> None:
         """Apply an assignment or an unassignment, of which the second completes the other."""
-        half, node = update.body["event"], update.nodes[0]
-        assigns = "created_event" in half
+        node, assigns = update.nodes[0], "created_event" in update.body["event"]
         identifier = node.body["contract_id"]
         known = state.get(identifier)
-        synchronizer = half["target_synchronizer" if assigns else "source_synchronizer"]
-        contract = self._contract(ASSIGNED if assigns else UNASSIGNED, update, node, synchronizer, half["reassignment_counter"])
-        contract.half = update
+        contract = self._contract(ASSIGNED if assigns else UNASSIGNED, update, node, update)
         if known and known.state == (UNASSIGNED if assigns else ASSIGNED):
             state[identifier] = replace(contract if assigns else known, state=ACTIVE, half=None)
         elif known and not assigns:
@@ -105,7 +97,6 @@ class Contracts:
         else:
             state[identifier] = contract
 
-    def _contract(self, state: str, update: Update, node: Node, synchronizer: str, counter: int) -> ActiveContract:
+    def _contract(self, state: str, update: Update, node: Node, half: Update | None = None) -> ActiveContract:
         parties = self._parties.setdefault(node.stakeholders, node.stakeholders)
-        template_id = intern(node.body["template_id"])
-        return ActiveContract(state, update, node.number, encode(node.body), template_id, parties, intern(synchronizer), counter)
+        return ActiveContract(state, update, node.number, encode(node.body), intern(node.body["template_id"]), parties, half)

@@ -6,13 +6,14 @@ Decoding is relaxed as the service's is: unknown members are ignored, absent one
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from ..ledger import Template
 from ..ledger_errors import LedgerApiError
-from ..transactions.constants import UPGRADED_PACKAGE, newer
+from ..transactions.declarations import UPGRADED_PACKAGE, newer
 
 Shape = Literal["TRANSACTION_SHAPE_UNSPECIFIED", "TRANSACTION_SHAPE_ACS_DELTA", "TRANSACTION_SHAPE_LEDGER_EFFECTS"]
 DELTA: Shape = "TRANSACTION_SHAPE_ACS_DELTA"
@@ -40,11 +41,6 @@ class EventFormat(msgspec.Struct, rename="camel"):
     filters_for_any_party: Filters | None = None
     verbose: bool = False
 
-    @classmethod
-    def of(cls, parties: Iterable[str]) -> EventFormat:
-        """Return a format of all events of some parties."""
-        return cls({party: Filters() for party in parties})
-
 
 class TransactionFormat(msgspec.Struct, rename="camel"):
     """Events of transactions and their shape."""
@@ -71,11 +67,6 @@ class UpdateFormat(msgspec.Struct, rename="camel"):
     include_transactions: TransactionFormat | None = None
     include_reassignments: EventFormat | None = None
     include_topology_events: TopologyFormat | None = None
-
-    @classmethod
-    def of_transactions(cls, events: EventFormat, shape: Shape) -> UpdateFormat:
-        """Return a format of transactions only."""
-        return cls(TransactionFormat(events, shape))
 
 
 class Registry:
@@ -156,7 +147,7 @@ class EventFilter:
         self.any_party = request.filters_for_any_party is not None
         self._filters = [entry for party, value in request.filters_by_party.items() for entry in self._parse(party, value)]
         self._filters += self._parse(None, request.filters_for_any_party) if request.filters_for_any_party else ()
-        self._matches: dict[tuple[str, frozenset[str]], Match | None] = {}
+        self._cached_match = cache(self._match)
 
     def _parse(self, party: str | None, filters: Filters) -> Iterator[_Filter]:
         if not filters.cumulative:
@@ -178,12 +169,7 @@ class EventFilter:
 
     def match(self, template_id: str, parties: frozenset[str]) -> Match | None:
         """Return how a contract that the parties see matches, or None."""
-        if not parties:
-            return None
-        key = template_id, parties & self.parties
-        if key not in self._matches:
-            self._matches[key] = self._match(*key)
-        return self._matches[key]
+        return self._cached_match(template_id, parties & self.parties) if parties else None
 
     def _match(self, template_id: str, parties: frozenset[str]) -> Match | None:
         interfaces = self._registry.implements.get(template_id, ())

@@ -12,16 +12,29 @@ from typing import NamedTuple
 from ledgerframes.gc_pause import pause_gc
 
 from ..builder import NULL, Event
-from ..clock import Clock
-from ..randomness import number
+from ..identifiers import PREFIX
+from ..randomness import digest, number
+from ..responses import Json
 from ..timeline import OVERLAP, SECOND_MIGRATION
+from ..times import Clock
 from ..world import World
-from .participant import Participant
-from .projection import Update, cost_of, offset_before, offset_of, project, slice_of
+from .filters import Registry
+from .projection import Update, cost_of, offset_of, project, slice_of
 
 CACHED_SLICES = 8
 PLANTED_PER_10000 = 3
 PLANTED_SLICES = (5, 25)  # counted from the second migration, each with at least one planted cost
+CHANGE_EVERY = 5  # one slice of so many has a change of a guest
+GUESTS = ("walnut", "sorrel", "teasel", "fennel", "yucca", "mallow")
+SUBMISSION, CONFIRMATION, OBSERVATION = (
+    f"PARTICIPANT_PERMISSION_{name}" for name in ("SUBMISSION", "CONFIRMATION", "OBSERVATION")
+)
+GUEST_STEPS = (  # one step per change
+    ("ParticipantAuthorizationOnboarding", CONFIRMATION),
+    ("ParticipantAuthorizationAdded", CONFIRMATION),
+    ("ParticipantAuthorizationChanged", OBSERVATION),
+    ("ParticipantAuthorizationRevoked", None),
+)
 by_offset = attrgetter("offset")
 
 
@@ -34,11 +47,22 @@ class PlantedMismatch(NamedTuple):
     total_traffic_cost: int
 
 
-class ParticipantLedger(Participant):
-    """Updates that one participant sees of a world."""
+class ParticipantLedger:
+    """Updates that one participant sees of a world.
+
+    By default it is the participant with the most parties.
+    """
 
     def __init__(self, world: World, clock: Clock, participant: str | None = None) -> None:
-        super().__init__(world, participant)
+        people, self.world = world.people, world
+        self.participant = people.largest if participant is None else participant
+        if self.participant not in people.by_participant:
+            raise ValueError(f"Unknown participant {participant!r}. Choose from {sorted(people.by_participant)}.")
+        self._hosted = [party.identifier for party in people.by_participant[self.participant]]
+        is_sv = any(sv.participant == self.participant for sv in people.svs)
+        self.party_names = self._hosted + [people.dso] * is_sv  # all SVs host it
+        self.parties = frozenset(self.party_names)
+        self.registry = Registry(world.constants().templates)
         self.clock, self.pruned_through = clock, 0
         # An update without any of these fingerprints does not concern the participant.
         self._marks = tuple({name.partition("::")[2].encode() for name in self.party_names})
@@ -62,7 +86,7 @@ class ParticipantLedger(Participant):
             count = bisect_right(self.record_times(slice_number), time)
             if count:
                 return offset_of(slice_number, count - 1)
-        return offset_before(0, 0)
+        return offset_of(0, 0) - 1
 
     def prune(self, through: int | float) -> int:
         """Prune the ledger through an offset, or a share of it if below 1, and return the offset."""
@@ -108,10 +132,6 @@ class ParticipantLedger(Participant):
                 if after < offset <= through and mark in event.verdict and event.is_in("ledger_json"):
                     yield offset, event
 
-    def guests(self) -> list[str]:
-        """Return the guests that the participant hosts at present."""
-        return self.guests_at(slice_of(self.end()))
-
     def planted(self) -> list[PlantedMismatch]:
         """Return the submissions with a planted cost, for which the whole world is generated."""
         return [
@@ -142,3 +162,42 @@ class ParticipantLedger(Participant):
                 if due or draw % 10_000 < PLANTED_PER_10000:
                     update.paid += 1 + draw % 800
                     due = False
+
+    def record_times(self, slice_number: int) -> list[int]:
+        """Return the record times of a slice's events, in microseconds since 1970."""
+        return [event.time for event in self.world.schedule.plan(slice_number)]
+
+    def guests(self) -> list[str]:
+        """Return the guests that it hosts at the start of the present slice."""
+        changes = max(0, slice_of(self.end()) - 1) // CHANGE_EVERY
+        steps = {self._guest(change): change % len(GUEST_STEPS) for change in range(changes)}
+        return [guest for guest, step in steps.items() if step not in (0, len(GUEST_STEPS) - 1)]
+
+    def topology_updates(self, slice_number: int) -> list[Update]:
+        """Return the topology transactions of a slice, for its parties and for guests."""
+        times = self.record_times(slice_number)
+        if slice_number == 0:
+            start = self.world.timeline.slice(0).begin
+            events = [self._event("ParticipantAuthorizationAdded", party, SUBMISSION) for party in self._hosted]
+            return [self._update(0, 0, (start + (times[0] if times else start + 1)) // 2, events)]
+        if slice_number % CHANGE_EVERY or len(times) < 2:
+            return []
+        index = 1 + number(self.world.seed, "topology", slice_number) % (len(times) - 1)
+        change = slice_number // CHANGE_EVERY - 1
+        kind, permission = GUEST_STEPS[change % len(GUEST_STEPS)]
+        event = self._event(kind, self._guest(change), permission)
+        return [self._update(slice_number, index, (times[index - 1] + times[index]) // 2, [event])]
+
+    def _guest(self, change: int) -> str:
+        index = change // len(GUEST_STEPS)
+        name = f"{GUESTS[index % len(GUESTS)]}-guest-{index + 1}"
+        return f"{name}::{PREFIX}{digest(self.world.seed, 'guest', index)}"
+
+    def _event(self, kind: str, party: str, permission: str | None) -> Json:
+        value = {"partyId": party, "participantId": self.participant}
+        return {"event": {kind: {"value": value | ({"participantPermission": permission} if permission else {})}}}
+
+    def _update(self, slice_number: int, index: int, time: int, events: list[Json]) -> Update:
+        update_id = PREFIX + digest(self.world.seed, "topology", slice_number, index)
+        body = {"events": events, "synchronizer_id": self.world.people.synchronizer}
+        return Update(offset_of(slice_number, index) - 1, update_id, time, "topology", body)

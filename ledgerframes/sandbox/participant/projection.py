@@ -51,13 +51,11 @@ decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def offset_of(slice_number: int, index: int) -> int:
-    """Return the offset of an event by its index in a slice. The offset before it stays free."""
+    """Return the offset of an event by its index in a slice.
+
+    Topology transactions use the offset before it.
+    """
     return FIRST + slice_number * STRIDE + 2 * index + 1
-
-
-def offset_before(slice_number: int, index: int) -> int:
-    """Return the free offset before an event, which topology transactions use."""
-    return offset_of(slice_number, index) - 1
 
 
 def slice_of(offset: int) -> int:
@@ -91,11 +89,6 @@ class Update:
     submitters: frozenset[str] = NO_PARTIES  # empty unless the participant submitted it
     paid: int | None = None
     command: str = ""  # command id of a submission through the API
-
-    @property
-    def command_id(self) -> str:
-        """Command id of the submission."""
-        return self.command or command_id_of(self.update_id)
 
 
 def command_id_of(update_id: str) -> str:

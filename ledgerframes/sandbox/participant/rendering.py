@@ -11,7 +11,7 @@ from ..randomness import digest, number
 from ..responses import Json
 from ..times import MINUTE, instant, micros
 from .filters import DELTA, EFFECTS, EventFilter, Match, Registry, UpdateFormat
-from .projection import Node, Update
+from .projection import Node, Update, command_id_of
 
 FAILED_VIEW_EVERY = 60
 UNTRACED_EVERY = 20
@@ -101,8 +101,9 @@ class EventRenderer(EventFilter):
 
     def submission(self, update: Update) -> Json:
         """Return the members that only a request about a submitter shows."""
-        own = bool(self.witnesses(update.submitters))
-        return {"commandId": update.command_id if own else "", "paidTrafficCost": update.paid if own else None}
+        if not self.witnesses(update.submitters):
+            return {"commandId": "", "paidTrafficCost": None}
+        return {"commandId": update.command or command_id_of(update.update_id), "paidTrafficCost": update.paid}
 
 
 class UpdateRenderer:

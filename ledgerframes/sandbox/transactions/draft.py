@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec import Raw
 
-from ..events import ACCEPTED, REJECTED, PlannedEvent
+from ..formulas import RoundTotals
 from ..identifiers import contract_id
-from ..issuance import RoundTotals
 from ..ledger import Contract, Node, Pool, Template, archive, create, exercise
 from ..randomness import Draws, number
-from ..rounds import FIRST_ROUND, RoundState
+from ..rounds import FIRST_ROUND
+from ..timeline import ACCEPTED, REJECTED, PlannedEvent
 from ..values import UNITS_PER_COIN, Names
-from .constants import Step, WorldConstants, newer
+from .declarations import TEMPLATES, Step, WorldConstants, newer
 
 TotalsOf = Callable[[int, RoundTotals], RoundTotals]  # of a round, given those of the slice that is being built
 
@@ -43,14 +43,11 @@ class SliceState:
 class DraftTransaction:
     """One planned event as its submitter prepares it."""
 
-    constants: WorldConstants
     state: SliceState
     event: PlannedEvent
     index: int  # in the slice
     update_id: str
-    migration_id: int
     effective_at: int  # ledger effective time, microseconds since 1970
-    round_state: RoundState | None  # of the lowest open round; None if none is open yet
     roots: list[Node] = field(default_factory=list)  # nodes that come before those of the kind's tree
     bytes_per_view: int = 0  # median traffic cost of the envelope of one view
     cost_percent: int = 100  # percentage of its cost that each envelope has
@@ -60,10 +57,13 @@ class DraftTransaction:
 
     def __post_init__(self) -> None:
         """Set the names, which are the sources of payloads and the parties of views."""
-        constants, time, round_state = self.constants, self.event.time, self.round_state
-        self.parties, self.draws, self.pools = constants.parties, self.state.draws, self.state.pools
-        self.round_number = round_state.number if round_state else FIRST_ROUND
-        self.featured: Mapping[str, str] = round_state.featured if round_state else {}
+        constants, time = self.state.constants, self.event.time
+        self.constants, self.parties = constants, constants.parties
+        self.draws, self.pools = self.state.draws, self.state.pools
+        self.migration_id = constants.schedule.timeline.slice(self.state.number).migration_id
+        self.round_state = constants.rounds.state_at(time)  # of the lowest open round; None if none is open yet
+        self.round_number = self.round_state.number if self.round_state else FIRST_ROUND
+        self.featured: Mapping[str, str] = self.round_state.featured if self.round_state else {}
         self.is_visible, self.is_rejected = self.event.outcome == ACCEPTED, self.event.outcome in REJECTED
         self.names: dict[str, Any] = {
             **constants.names,
@@ -75,7 +75,7 @@ class DraftTransaction:
             "open_round": constants.lasting("open_round", self.round_number),
             "index": self.index,
             "coin_rules": constants.lasting("coin_rules", constants.rounds.config(time)[0]),
-            "dso_rules": constants.lasting("dso_rules", constants.rounds.schedule.script.dso_rules_version(time)),
+            "dso_rules": constants.lasting("dso_rules", constants.schedule.script.dso_rules_version(time)),
             "migration": self.migration_id,
         }
 
@@ -87,6 +87,10 @@ class DraftTransaction:
         """Return a template in the version that is in use."""
         return newer(template) if self.constants.is_upgraded(template, self.event.time) else template
 
+    def user(self) -> str:
+        """Draw a user, fitting the fate of the request."""
+        return self.parties.user(self.draws, troubled=self.is_rejected).identifier
+
     def draw_units(self, median: int) -> int:
         """Draw an amount around `median` coins, in units of 10**-10."""
         return self.draws.around(median * UNITS_PER_COIN, 1.3) + self.draws.below(UNITS_PER_COIN)
@@ -97,8 +101,8 @@ class DraftTransaction:
 
     def make(self, template: str, key: Sequence[object] = (), identifier: str = "", **names: Any) -> Contract:
         """Make a contract, known by a key or an id or not, which the tree must create."""
-        compiled, names = self.constants.compiled(template), {**self.names, **names}
-        payload = Raw(compiled.payload(names))
+        names = {**self.names, **names}
+        payload = Raw(self.constants.payload(template)(names))
         if key:
             identifier = self.constants.lasting(template, *key).identifier
         elif not identifier:
@@ -106,9 +110,9 @@ class DraftTransaction:
             identifier = contract_id(self.constants.seed, self.state.number, self.state.contract_count)
         return Contract(
             identifier,
-            self.version(compiled.template),
+            self.version(self.constants.templates[template]),
             payload,
-            *compiled.parties(names),
+            *TEMPLATES[template].parties(names),
             names.get("units", 0),
             self.effective_at,
             round_number=names["round"],

@@ -1,4 +1,4 @@
-"""Functions of declarations for rounds, recurring events, confirmations and the start."""
+"""Functions of declarations for rounds, rules, rights and recurring events."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 from ..ledger import Contract, Node
 from ..parties import SV_NAMES, VALIDATOR_NAMES
+from ..planted import MEMBER, MESSAGES, SCRIPT, SV
 from ..randomness import number
 from ..rounds import FIRST_ROUND
-from ..schedule import OPEN_AT_ONCE, OUTLIER_VOTER, SUBSCRIBERS
+from ..schedule import CONFIG_CHANGE, OPEN_AT_ONCE, OUTLIER_VOTER, SUBSCRIBERS
 from .draft import DraftTransaction
-from .rewards import make_coupon, round_contract
-from .rights import coin_rules, dso_rules
+from .payments import mint, transfer
+from .rewards import SV_WEIGHTS, coupon, round_contract
 
 MAX_MARKERS = 12
 OUTLIER_FACTOR = 3
@@ -20,59 +21,36 @@ SVS, VALIDATORS = len(SV_NAMES), len(SV_NAMES) + len(VALIDATOR_NAMES)
 # A request known by its costs: two envelopes without views, then one view (docs/facts.md#envelopes-without-views).
 PLANTED_COSTS = (1444, 146, 3565)
 PLANTED_MEMBER, PLANTED_EVERY, PLANTED_REMAINDER = 1, 4, 1
+UNKNOWN_VIEWS = (98, 99)
+UNKNOWN_COST = 700  # bytes of an envelope with unknown views only
+MEMBER_WEIGHT = 10_000
 
 
 # Contracts that each occurrence of a recurring event replaces; occurrence -1 is the one made at the start.
 
 
-def _vote(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    """Return a price vote.
-
-    It has no price at the start (docs/facts.md#price-vote-without-price).
-    """
-    drawn = 140_000 + number(draft.constants.seed, "vote", member, occurrence) % 30_000
-    millionths = drawn * OUTLIER_FACTOR if member == OUTLIER_VOTER else drawn
-    price = f"0.{millionths:06d}".rstrip("0") if occurrence >= 0 else None
-    return {"sv": draft.parties.svs[member].identifier, "price": price}
-
-
-def _status(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    sv = draft.parties.svs[member]
-    status = {"reports": True if occurrence >= 0 else None, "round_ahead": draft.round_number + 2}
-    return {"sv": sv.identifier, "sv_name": sv.name, "number": occurrence + 1, **status}
-
-
-def _license(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    return {
-        "validator": draft.parties.validators[member].identifier,
-        "sponsor": draft.parties.svs[member % len(draft.parties.svs)].identifier,
-        "first_round": FIRST_ROUND,
-        "missed": member % 4,
-        "start": draft.constants.rounds.start,
-        "contact": f"operations+{member}@validators.invalid",
-    }
-
-
-def _subscription(draft: DraftTransaction, member: int, occurrence: int) -> dict[str, Any]:
-    providers = draft.parties.providers
-    return {
-        "payer": draft.parties.users[member * 3].identifier,
-        "provider": providers[member % len(providers)].party.identifier,
-        "description": f"reading room, seat {member + 1}",
-    }
-
-
-RECURRING = {
-    "price_vote": _vote,
-    "status_report": _status,
-    "validator_license": _license,
-    "subscription": _subscription,
-}
+def _recurring_names(draft: DraftTransaction, template: str, member: int, occurrence: int) -> dict[str, Any]:
+    """Return the names of an occurrence, of which the first is the submitter."""
+    parties, providers, is_replacement = draft.parties, draft.parties.providers, occurrence >= 0
+    sv = parties.svs[member % len(parties.svs)]
+    if template == "price_vote":  # at the start without a price (docs/facts.md#price-vote-without-price)
+        drawn = 140_000 + number(draft.constants.seed, "vote", member, occurrence) % 30_000
+        millionths = drawn * OUTLIER_FACTOR if member == OUTLIER_VOTER else drawn
+        return {"sv": sv.identifier, "price": f"0.{millionths:06d}".rstrip("0") if is_replacement else None}
+    if template == "status_report":
+        report = {"reports": is_replacement or None, "round_ahead": draft.round_number + 2, "number": occurrence + 1}
+        return {"sv": sv.identifier, "sv_name": sv.name, **report}
+    if template == "validator_license":
+        contact = f"operations+{member}@validators.invalid"
+        names = {"validator": parties.validators[member].identifier, "sponsor": sv.identifier, "contact": contact}
+        return {**names, "first_round": FIRST_ROUND, "missed": member % 4, "start": draft.constants.rounds.start}
+    payer, provider = parties.users[member * 3], providers[member % len(providers)]
+    return {"payer": payer.identifier, "provider": provider.identifier, "description": f"reading room, seat {member + 1}"}
 
 
 def recurring(draft: DraftTransaction, template: str) -> str:
     """Set the names of an occurrence, and return the first of them."""
-    names = RECURRING[template](draft, draft.event.member, draft.event.occurrence)
+    names = _recurring_names(draft, template, draft.event.member, draft.event.occurrence)
     draft.names.update(names)
     if template == "price_vote" and draft.event.member == PLANTED_MEMBER:
         draft.fixed_costs = PLANTED_COSTS if draft.event.occurrence % PLANTED_EVERY == PLANTED_REMAINDER else ()
@@ -85,7 +63,7 @@ def occurrence(draft: DraftTransaction, template: str, ahead: str) -> Contract:
 
 
 def _recurring_contract(draft: DraftTransaction, template: str, member: int, occurrence: int) -> Contract:
-    return draft.make(template, (member, occurrence), **RECURRING[template](draft, member, occurrence))
+    return draft.make(template, (member, occurrence), **_recurring_names(draft, template, member, occurrence))
 
 
 # Mining rounds
@@ -108,11 +86,6 @@ def round_tick(draft: DraftTransaction) -> list[Node]:
     )
 
 
-def choose_race(draft: DraftTransaction) -> str:
-    """Return the rejected race, or a confirmation for the time before verdicts were recorded."""
-    return "round race" if draft.is_rejected else "confirmation"
-
-
 # Confirmations and featured apps
 
 
@@ -121,7 +94,7 @@ def confirmation(draft: DraftTransaction) -> list[Node]:
     draws, pools = draft.draws, draft.pools
     markers = pools["activity_marker"].take_any(draws, MAX_MARKERS) if draws.chance(0.5) else []
     if markers:
-        coupons = [coupon for marker in markers for coupon in make_coupon(draft, marker.owner, "0.5")]
+        coupons = [each for marker in markers for each in coupon(draft, marker.owner, "0.5")]
         tree = "DsoRules_ConvertFeaturedAppActivityMarkers[-markers +coupons]"
         return draft.nodes(tree, markers=markers, coupons=coupons)
     if stale := pools["confirmation"].any(draws):
@@ -135,10 +108,38 @@ def grant_rights(draft: DraftTransaction, since: str) -> list[Node]:
     nodes = []
     for provider in draft.parties.providers:
         if provider.featured == since:
-            names: dict[str, Any] = {"provider": provider.party.identifier, "weight": provider.weight}
-            right = draft.make("featured_right", (provider.party.identifier,), **names)
+            names: dict[str, Any] = {"provider": provider.identifier, "weight": provider.weight}
+            right = draft.make("featured_right", (provider.identifier,), **names)
             nodes += draft.nodes("DsoRules_GrantFeaturedAppRight[+right]", right=right, **names)
     return nodes
+
+
+# Rules, with a contract for each version
+
+
+def dso_rules(draft: DraftTransaction, version: int) -> Contract:
+    """Make a version of the DSO's rules, with the member in every second one."""
+    members = list(zip(draft.parties.svs, SV_WEIGHTS, strict=True))
+    if version % 2:
+        members.append((draft.parties.member, MEMBER_WEIGHT))
+    svs = [
+        {"sv": sv.identifier, "name": sv.name, "weight": weight, "participantId": f"PAR::{sv.participant}"}
+        for sv, weight in members
+    ]
+    return draft.make("dso_rules", (version,), svs=svs)
+
+
+def coin_rules(draft: DraftTransaction, version: int) -> Contract:
+    """Make a version of the coin rules."""
+    rounds = draft.constants.rounds
+    terms = rounds.config((0, *rounds.schedule.config_changes)[version] + 1)[1]
+    return draft.make(
+        "coin_rules",
+        (version,),
+        traffic_price=str(terms.traffic_price),
+        minting_version=terms.minting_version,
+        per_year=f"{terms.per_year}.0",
+    )
 
 
 # The first transactions: rules, rounds, rights, licenses and everything else that lasts
@@ -152,17 +153,13 @@ def _make_rules(draft: DraftTransaction) -> list[Node]:
     return draft.nodes(tree, rounds=rounds, first_round=rounds[0], price=price, **rules)
 
 
-def _make_lasting(draft: DraftTransaction, template: str, **names: Any) -> Contract:
-    return draft.make(template, identifier=draft.names[template].identifier, **names)
-
-
 def _make_apps(draft: DraftTransaction) -> list[Node]:
     apps = [
-        draft.make(template, (app.party.identifier,), operator=app.party.identifier, name=app.party.name)
+        draft.make(template, (app.identifier,), operator=app.identifier, name=app.name)
         for app in draft.parties.providers
         for template in ("venue", "batch")
     ]
-    return draft.nodes("+apps", apps=[*apps, _make_lasting(draft, "registry")])
+    return draft.nodes("+apps", apps=[*apps, draft.make("registry", identifier=draft.names["registry"].identifier)])
 
 
 def _make_first(draft: DraftTransaction, template: str, members: range) -> list[Node]:
@@ -171,7 +168,7 @@ def _make_first(draft: DraftTransaction, template: str, members: range) -> list[
 
 GENESIS: tuple[Callable[[DraftTransaction], list[Node]], ...] = (
     _make_rules,
-    lambda draft: draft.nodes("+rules", rules=_make_lasting(draft, "name_rules")),
+    lambda draft: draft.nodes("+rules", rules=draft.make("name_rules", identifier=draft.names["name_rules"].identifier)),
     lambda draft: grant_rights(draft, "start"),
     lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2)),
     lambda draft: _make_first(draft, "validator_license", range(VALIDATORS // 2, VALIDATORS)),
@@ -185,3 +182,78 @@ GENESIS: tuple[Callable[[DraftTransaction], list[Node]], ...] = (
 def genesis(draft: DraftTransaction) -> list[Node]:
     """Take one step of the start."""
     return GENESIS[draft.event.occurrence](draft)
+
+
+# Changes of state
+
+
+def change_state(draft: DraftTransaction) -> list[Node]:
+    """Change the state of the network by a step of the script, or its configuration."""
+    if draft.event.member == CONFIG_CHANGE:
+        old, new = (coin_rules(draft, draft.event.occurrence + ahead) for ahead in (0, 1))
+        price = str(draft.constants.rounds.config(draft.event.time + 1)[1].traffic_price)
+        tree = "DsoRules_ExecuteConfirmedAction/config[$CoinRules_SetConfig[+new_rules]]"
+        return draft.nodes(tree, coin_rules=old, new_rules=new, traffic_price=price)
+    action = SCRIPT[draft.event.member].action
+    return draft.nodes(CHANGES[action[0]], **_names_of_change(draft, *action))
+
+
+def _right(draft: DraftTransaction, party: str, slot: str) -> Contract:
+    """Make a right of the script, with the factor that it was made with."""
+    rounds = draft.constants.rounds
+    (right,) = (
+        right
+        for right in rounds.schedule.script.rights()
+        if (right.party, right.slot, right.cycle) == (party, slot, draft.event.occurrence)
+    )
+    provider = draft.parties.planted[party].identifier
+    return draft.make("featured_right", identifier=rounds.right_id(right), provider=provider, weight=right.weight)
+
+
+CHANGES = {  # tree of each action of the script
+    "grant": "DsoRules_GrantFeaturedAppRight[+right]",
+    "withdraw": "DsoRules_RevokeFeaturedAppRight[FeaturedAppRight_Withdraw]",
+    "cancel": "FeaturedAppRight_Cancel",
+    "update": "DsoRules_UpdateFeaturedAppRight[FeaturedAppRight_Update[+renewed]]",
+    "imitate": "+fake",
+    "add": "DsoRules_AddSv[+new_rules]",
+    "offboard": "DsoRules_OffboardSv[+new_rules]",
+}
+
+
+def _names_of_change(draft: DraftTransaction, what: str, party: str = "", slot: str = "", *rest: str) -> dict[str, Any]:
+    """Return the names of an action of the script."""
+    if not party:
+        version, member = draft.constants.schedule.script.dso_rules_version(draft.event.time), draft.parties.member
+        rules = {"dso_rules": dso_rules(draft, version), "new_rules": dso_rules(draft, version + 1)}
+        return {**rules, "member": member.identifier, "member_name": member.name, "member_id": f"PAR::{member.participant}"}
+    names: dict[str, Any] = {"provider": draft.parties.planted[party].identifier}
+    if what == "imitate":  # a contract that looks like a right, from a package that anybody may upload
+        return {"fake": draft.make("look_alike", impostor=draft.parties.users[-1].identifier, **names)}
+    names |= {"right": _right(draft, party, slot), "weight": (rest[-1] if rest else "") or None}
+    return names | {"renewed": _right(draft, party, rest[0])} if what == "update" else names
+
+
+# Requests
+
+
+def scripted_sender(draft: DraftTransaction) -> str:
+    """Set the parties and costs of a request of the script, and return its submitter."""
+    step, parties = SCRIPT[draft.event.member], draft.parties
+    sender = {SV: parties.svs[1], MEMBER: parties.member}.get(step.submitter, parties.users[5]).identifier
+    party = parties.planted[step.party].identifier
+    draft.names["confirming"] = [sender] if step.is_second else [sender, party]
+    draft.names["second"] = [party] if step.is_second else []
+    draft.names["receiver"] = parties.users[6].identifier
+    draft.fixed_costs = (*MESSAGES, step.total - sum(MESSAGES))
+    if step.has_unknown_views:
+        draft.fixed_costs = (*MESSAGES, step.total - sum(MESSAGES) - UNKNOWN_COST, UNKNOWN_COST)
+        draft.fixed_views = ([], [], [0, UNKNOWN_VIEWS[1]], [UNKNOWN_VIEWS[0]])
+    return sender
+
+
+def scripted_transfer(draft: DraftTransaction) -> list[Node]:
+    """Transfer a coin."""
+    sender, receiver = draft.names["sender"], draft.names["receiver"]
+    coin = mint(draft, sender, draft.draw_units(20))
+    return transfer(draft, sender, sender, [coin], [draft.make("coin", owner=receiver, units=coin.units // 2)])

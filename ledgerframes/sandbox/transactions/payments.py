@@ -10,9 +10,8 @@ from ..ledger import Contract, Node, create
 from ..randomness import digest, number
 from ..times import HOUR, trimmed
 from ..values import UNITS_PER_COIN
-from .constants import WorldConstants
+from .declarations import TEMPLATES, WorldConstants
 from .draft import DraftTransaction
-from .roles import user
 
 COUPONS = ("app_coupons", "coupons_v2", "sv_coupons", "records")  # that a transfer may use
 MIN_BATCH, MAX_BATCH = 9, 17  # steps of three nodes each
@@ -23,21 +22,6 @@ LEDGER_ONLY = "unassigned_contract"  # only the ledger API shows it
 def total_of(contracts: list[Contract]) -> int:
     """Return the sum of some contracts, in units of 10**-10."""
     return sum(contract.units for contract in contracts)
-
-
-def total(draft: DraftTransaction, name: str) -> int:
-    """Return the sum of some contracts, in units of 10**-10."""
-    return total_of(draft.names[name])
-
-
-def make(draft: DraftTransaction, template: str) -> Contract:
-    """Make a contract, with the id of one that is left for the next slice if there is one."""
-    return draft.make(template, identifier=draft.names.get("identifier", ""))
-
-
-def keep(draft: DraftTransaction, template: str) -> None:
-    """Put the contract named like its template into its pool."""
-    draft.pools[template].add(draft.names[template])
 
 
 # Contracts that one slice leaves for the next are formulas of slice and index, so that the next slice is built alone.
@@ -55,7 +39,7 @@ def carried_names(constants: WorldConstants, template: str, slice_number: int, i
         choice = number(seed, "collector", *key)
         rank = choice // 2
         # Every second one is a provider, the others are the large users.
-        party = parties.providers[rank % len(parties.providers)].party if choice % 2 else users[rank % 40]
+        party = parties.providers[rank % len(parties.providers)] if choice % 2 else users[rank % 40]
         return {**names, "owner": party.identifier}
     if template == "token":
         return {**names, "owner": users[number(seed, "holder", *key) % len(users)].identifier}
@@ -74,8 +58,8 @@ def carried(draft: DraftTransaction, template: str) -> str:
 def carried_contract(constants: WorldConstants, template: str, slice_number: int, index: int) -> Contract:
     """Return a contract that an event of the slice before has left."""
     names = {**constants.names, **carried_names(constants, template, slice_number, index)}
-    compiled = constants.compiled(template)
-    return Contract(names["identifier"], compiled.template, None, *compiled.parties(names), names["units"])
+    parties = TEMPLATES[template].parties(names)
+    return Contract(names["identifier"], constants.templates[template], None, *parties, names["units"])
 
 
 # Coins
@@ -83,7 +67,7 @@ def carried_contract(constants: WorldConstants, template: str, slice_number: int
 
 def mint(draft: DraftTransaction, owner: str, units: int) -> Contract:
     """Make a coin that a root node mints for its owner."""
-    coin = _coin(draft, owner, units)
+    coin = draft.make("coin", owner=owner, units=units)
     draft.roots += draft.nodes("$CoinRules_DevNet_Tap[$CoinRules_Mint[+coin]]", coin=coin, owner=owner, units=units)
     return coin
 
@@ -149,16 +133,13 @@ def transfer(
     return draft.nodes("$CoinRules_Transfer[-used +coins]", sender=sender, provider=provider, actors=actors, **names)
 
 
-def _coin(draft: DraftTransaction, owner: str, units: int) -> Contract:
-    return draft.make("coin", owner=owner, units=units)
-
-
 def pay(draft: DraftTransaction, payer: str, receiver: str, provider: str, price: str) -> list[Node]:
     """Pay a price in coins, or less if the first coin is smaller."""
     names = draft.names
     inputs = names["inputs"] = take_coins(draft, names[payer])
     units = names["units"] = min(inputs[0].units, int(float(price) * UNITS_PER_COIN))
-    return transfer(draft, names[payer], names[provider], inputs, [_coin(draft, names[receiver], units)])
+    paid = draft.make("coin", owner=names[receiver], units=units)
+    return transfer(draft, names[payer], names[provider], inputs, [paid])
 
 
 def pay_some(draft: DraftTransaction) -> list[Node]:
@@ -168,8 +149,9 @@ def pay_some(draft: DraftTransaction) -> list[Node]:
     units = total_of(inputs) if draws.chance(0.08) else total_of(inputs) * draws.between(5, 95) // 100
     parts = [(names["receiver"], units)]
     if names["pays_many"]:
-        parts = [(names["receiver"], units // 2), (user(draft), units // 3)]
-    return transfer(draft, names["sender"], names["provider"], inputs, [_coin(draft, *part) for part in parts])
+        parts = [(names["receiver"], units // 2), (draft.user(), units // 3)]
+    coins = [draft.make("coin", owner=receiver, units=part) for receiver, part in parts]
+    return transfer(draft, names["sender"], names["provider"], inputs, coins)
 
 
 # Tokens of an app's own registry, and delivery versus payment: an allocation first, then a settlement
@@ -216,8 +198,8 @@ def pay_promise(draft: DraftTransaction) -> list[Node]:
     """Pay an allocation."""
     names = draft.names
     inputs = take_coins(draft, names["buyer"])
-    units = min(names["allocation"].units, total_of(inputs))
-    return transfer(draft, names["buyer"], names["wallet"], inputs, [_coin(draft, names["seller"], units)])
+    paid = draft.make("coin", owner=names["seller"], units=min(names["allocation"].units, total_of(inputs)))
+    return transfer(draft, names["buyer"], names["wallet"], inputs, [paid])
 
 
 # Apps
@@ -293,7 +275,8 @@ def complete_offer(draft: DraftTransaction) -> list[Node]:
     if total_of(inputs) < accepted.units:
         inputs.append(mint(draft, sender, accepted.units))
     names["host"] = draft.parties.by_identifier[sender].participant
-    return transfer(draft, sender, names["host"], inputs, [_coin(draft, names["receiver"], accepted.units)])
+    paid = draft.make("coin", owner=names["receiver"], units=accepted.units)
+    return transfer(draft, sender, names["host"], inputs, [paid])
 
 
 # Reassignments between the global synchronizer and the one of an app. Each has two halves, and each half is an event.
@@ -312,7 +295,7 @@ def begin_reassignment(draft: DraftTransaction) -> str:
     source, target = parties.synchronizer, parties.app_synchronizer
     if not token or not token.created_at:
         source, target = target, source
-        token = draft.make("token", owner=user(draft), units=draft.draw_units(30))
+        token = draft.make("token", owner=draft.user(), units=draft.draw_units(30))
         token.created_at = draft.effective_at - draws.between(1, 40) * HOUR
     token.is_spent = True
     unassign_id = "00" + digest(draft.constants.seed, "unassign", token.identifier, size=20)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from ..issuance import FEATURED_CAP, app_rewards, per_faucet, per_sv_weight, units
+from ..formulas import FEATURED_CAP, app_rewards, per_faucet, per_sv_weight, units
 from ..ledger import Contract, Node
 from ..randomness import digest, number
 from ..rounds import FIRST_ROUND, Rounds
@@ -110,14 +110,19 @@ def _coupon_v2(
     return coupon
 
 
-def _close(draft: DraftTransaction, rounds: range) -> list[Node]:
+def _close(draft: DraftTransaction, closing: range) -> list[Node]:
     """Close issuing rounds, and expire the coupons of theirs that nobody collected."""
     nodes: list[Node] = []
-    for round_number in rounds:
+    for round_number in closing:
         names = {name: round_contract(draft, f"{name}_round", round_number) for name in ("issuing", "closed")}
         nodes += draft.nodes("DsoRules_MiningRound_Close[-old +new]", old=names["issuing"], new=names["closed"])
         apps = draft.pools["reward_coupon"].take_rounds((round_number,))
-        svs = list(_expired_sv_coupons(draft, round_number))
+        # Of its coupons an SV collects its own, but the last SV collects none.
+        svs = [
+            coupon
+            for member, occurrence in _sv_rewards(draft.constants.rounds, round_number)
+            for coupon in _sv_coupons(draft, member, occurrence)[member < len(draft.constants.schedule.sv_collections) :]
+        ]
         if apps or svs:
             tree = "DsoRules_ClaimExpiredRewards[$CoinRules_ClaimExpiredRewards[-app_coupons -sv_coupons]]"
             nodes += draft.nodes(tree, app_coupons=apps, sv_coupons=svs, closed=names["closed"])
@@ -128,12 +133,8 @@ def _close(draft: DraftTransaction, rounds: range) -> list[Node]:
 
 
 def coupon(draft: DraftTransaction, provider: str, weight: str) -> list[Contract]:
-    """Reward a provider with a coupon."""
-    return make_coupon(draft, draft.names[provider], weight)
-
-
-def make_coupon(draft: DraftTransaction, provider: str, weight: str) -> list[Contract]:
-    """Make a coupon for a featured provider, unless rewards are based on traffic."""
+    """Make a coupon for a featured provider before rewards are based on traffic."""
+    provider = draft.names.get(provider, provider)
     terms = draft.constants.rounds.terms(draft.round_number)
     if terms.is_traffic_based or provider not in draft.featured:
         return []
@@ -177,7 +178,14 @@ def split_rewards(draft: DraftTransaction) -> list[Node]:
     beneficiaries = [provider, *(users[(first + n) % len(users)].identifier for n in (0, 1))]
     shares = list(zip(beneficiaries, percentages, strict=True))
     assigned = [
-        _coupon_v2(draft, each.round_number, provider, _part(each.units, percentage), beneficiary, rank)
+        _coupon_v2(
+            draft,
+            each.round_number,
+            provider,
+            units(Decimal(each.units) / UNITS_PER_COIN * Decimal(percentage)),
+            beneficiary,
+            rank,
+        )
         for each in coupons
         for rank, (beneficiary, percentage) in enumerate(shares)
     ]
@@ -188,10 +196,6 @@ def split_rewards(draft: DraftTransaction) -> list[Node]:
         assigned=assigned,
         shares=[{"beneficiary": beneficiary, "percentage": percentage} for beneficiary, percentage in shares],
     )
-
-
-def _part(amount: int, percentage: str) -> int:
-    return units(Decimal(amount) / UNITS_PER_COIN * Decimal(percentage))
 
 
 # Rewards of SVs and validators
@@ -236,14 +240,6 @@ def _sv_coupons(draft: DraftTransaction, member: int, occurrence: int) -> list[C
         )
         for rank, (beneficiary, weight) in enumerate(_sv_shares(draft, member))
     ]
-
-
-def _expired_sv_coupons(draft: DraftTransaction, round_number: int) -> Iterable[Contract]:
-    """Make the coupons of a round that no SV collects."""
-    rounds = draft.constants.rounds
-    collecting = len(rounds.schedule.sv_collections)
-    for member, occurrence in _sv_rewards(rounds, round_number):
-        yield from _sv_coupons(draft, member, occurrence)[member < collecting :]
 
 
 def receive_sv_reward(draft: DraftTransaction) -> list[Node]:

@@ -1,15 +1,21 @@
-"""Rewards of a round by the public formula (docs/facts.md#rewards-of-a-round)."""
+"""Public formulas for activity weights of events and rewards of rounds.
+
+See docs/facts.md#activity-weights and docs/facts.md#rewards-of-a-round.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from .values import UNITS_PER_COIN
 
+MAXIMUM_COST = 100 * 1024 * 1024  # bytes; above it the products of the formula would not fit 64 bits
+SCALE = 10**10  # weights are decimals of at most ten digits
 MARKERS, TRAFFIC_BASED = "RewardVersion_FeaturedAppMarkers", "RewardVersion_TrafficBasedAppRewards"
 ROUNDS_PER_YEAR = Decimal(365 * 24 * 6)
 APP_SHARE, VALIDATOR_SHARE, DEVELOPMENT_SHARE = Decimal("0.6"), Decimal("0.2"), Decimal("0.05")
@@ -18,6 +24,62 @@ FAUCET_CAP, THRESHOLD = Decimal("0.5"), Decimal("0.5")  # in USD
 MEGABYTE = 10**6
 STEP = Decimal("1e-10")
 EXACT = Context(prec=60)
+
+
+def activity_records(
+    verdict: Mapping[str, Any] | None,
+    traffic_summary: Mapping[str, Any] | None,
+    round_number: int | None,
+    featured: Mapping[str, str],
+    sv_participants: Collection[str],
+) -> dict[str, Any] | None:
+    """Return the activity records of one event, or None if it earns none.
+
+    `featured` has the activity weight, as decimal text, by featured provider, and `sv_participants` the participants of
+    the SVs without the "PAR::" prefix, both as of the opening of the round. The result has parties ascending and weights
+    in bytes. Source: docs/facts.md#activity-weights, steps 1 to 10.
+    """
+    if verdict is None or traffic_summary is None or round_number is None:
+        return None
+    total = traffic_summary["total_traffic_cost"]
+    if verdict["verdict_result"] != "VERDICT_RESULT_ACCEPTED" or total > MAXIMUM_COST:
+        return None
+    if verdict["submitting_participant_uid"] in sv_participants:
+        return None
+    burns = _burns(verdict["transaction_views"]["views"], traffic_summary, featured)
+    if not burns:
+        return None
+    records = [{"party": party, "weight": burns[party] * _scaled(featured[party]) // SCALE} for party in sorted(burns)]
+    return {"round_number": round_number, "records": records}
+
+
+def _burns(views: list[dict[str, Any]], traffic_summary: Mapping[str, Any], featured: Mapping[str, str]) -> dict[str, int]:
+    """Spread the whole cost over the featured confirmers, with one division per party."""
+    total = traffic_summary["total_traffic_cost"]
+    featured_of = {view["view_id"]: _featured_confirmers(view, featured) for view in views}
+    shares: dict[str, int] = {}
+    confirmed = 0
+    for envelope in traffic_summary["envelope_traffic_summaries"]:
+        parties: set[str] = set()
+        for view_id in envelope["view_ids"]:
+            parties.update(featured_of.get(view_id, ()))
+        if not parties:
+            continue
+        cost = envelope["traffic_cost"]
+        confirmed += cost
+        share = cost * total // len(parties)
+        for party in parties:
+            shares[party] = shares.get(party, 0) + share
+    return {party: share // confirmed for party, share in shares.items()} if confirmed else {}
+
+
+def _featured_confirmers(view: Mapping[str, Any], featured: Mapping[str, str]) -> list[str]:
+    return [party for quorum in view["confirming_parties"] for party in quorum["parties"] if party in featured]
+
+
+@lru_cache(maxsize=256)
+def _scaled(weight: str) -> int:
+    return int(Decimal(weight) * SCALE)
 
 
 class RoundTerms(NamedTuple):
