@@ -19,8 +19,6 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.errors import DecodeError
 from ledgerframes.frames import Frames
 
-__all__ = ["Additions", "additions_of"]
-
 EXTRA = "extra"
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -29,18 +27,10 @@ logger = logging.getLogger("ledgerframes")
 
 @dataclass
 class Additions:
-    """Names that services send and this release does not know.
+    """Names that services send and this release does not know."""
 
-    Attributes
-    ----------
-    members : set of str
-        As ``table.member``.
-    kinds : set of str
-        Values of closed sets as ``table.column=value``, and kinds of one-ofs.
-    """
-
-    members: set[str] = field(default_factory=set)
-    kinds: set[str] = field(default_factory=set)
+    members: set[str] = field(default_factory=set)  # as ``table.member``
+    kinds: set[str] = field(default_factory=set)  # values of closed sets as ``table.column=value``, and kinds of one-ofs
     _logged: set[str] = field(default_factory=set)
 
     def note(self, tables: Mapping[str, pa.Table]) -> None:
