@@ -37,7 +37,8 @@ class Additions:
         """Add what Arrow tables have."""
         for name, table in tables.items():
             if EXTRA in table.column_names:
-                self.members |= {f"{name}.{member}" for member in _members(table[EXTRA].drop_null().to_pylist())}
+                for text in table[EXTRA].drop_null().to_pylist():
+                    self.members |= {f"{name}.{member}" for member in _OBJECT.decode(text)}
             for column, values in _closed_sets(name).items():
                 if column in table.column_names:
                     self.kinds |= {f"{name}.{column}={value}" for value in _distinct(table[column]) - values}
@@ -84,10 +85,3 @@ def _closed_sets(table: str) -> dict[str, set[str]]:
 def _distinct(values: pa.ChunkedArray) -> set[str]:
     """Return the values of a dictionary column, whose chunks may have different dictionaries."""
     return {value for chunk in values.chunks for value in chunk.unique().to_pylist()} - {None}
-
-
-def _members(texts: Iterable[str]) -> set[str]:
-    members: set[str] = set()
-    for text in texts:
-        members.update(_OBJECT.decode(text))
-    return members

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, get_args
 
 from ledgerframes.errors import UsageError
-from ledgerframes.loaders.bad_items import require_on_bad_item
+from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.network import Network
 
 P = ParamSpec("P")
@@ -55,8 +55,9 @@ def loader(*, bad_item: str = "", default_executor: str = "") -> Callable[[Calla
                 raise UsageError(f"net must be a network, got {net!r}. Pass lf.connect(…) as the first argument.")
             if not default_executor and kwargs.get("executor") is not None:
                 raise UsageError(f"{function.__name__} does not accept executor=, because its pages are one stream.")
-            if "on_bad_item" in kwargs:
-                require_on_bad_item(kwargs["on_bad_item"])
+            on_bad_item = kwargs.get("on_bad_item", "raise")
+            if on_bad_item not in get_args(OnBadItem):
+                raise UsageError(f"Unknown on_bad_item {on_bad_item!r}. Choose from {', '.join(get_args(OnBadItem))}.")
             return function(*args, **kwargs)
 
         shared = BAD_ITEM.format(item=bad_item) if bad_item else ""

@@ -6,9 +6,9 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar, get_args
+from typing import Literal, TypeVar
 
-from ledgerframes.errors import DecodeError, UsageError
+from ledgerframes.errors import DecodeError
 from ledgerframes.extents import ExtentRange
 from ledgerframes.loaders.additions import Additions
 from ledgerframes.network import Network
@@ -67,12 +67,6 @@ def bad_item(
         kind=error.kind,
     )
     return BadItem(content, failure, extent)
-
-
-def require_on_bad_item(value: object) -> None:
-    """Raise UsageError unless a value can be passed as ``on_bad_item=``."""
-    if value not in get_args(OnBadItem):
-        raise UsageError(f"Unknown on_bad_item {value!r}. Choose from {', '.join(get_args(OnBadItem))}.")
 
 
 def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem, additions: Additions) -> None:

@@ -245,7 +245,7 @@ class _ObjectReader:
         buffering.release_memory()
         with self._decode_error_as_integrity_error():
             tables = builder.tables()
-        self._context.additions.note(tables)
+        self._context.report.additions.note(tables)
         return tables
 
     @contextmanager
@@ -322,7 +322,7 @@ class _LineReader(_ObjectReader):
         bad_items = [BadItem(lines[number], error) for number, error in errors.items()]
         if bad_items:
             self._status = "provisional"
-            settle(self._net, bad_items, "quarantine", self._context.additions)
+            settle(self._net, bad_items, "quarantine", self._context.report.additions)
         good = b"\n".join(line for number, line in enumerate(lines) if number not in errors)
         super()._add(builder, replace(block, lines=memoryview(good)))
         self._lines += len(bad_items)

@@ -151,7 +151,7 @@ def _fetch_ids(
         batches = _batches([item for item in responses if item[0] not in bad], id_source, cutoff)
     yield from batches
     yield MissingIds(tuple(update_id for update_id, result in results.items() if result is None), tuple(bad))
-    settle(net, bad.values(), on_bad_item, context.additions)
+    settle(net, bad.values(), on_bad_item, context.report.additions)
     for lookup in lookups.values():
         lookup.result()
 

@@ -115,8 +115,14 @@ def pages(history: History, window: MigrationWindow, page_size: int, *, by_item:
     complete_until, is_last = window.start, False
     while not is_last:
         response = history.events_page(_cursor_before(window.migration_id, complete_until), page_size=size)
-        items = _items(response, window, complete_until) if by_item else _events(response)
-        page = _read_page(response, items, window, complete_until, size)
+        # No variable has the items, so that the caller can free their memory before the next page has arrived.
+        page = _read_page(
+            response,
+            _decode_items(response, window, complete_until) if by_item else _decode_events(response),
+            window,
+            complete_until,
+            size,
+        )
         complete_until, is_last = page.complete_until, page.is_last
         yield page
 
@@ -126,7 +132,7 @@ def _cursor_before(migration_id: int, time: int) -> Cursor:
     return Cursor(migration_id, from_microseconds(max(time - 1, START_OF_TIME)))
 
 
-def _events(response: Response) -> list[PositionedItem]:
+def _decode_events(response: Response) -> list[PositionedItem]:
     events = History.decode_events(response)
     return list(map(PositionedItem, positions_of(events), events))
 
@@ -179,14 +185,8 @@ class _RawPage(Wire):
     events: list[msgspec.Raw]
 
 
-def _items(response: Response, window: MigrationWindow, earliest: int) -> list[PositionedItem]:
-    """Return the items of a page, a bad one at its position or between its neighbors.
-
-    Raises
-    ------
-    DecodeError
-        If no item has a position, so that the listing cannot be continued.
-    """
+def _decode_items(response: Response, window: MigrationWindow, earliest: int) -> list[PositionedItem]:
+    """Return the items of a page, a bad one at its position or between its neighbors."""
     contents = list(map(bytes, response.decode(_RawPage).events))
 
     def check(some: Sequence[bytes]) -> None:
@@ -207,7 +207,7 @@ def _items(response: Response, window: MigrationWindow, earliest: int) -> list[P
             stop = after[1] + 1 if after and after[0] == before[0] else window.stop
             extent = replace(window, start=before[1], stop=stop)
             item = bad_item(content, errors[number], number, "$.events", update_ids[number], extent)
-            if not any(positions):
+            if not any(positions):  # the listing cannot be continued
                 raise item.error
         else:
             item = decode(content, Event, response.endpoint)

@@ -173,7 +173,7 @@ def _read_pages(
             if page.source != buffer.source:  # a segment has the rows of one host
                 yield from buffer.flush()
             buffer.add(page)
-            settle(net, page.bad_items, on_bad_item, context.additions)
+            settle(net, page.bad_items, on_bad_item, context.report.additions)
             if page.ends_migration:
                 yield Migration(chunk.migration_id, chunk.start, ended=chunk.stop)
             if buffer.bytes >= buffering.SEGMENT_BYTES:

@@ -39,12 +39,6 @@ class Inline(Executor):
         return future
 
 
-def require_executor(executor: object) -> None:
-    """Raise UsageError unless a value can be passed as ``executor=``."""
-    if not isinstance(executor, Executor | None):
-        raise UsageError(f"executor= must be a concurrent.futures.Executor, got {executor!r}.")
-
-
 def run(function: Callable[[T], R], tasks: Iterable[T], executor: Executor | None = None) -> Generator[tuple[T, R]]:
     """Run tasks, and yield each with its result when it has ended, or raise its error.
 

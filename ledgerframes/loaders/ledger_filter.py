@@ -36,7 +36,7 @@ class LedgerFilter:
         return f"{self.participant_id} {hashlib.sha256(str(self.update_format).encode()).hexdigest()[:16]}"
 
     def request(self, after: int, page_size: int, *, through: int | None = None, descending: bool = False) -> dict[str, Any]:
-        """Return a request, whose pages never end without an end (docs/facts.md#open-ended-pages)."""
+        """Return a request, open-ended without ``through`` (docs/facts.md#open-ended-pages)."""
         return {
             "updateFormat": self.update_format.as_json(),
             "beginOffsetExclusive": after,

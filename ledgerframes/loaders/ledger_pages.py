@@ -92,7 +92,7 @@ class OffsetReader:
                 context.advance(buffer.add(response, page, tables, bad_items))
                 if buffer.bytes >= buffering.SEGMENT_BYTES:
                     yield from buffer.flush()
-                settle(self.net, bad_items, self.on_bad_item, context.additions)
+                settle(self.net, bad_items, self.on_bad_item, context.report.additions)
                 if context.is_stopped:
                     break
         except Exception:

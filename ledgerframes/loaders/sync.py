@@ -19,14 +19,14 @@ import pyarrow as pa
 
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import DATASETS, Dataset
-from ledgerframes.errors import CoverageError, LedgerframesError
+from ledgerframes.errors import CoverageError, LedgerframesError, UsageError
 from ledgerframes.extents import Extent, ExtentRange
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
 from ledgerframes.loaders.buffering import Pipeline
 from ledgerframes.loaders.estimates import with_estimates
-from ledgerframes.loaders.executors import Inline, require_executor, run
+from ledgerframes.loaders.executors import Inline, run
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
@@ -65,19 +65,28 @@ Reader = Callable[[C, "ChunkContext"], Iterator[ChunkResult]]
 
 
 @dataclass
+class ChunkReport:
+    """The end of a chunk."""
+
+    items: list[CommitItem] = field(default_factory=list)  # left to commit
+    progress: float = 0.0  # that the bar was told
+    additions: Additions = field(default_factory=Additions)
+    error: LedgerframesError | None = None
+
+
+@dataclass
 class ChunkContext:
-    """Pipeline, progress and stop signal for the reader of one chunk."""
+    """Pipeline, report, progress bar and stop signal for the reader of one chunk."""
 
     pipeline: Pipeline
+    report: ChunkReport
     bar: Progress | None  # None in a worker, as is the signal
     stop: threading.Event | None
-    progress: float = 0.0  # reported so far
-    additions: Additions = field(default_factory=Additions)
 
     def advance(self, amount: float) -> None:
         """Report completed work, where a progress bar is within reach."""
         if self.bar:
-            self.progress += amount
+            self.report.progress += amount
             self.bar.advance(amount)
 
     @property
@@ -147,7 +156,8 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
     CoverageError
         If the network is offline and the store does not cover the load.
     """
-    require_executor(executor)
+    if not isinstance(executor, Executor | None):
+        raise UsageError(f"executor= must be a concurrent.futures.Executor, got {executor!r}.")
     if plan:
         name = loader.dataset.name
         return plan_frame(name, with_estimates(loader.net, name, loader.missing().values()))
@@ -237,16 +247,6 @@ def _showing_waits_of_workers(net: Network, bar: Progress) -> Iterator[None]:
         watcher.join()
 
 
-@dataclass(frozen=True)
-class ChunkReport:
-    """The end of a chunk."""
-
-    items: list[CommitItem]  # left to commit
-    progress: float  # that the bar was told
-    error: LedgerframesError | None
-    additions: Additions
-
-
 def _fetch_chunk(
     net: Network,
     dataset: str,
@@ -258,24 +258,23 @@ def _fetch_chunk(
     stop: threading.Event | None = None,
 ) -> ChunkReport:
     """Read one chunk and write its segments, and report an error with what precedes it."""
-    items: list[CommitItem] = []
-    accept = commit or items.append
+    report = ChunkReport()
+    accept = commit or report.items.append
 
     def write(result: ChunkResult) -> None:
         if isinstance(result, Batch):
-            context.additions.note(result.tables)
+            report.additions.note(result.tables)
             status = {"final": result.final, "gap": result.gap}
             result = net.store.write_segment(DATASETS[dataset], result.extent, result.tables, source=result.source, **status)
         accept(result)
 
-    context = ChunkContext(Pipeline(pipelined), bar, stop)
     try:
-        with context.pipeline as pipeline, pause_gc():
-            for result in reader(chunk, context):
+        with Pipeline(pipelined) as pipeline, pause_gc():
+            for result in reader(chunk, ChunkContext(pipeline, report, bar, stop)):
                 pipeline.write_behind(write, result)
     except LedgerframesError as error:
-        return ChunkReport(items, context.progress, error, context.additions)
-    return ChunkReport(items, context.progress, None, context.additions)
+        report.error = error
+    return report
 
 
 def _commit(loader: Loader[Any], bar: Progress, item: CommitItem) -> None:
