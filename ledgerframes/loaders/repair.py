@@ -125,25 +125,55 @@ def repair(
         raise CoverageError(f"{net.name} is offline, so nothing was moved or repaired. Reconnect without offline=True.")
     segments = {file.segment.segment_id: file.segment for file in damage}
     tables = {segment_id: {file.table for file in damage if file.segment.segment_id == segment_id} for segment_id in segments}
-    return [
-        _repair_segment(net, segment, tables[segment_id], drop_unrecoverable, update_formats)
+    plans = {
+        segment_id: _plan(net, segment, tables[segment_id], drop_unrecoverable, update_formats)
         for segment_id, segment in segments.items()
+    }
+    _quarantine(net, [segments[key] for key, plan in plans.items() if not isinstance(plan, Repair) or plan.outcome == DROPPED])
+    return [
+        plan if isinstance(plan, Repair) else _recover(net, segments[segment_id], plan, tables[segment_id])
+        for segment_id, plan in plans.items()
     ]
 
 
-def _repair_segment(
+def _plan(
     net: Network, segment: Segment, damaged_tables: set[str], drop_unrecoverable: bool, update_formats: Sequence[UpdateFormat]
-) -> Repair:
+) -> list[Loader[Any]] | Repair:
+    """Return the loaders that fetch a segment again, or the outcome without them."""
     try:
-        loaders = recovery_loaders(net, segment, damaged_tables, update_formats)
+        return recovery_loaders(net, segment, damaged_tables, update_formats)
     except UnrecoverableError as reason:
-        if drop_unrecoverable:
-            _quarantine(net, segment)
         return Repair(segment, DROPPED if drop_unrecoverable else UNRECOVERABLE, str(reason))
     except LedgerframesError as error:
         logger.warning("repair_skipped dataset=%s extent=%s error=%s", segment.dataset, segment.extent, error)
         return Repair(segment, FAILED, f"left where it was: {error}")
-    _quarantine(net, segment)
+
+
+def _quarantine(net: Network, segments: Sequence[Segment]) -> None:
+    """Remove segments and the marks of their folders at once, and move their files."""
+    if not segments:
+        return
+    removals = {each.segment_id for segment in segments for each in (segment, *_folder_marks(net, segment))}
+    with net.store.catalog.write_transaction() as connection:
+        for segment_id in removals:
+            records.remove_segment(connection, segment_id)
+    for segment in segments:
+        for file in segment.files.values():
+            if net.store.location.exists(file.path):
+                net.store.location.move(file.path, f"{QUARANTINE}/{file.path}")
+
+
+def _folder_marks(net: Network, segment: Segment) -> list[Segment]:
+    """Return the segments that mark the folders of a segment as complete.
+
+    The load of a whole folder commits them again.
+    """
+    if not isinstance(segment.extent, ObjectSet):
+        return []
+    return net.store.segments(DATASETS[segment.dataset], replace(segment.extent, object_keys=segment.extent.folders))
+
+
+def _recover(net: Network, segment: Segment, loaders: Sequence[Loader[Any]], damaged_tables: set[str]) -> Repair:
     try:
         for loader in loaders:
             sync(loader, progress=False)
@@ -158,27 +188,6 @@ def _repair_segment(
     if segment.dataset == EVENTS_BY_ID.name and VERDICTS in damaged_tables:
         notes.append("the origin of the ids is lost: id_source is user now")
     return Repair(segment, FETCHED, "; ".join(notes))
-
-
-def _quarantine(net: Network, segment: Segment) -> None:
-    """Remove a segment and the marks of its folders at once, and move its files."""
-    removals = [segment, *_folder_marks(net, segment)]
-    with net.store.catalog.write_transaction() as connection:
-        for each in removals:
-            records.remove_segment(connection, each.segment_id)
-    for file in segment.files.values():
-        if net.store.location.exists(file.path):
-            net.store.location.move(file.path, f"{QUARANTINE}/{file.path}")
-
-
-def _folder_marks(net: Network, segment: Segment) -> list[Segment]:
-    """Return the segments that mark the folders of a segment as complete.
-
-    The load of a whole folder commits them again.
-    """
-    if not isinstance(segment.extent, ObjectSet):
-        return []
-    return net.store.segments(DATASETS[segment.dataset], replace(segment.extent, object_keys=segment.extent.folders))
 
 
 # -- how each dataset is fetched again -------------------------------------------------------------------------------
