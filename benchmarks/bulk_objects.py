@@ -5,6 +5,7 @@ The objects are those of `history.py`. Threads beside the caller's may use both 
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from pathlib import Path
@@ -29,7 +30,7 @@ from table_building import segments
 import ledgerframes as lf
 from ledgerframes.datasets.bulk.expand import iter_line_batches
 from ledgerframes.datasets.bulk.lines import decode_lines
-from ledgerframes.datasets.events.build import UPDATE_TABLES
+from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event, Update
 from ledgerframes.datasets.registry import BULK
 from ledgerframes.gc_pause import pause_gc
@@ -48,7 +49,8 @@ def one_process(path: Path, rounds: int) -> Row:
 
     def tables_alone() -> None:
         with pause_gc():
-            for _ in segments((_events(block, path.name) for block in blocks), UPDATE_TABLES):
+            builder = functools.partial(EventTableBuilder, "listing", UPDATE_TABLES)
+            for _ in segments((_events(block, path.name) for block in blocks), builder):
                 pass
 
     threads = pa.cpu_count()

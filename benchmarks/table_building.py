@@ -22,12 +22,13 @@ from contextlib import ExitStack
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
 import rivals
 from figures import Figure, as_table
+from prototype import Prototype
 from rounds import Pace, Run, busy, contest, middle, ratio, seconds_of
 
 from ledgerframes.datasets import TABLES
@@ -43,6 +44,7 @@ from ledgerframes.sandbox import Sandbox
 EVERY = 2  # half of the sandbox's default world, evenly: 12,000 event items, 126 MB
 PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
 PLACES = ["node_index", "parent_event_id", "depth"]
+Builder: TypeAlias = EventTableBuilder | Prototype
 
 
 def write_lines(path: Path, every: int = EVERY) -> Path:
@@ -77,27 +79,32 @@ def decoded_only(path: Path) -> None:
 
 def all_tables(path: Path) -> list[dict[str, pa.Table]]:
     """What `load_events` does with what it read."""
-    return _segments(path, Event, (*UPDATE_TABLES, *VERDICT_TABLES))
+    return _segments(path, Event, functools.partial(EventTableBuilder, "listing"))
 
 
 def verdict_side(path: Path) -> list[dict[str, pa.Table]]:
     """Traffic, verdicts and activity, without the trees."""
-    return _segments(path, EventWithoutUpdateBody, VERDICT_TABLES)
+    return _segments(path, EventWithoutUpdateBody, functools.partial(EventTableBuilder, "listing", VERDICT_TABLES))
 
 
-def _segments(path: Path, kind: type[Any], tables: tuple[str, ...]) -> list[dict[str, pa.Table]]:
+def prototyped(path: Path) -> list[dict[str, pa.Table]]:
+    """The same structs, with nothing checked and no unknown member kept."""
+    return _segments(path, Event, Prototype)
+
+
+def _segments(path: Path, kind: type[Any], builder: Callable[[], Builder]) -> list[dict[str, pa.Table]]:
     with pause_gc():
-        return list(segments((decode_lines(block, kind, path.name) for block in blocks(path)), tables))
+        return list(segments((decode_lines(block, kind, path.name) for block in blocks(path)), builder))
 
 
-def segments(blocks: Iterable[Sequence[Any]], tables: tuple[str, ...]) -> Iterator[dict[str, pa.Table]]:
+def segments(blocks: Iterable[Sequence[Any]], builder: Callable[[], Builder]) -> Iterator[dict[str, pa.Table]]:
     """Tables of blocks of items, as often as loaders make them."""
-    rows = EventTableBuilder("listing", tables)
+    rows = builder()
     for items in blocks:
         rows.add(items)
         if rows.bytes >= SEGMENT_BYTES:
             yield rows.tables()
-            rows = EventTableBuilder("listing", tables)
+            rows = builder()
     yield rows.tables()
 
 
@@ -116,6 +123,7 @@ def normalized(path: Path) -> dict[str, pd.DataFrame]:
 CONTESTANTS: dict[str, Callable[[Path], object]] = {
     "decoded only": decoded_only,
     "all tables": all_tables,
+    "prototype": prototyped,
     "verdict side": verdict_side,
     "DuckDB": rivals.queried,
     "orjson": walked,
@@ -185,6 +193,7 @@ def measure(lines_path: Path, rounds: int = 10) -> list[Figure]:
     note += f"{ratio(taken, 'decoded only', ours):.2f} of decoding in a process of its own; {busy(taken)}"
     return [
         Figure("all nine tables, to decoding alone", middle(taken, BESIDE), 0.42, 0.33, note=note),
+        Figure("all nine tables, to a prototype that checks nothing", ratio(taken, "prototype", ours), 1, 0.85),
         Figure("all nine tables, to DuckDB on one thread", ratio(taken, "DuckDB", ours), 1.5, 1.15),
         Figure("all nine tables, to orjson and a row walk", ratio(taken, "orjson", ours), 3, 2.3),
         Figure("all nine tables, to pandas.json_normalize", ratio(with_slowest, SLOWEST, ours), 14, 10),
@@ -245,9 +254,9 @@ def _run_beside(path: Path) -> Run:
 def check_same_tables(path: Path) -> None:
     """A rival that builds something else is none: every column must be equal but payloads, which rivals write anew."""
     connection, by_walk, by_pandas = rivals.queried(path), walked(path), normalized(path)
-    ours = _together(all_tables(path))
+    ours, by_prototype = _together(all_tables(path)), _together(prototyped(path))
     for name, table in ours.items():
-        for rival in (connection.table(name).to_arrow_table(), by_walk[name]):
+        for rival in (connection.table(name).to_arrow_table(), by_walk[name], by_prototype[name]):
             # Rivals have the members that the sandbox sends, so any other column of ours is missing.
             others = set(table.column_names) - set(rival.column_names) - {"extra", "id_source"}
             assert all(table[column].null_count == len(table) for column in others), name

@@ -179,11 +179,11 @@ def commands() -> Iterator[tuple[str, ...]]:
     """Every command, the root first, as the words that call it."""
     import typer
 
-    from ledgerframes.cli.app import COMMAND_ORDER, app
+    from ledgerframes.cli.app import COMMANDS, app
 
     yield ()
     root: Any = typer.main.get_command(app)
-    for name in COMMAND_ORDER:
+    for name in COMMANDS:
         below = getattr(root.commands[name], "commands", None)
         yield from ((name, each) for each in below) if below else ((name,),)
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from ledgerframes.api.operation import Api
-from ledgerframes.api.response import HostStatus
+from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.api.versions import TRIED, is_newer, met_version, service_info
 from ledgerframes.errors import LedgerframesError, NotFoundError, StoreError, TransportError, UsageError
@@ -256,7 +256,7 @@ def _check_host(net: Network, url: str) -> list[Check]:
     ]
 
 
-def _ready(host: str, response: HostStatus) -> Check:
+def _ready(host: str, response: Response) -> Check:
     subject = f"{host} ready"
     if response.status == 200:
         return Check("service", subject, "ok", "Ready.")
@@ -301,11 +301,11 @@ def _compare(api: Api, subject: str, text: str, version: str) -> Check:
     return Check("service", subject, "warning", message, step)
 
 
-def _clock(host: str, response: HostStatus, now: datetime) -> Check:
+def _clock(host: str, response: Response, now: datetime) -> Check:
     """Check this machine's clock, to which date words and the provisional cutoff are relative."""
     subject = f"{host} clock"
     try:
-        ahead = (now - parsedate_to_datetime(response.date)).total_seconds()
+        ahead = (now - parsedate_to_datetime(response.headers.get("Date", ""))).total_seconds()
     except (ValueError, TypeError):
         return Check("service", subject, "ok", "The host's time is not available.")
     if abs(ahead) <= CLOCK_TOLERANCE:

@@ -18,7 +18,6 @@ from ledgerframes.api.ledger_errors import ledger_error_factory
 from ledgerframes.api.tokens import token_source, warn_of_exposure
 from ledgerframes.api.transport import Transport, host_of, in_process
 from ledgerframes.api.versions import PATHS, met_version
-from ledgerframes.api.wallet import wallet_error
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
@@ -122,8 +121,7 @@ class Network:
                 "Set token, token_file or token_env in ledgerframes.toml, or LEDGERFRAMES_TOKEN."
             )
         token = token_source(settings)
-        transport = self._open(urls, token=token, error_factory=wallet_error)
-        return OffersWallet(transport, Journal(self.local_dir), self.now, token)
+        return OffersWallet(self._open(urls, token=token), Journal(self.local_dir), self.now, token)
 
     def _open(self, urls: tuple[str, ...], **options: Any) -> Transport:
         """Return a transport, which shares the rates of its hosts with the other APIs."""

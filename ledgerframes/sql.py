@@ -44,6 +44,7 @@ LOCKED_DOWN_OPTIONS = {
     "allow_persistent_secrets": False,
     "python_enable_replacements": False,
 }
+NULLS = "if the query returns null"
 ALLOWED_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")  # DuckDB parses a PIVOT as several statements
 # Types that Arrow does not have, or that lose precision in the conversion.
 INEXACT = re.compile(r"\b(UHUGEINT|BIGNUM|INTERVAL|BIT|TIMESTAMP_NS|TIME_NS|TIME WITH TIME ZONE|UNION|VARIANT|GEOMETRY)\b")
@@ -242,7 +243,8 @@ def _declared_columns(tables: Sequence[Table]) -> dict[str, Column]:
     declarations: dict[str, set[Column]] = {}
     for table in tables:
         for column in table.columns:
-            declarations.setdefault(column.name, set()).add(replace(column, description="", reference="", unit=""))
+            plain = replace(column, meaning="", reference="", unit="", missing=NULLS if column.nullable else "")
+            declarations.setdefault(column.name, set()).add(plain)
     return {name: columns.pop() for name, columns in declarations.items() if len(columns) == 1}
 
 
@@ -288,5 +290,5 @@ def _declare(name: str, values: pa.ChunkedArray, declared: Column | None) -> Col
     """Return the tables' declaration of a result column if name and type agree, or a new one."""
     arrow_type = values.type
     if declared is None or arrow_type != (TEXT if pa.types.is_dictionary(declared.type) else declared.type):
-        return Column(name, arrow_type, "", "", nullable=True)
-    return replace(declared, nullable=declared.nullable or values.null_count > 0)
+        return Column(name, arrow_type, "", "", missing=NULLS)
+    return replace(declared, missing=declared.missing or (NULLS if values.null_count else ""))

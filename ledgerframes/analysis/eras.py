@@ -85,9 +85,18 @@ def _reward_eras(rounds: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
     yield first[["opens_at"]].rename(columns={"opens_at": "at"}).assign(**facts)
 
 
-def names_between(since: pd.Timestamp, until: pd.Timestamp, eras: pd.DataFrame) -> list[str]:
+def breaks_between(since: pd.Timestamp, until: pd.Timestamp, eras: pd.DataFrame | None) -> pd.DataFrame:
     """Return the eras that begin within a time, its start excluded."""
-    return [str(name) for name in eras.loc[(eras["at"] > since) & (eras["at"] < until), "name"]]
+    eras = _require_eras(eras)
+    return eras[(eras["at"] > since) & (eras["at"] < until)]
+
+
+def _require_eras(eras: pd.DataFrame | None) -> pd.DataFrame:
+    if eras is None:
+        return table()
+    if not isinstance(eras, pd.DataFrame) or not {"at", "name"} <= set(eras.columns):
+        raise UsageError("eras= must be a result of lf.eras.table().")
+    return eras
 
 
 def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
@@ -107,7 +116,7 @@ def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
     Raises
     ------
     UsageError
-        If `times` are no times in UTC.
+        If `times` are no times in UTC, or `eras` is no table of eras.
 
     Notes
     -----
@@ -122,7 +131,7 @@ def of(times: pd.Series, eras: pd.DataFrame | None = None) -> pd.Series:
     """
     if not isinstance(times, pd.Series) or not isinstance(times.dtype, pd.DatetimeTZDtype):
         raise UsageError(f"times= must be a Series of times in UTC, got {type(times).__name__}.")
-    eras = table() if eras is None else eras
+    eras = _require_eras(eras)
     starts = eras["at"].astype("datetime64[us, UTC]")
     codes = starts.searchsorted(times.astype("datetime64[us, UTC]"), side="right")
     names = pd.Index([BEFORE, *eras["name"]])
@@ -147,7 +156,7 @@ def split(frames: Frames, eras: pd.DataFrame | None = None) -> dict[str, Frames]
     Raises
     ------
     UsageError
-        If `frames` is not Frames, or has no window.
+        If `frames` is not Frames or has no window, or `eras` is no table of eras.
 
     Notes
     -----
@@ -163,10 +172,8 @@ def split(frames: Frames, eras: pd.DataFrame | None = None) -> dict[str, Frames]
     require_frames(frames, "eras.split")
     if frames.window is None:
         raise UsageError("lf.eras.split needs frames of a window. Load them with since= and until=.")
-    eras = table() if eras is None else eras
     since, until = pd.Timestamp(frames.window.since), pd.Timestamp(frames.window.until)
-    inner = eras[(eras["at"] > since) & (eras["at"] < until)]["at"].drop_duplicates()
-    edges = [since, *inner, until]
+    edges = [since, *breaks_between(since, until, eras)["at"].drop_duplicates(), until]
     starts = pd.Series(edges[:-1]).astype("datetime64[us, UTC]")
     parts = zip(of(starts, eras), edges[:-1], edges[1:], strict=True)
     return {str(name): frames.between(start.to_pydatetime(), end.to_pydatetime()) for name, start, end in parts}

@@ -24,13 +24,7 @@ GZIP_OR_ZLIB = 47  # what zlib calls both formats, by their headers
 class BodyLimits:
     """Limits of one response or download, of its bytes, their expansion, and its time.
 
-    Parameters
-    ----------
-    limits : Limits
-    endpoint, host : str
-        For errors.
-    kind : {"response", "download"}
-        Which of the limits count, such as ``max_download_bytes``.
+    The errors have the endpoint and the host, and the kind chooses the settings, such as ``max_download_bytes``.
     """
 
     def __init__(self, limits: Limits, endpoint: str, host: str, kind: Literal["response", "download"] = "response") -> None:
@@ -73,15 +67,7 @@ class BodyLimits:
 
 
 def read_body(response: httpx.Response, limits: BodyLimits) -> bytes:
-    """Return the complete body, whose length not every transport checks.
-
-    Raises
-    ------
-    ResponseLimitError
-        If it is larger or slower than the limits allow.
-    HostUnreachableError
-        If it is incomplete, or in an encoding that was not requested.
-    """
+    """Return the complete body, whose length not every transport checks."""
     encoding = response.headers.get("Content-Encoding", "identity").lower()
     if response.is_stream_consumed:  # by a transport of tests, which has expanded it
         body = response.content

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from ledgerframes.api.bodies import BodyLimits
-from ledgerframes.api.operation import Client, Request, operation
+from ledgerframes.api.operation import Client, Request, members, operation
 from ledgerframes.api.transport import Transport, host_of
 from ledgerframes.datasets.bulk.wire import ActiveContractsListing, Checksums, UpdatesListing
 from ledgerframes.errors import ServiceError, StoreError, TransportError, UsageError
@@ -54,12 +55,10 @@ class BulkClient(Client):
         page_token : str, optional
             From the page before. The last page has one, too, if the window ends in the future.
         """
-        body = {
-            "start_record_time": _wire_time(since, "since"),
-            "end_record_time": _wire_time(until, "until"),
-            "page_size": page_size,
-        }
-        return Request(body=body if page_token is None else {**body, "next_page_token": page_token})
+        start, end = _wire_time(since, "since"), _wire_time(until, "until")
+        return Request(
+            body=members(start_record_time=start, end_record_time=end, page_size=page_size, next_page_token=page_token)
+        )
 
     @operation("GET /v0/history/bulk/acs", returns=ActiveContractsListing, since="0.5.16")
     def bulk_active_contracts(self, at_or_before: datetime | None = None) -> Request:
@@ -179,29 +178,31 @@ class _ObjectDownload:
         self._etag = response.headers.get("ETag", "")
         length = response.headers.get("Content-Length", "")
         self._limits.check(self._bytes + (int(length) if length.isdecimal() else 0))
-        received = self._append(response)
+        start = self._bytes
+        self._append(response)
+        received = self._bytes - start
         if length.isdecimal() and received < int(length):
             raise self._limits.incomplete(f"received {received:,} of {int(length):,} bytes")
 
-    def _append(self, response: httpx.Response) -> int:
-        start = self._bytes
-        with self._target.open("r+b" if self._bytes else "wb") as file:
+    def _append(self, response: httpx.Response) -> None:
+        with self._file_errors("Check the directory."):
+            file = self._target.open("r+b" if self._bytes else "wb")
+        with file:
             file.seek(self._bytes)
             for chunk in response.iter_raw(CHUNK_BYTES):
                 self._limits.check(self._bytes + len(chunk))
-                self._write(file, chunk)
+                with self._file_errors("Free disk space."):
+                    file.write(chunk)
+                    file.flush()
                 self._digest.update(chunk)
                 self._bytes += len(chunk)
-        return self._bytes - start
 
-    def _write(self, file: BinaryIO, chunk: bytes) -> None:
+    @contextmanager
+    def _file_errors(self, step: str) -> Iterator[None]:
         try:
-            file.write(chunk)
-            file.flush()
+            yield
         except OSError as error:  # otherwise the transport would report a failed connection
-            raise StoreError(
-                f"Cannot write the download to {self._target}: {error}. Free disk space.", path=str(self._target)
-            ) from error
+            raise StoreError(f"Cannot write the download to {self._target}: {error}. {step}", path=str(self._target)) from error
 
 
 def _has_other_object(error: Exception) -> bool:

@@ -20,19 +20,11 @@ ENVIRONMENT = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class CertificateFiles(NamedTuple):
-    """The files of a profile, in PEM.
+    """The files of a profile, in PEM."""
 
-    Attributes
-    ----------
-    ca_file : str or None
-        Authorities to trust, instead of those of the environment or the public ones.
-    client_cert_file, client_key_file : str or None
-        Certificate of this client, and its key if that is in another file.
-    """
-
-    ca_file: str | None = None
+    ca_file: str | None = None  # authorities to trust, instead of those of the environment or the public ones
     client_cert_file: str | None = None
-    client_key_file: str | None = None
+    client_key_file: str | None = None  # if the key is not in the file of the certificate
 
     @classmethod
     def of(cls, settings: Settings) -> CertificateFiles:
@@ -42,14 +34,9 @@ class CertificateFiles(NamedTuple):
 
 
 def ssl_context(default: Callable[[], ssl.SSLContext], files: CertificateFiles) -> ssl.SSLContext:
-    """Return the certificates of a profile, or of the environment.
+    """Return the certificates of a profile, or those of the environment.
 
     The function `default` returns those of the environment.
-
-    Raises
-    ------
-    UsageError
-        If a file cannot be used.
     """
     return _cached_context(default, files, *map(os.environ.get, ENVIRONMENT))
 

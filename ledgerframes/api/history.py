@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from ledgerframes.api.bulk import BulkClient
-from ledgerframes.api.operation import HealthClient, Request, operation
+from ledgerframes.api.operation import HealthClient, Request, members, operation
 from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.datasets._decode import decode
@@ -35,23 +35,15 @@ class Cursor:
     record_time: datetime
 
     def as_json(self) -> dict[str, Any]:
-        """Return the cursor as the list operations expect it."""
-        return {"after_migration_id": self.migration_id, "after_record_time": wire_time(self.record_time)}
-
-
-def wire_time(time: datetime) -> str:
-    """Return a time as the history API writes record times, with six digits of a second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+        """Return the cursor as the list operations expect it, with six digits of a second."""
+        time = self.record_time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+        return {"after_migration_id": self.migration_id, "after_record_time": time}
 
 
 class History(HealthClient, BulkClient):
     """Client of the history API, which sends a request at every call and caches nothing.
 
-    Parameters
-    ----------
-    transport : Transport
-    vocabulary : Vocabulary
-        The network's own words, which occur in paths and members (docs/facts.md#network-words).
+    Its paths and members have the words of the network's vocabulary (docs/facts.md#network-words).
 
     Notes
     -----
@@ -178,9 +170,8 @@ class History(HealthClient, BulkClient):
         NameRules
             Without a contract if the cached one is current (docs/facts.md#name-rules-and-price-votes).
         """
-        cached = {"cached_ans_rules_contract_id": cached_contract_id, "cached_ans_rules_domain_id": cached_domain_id}
         # The service requires a body, if only an empty object (docs/facts.md#body-required).
-        return Request(body={name: value for name, value in cached.items() if value is not None})
+        return Request(body=members(cached_ans_rules_contract_id=cached_contract_id, cached_ans_rules_domain_id=cached_domain_id))
 
     def price_votes(self) -> list[Contract]:
         """List the latest votes on the coin price, one contract per voter."""

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from ledgerframes.errors import BusyError, ServiceError, TransportError
 
-__all__ = ["Clock", "HostRate", "HostRates", "RateRecord", "RateState", "Waits", "is_pushback", "retried", "retry_delay"]
+__all__ = ["Clock", "HostRate", "HostRates", "MemoryRecord", "RateState", "Waits", "is_pushback", "is_retryable", "retried"]
 
 T = TypeVar("T")
 
@@ -29,6 +29,7 @@ FORGET_AFTER = 600.0  # seconds without a request, after which refusals say noth
 MIN_TOLD_WAIT = 2.0  # seconds; shorter waits are not worth a word
 MAX_IDLE = 10.0  # seconds after its turn in which nobody sent a request, so that the time is not the host's
 MIN_INTERVALS, MAX_INTERVALS = 20, 300  # of a mean, so that it has the pauses of a limiter
+MEAN = ("interval_count", "mean_interval")  # no times of a clock, so that they are true for ever
 
 
 class Clock:
@@ -86,52 +87,23 @@ class Waits:
 
 @dataclass
 class RateState:
-    """The refusals and the next turn at a host, for everybody who sends it requests.
+    """The refusals and the next turn at a host, for everybody who sends it requests."""
 
-    Attributes
-    ----------
-    interval : float
-        Seconds between requests after refusals, or 0.
-    next_at, open_at : float
-        Times of the next request by the rate, and at which the host may accept one.
-    refusals : int
-        Refusals without a request that was accepted between them.
-    last_refusal, refused_since : float
-        Times of the last and the first of them.
-    reason : str
-        What the host returned.
-    used_at : float
-        Time of the last change.
-    sent_at : float
-        Time of the last request.
-    interval_count : int
-        Number of intervals in the mean.
-    mean_interval : float
-        Mean seconds from a request to the next, with waits and without idle time.
-    """
-
-    interval: float = 0.0
-    next_at: float = 0.0
-    open_at: float = 0.0
-    refusals: int = 0
-    last_refusal: float = 0.0
-    refused_since: float = 0.0
-    reason: str = ""
-    used_at: float = 0.0
-    sent_at: float = 0.0
-    interval_count: int = 0
-    mean_interval: float = 0.0
-
-
-class RateRecord(Protocol):
-    """The place of the state of a host, which one thread or process changes at a time."""
-
-    def update(self, change: Callable[[RateState], T]) -> T:
-        """Call a function that changes the state, and return what it returns."""
+    interval: float = 0.0  # seconds between requests after refusals
+    next_at: float = 0.0  # time of the next request by the rate
+    open_at: float = 0.0  # time at which the host may accept a request
+    refusals: int = 0  # without a request that was accepted between them
+    last_refusal: float = 0.0  # time of the last of them
+    refused_since: float = 0.0  # time of the first of them
+    reason: str = ""  # what the host returned
+    used_at: float = 0.0  # time of the last change
+    sent_at: float = 0.0  # time of the last request
+    interval_count: int = 0  # of the mean
+    mean_interval: float = 0.0  # seconds from a request to the next, with waits and without idle time
 
 
 class MemoryRecord:
-    """The state of a host in this process."""
+    """The state of a host in this process, which one thread changes at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -144,19 +116,12 @@ class MemoryRecord:
 
 
 class HostRate:
-    """The request rate of one host.
+    """The request rate of one host, at most `per_second`, or without a limit if that is 0.
 
     All threads and APIs share it, and through its record also processes.
-
-    Parameters
-    ----------
-    per_second : float
-        Maximum requests per second; 0 for no limit.
-    record : RateRecord, optional
-        By default in the memory of this process.
     """
 
-    def __init__(self, per_second: float, record: RateRecord | None = None) -> None:
+    def __init__(self, per_second: float, record: MemoryRecord | None = None) -> None:
         self._record = record or MemoryRecord()
         self.limit(per_second)
 
@@ -164,43 +129,40 @@ class HostRate:
         """Set the maximum requests per second, or 0 for no limit."""
         self._base = 1 / per_second if per_second else 0.0
 
+    def _update(self, change: Callable[[RateState], T]) -> T:
+        return self._record.update(lambda state: change(_current(state)))
+
     @property
     def open_at(self) -> float:
         """Time of the next request that the host may accept."""
-        return self._record.update(lambda state: _current(state).open_at)
+        return self._update(lambda state: state.open_at)
 
     @property
     def refused_since(self) -> float:
         """Time since which the host has refused every request."""
-        return self._record.update(lambda state: _current(state).refused_since)
+        return self._update(lambda state: state.refused_since)
 
     @property
     def wait_text(self) -> str:
         """Length and reason of the wait for the host, or ""."""
-        open_at, reason = self._record.update(lambda state: (_current(state).open_at, state.reason))
+        open_at, reason = self._update(lambda state: (state.open_at, state.reason))
         seconds = open_at - clock.now()
         return _wait_text(seconds, reason) if seconds > MIN_TOLD_WAIT else ""
 
     @property
     def mean_interval(self) -> float:
         """Mean seconds from a request to the next, or 0 after too few requests."""
-        return self._record.update(lambda state: state.mean_interval if state.interval_count >= MIN_INTERVALS else 0.0)
+        return self._update(lambda state: state.mean_interval if state.interval_count >= MIN_INTERVALS else 0.0)
 
     def acquire(self, waits: Waits, max_wait: float = math.inf) -> None:
         """Wait until the next request is allowed.
 
-        Parameters
-        ----------
-        waits : Waits
-            Shows the wait.
-        max_wait : float, optional
-            Seconds. If the host has set a longer pause, the request is sent at once, and the response counts.
+        If the host has set a pause of more than `max_wait` seconds, the request is sent at once, and the response counts.
         """
 
         def take(state: RateState) -> tuple[float, str] | None:
             """Take the next turn if it is due, or return when and why not earlier."""
             now = clock.now()
-            _current(state)
             open_at = state.open_at if state.open_at - now <= max_wait else now
             due = max(state.next_at, open_at)
             if due > now:
@@ -210,25 +172,17 @@ class HostRate:
             state.used_at = now
             return None
 
-        while not waits.is_stopped and (turn := self._record.update(take)):
+        while not waits.is_stopped and (turn := self._update(take)):
             waits.sleep_until(*turn)
 
     def refuse(self, sent_at: float, delay: float | None, reason: str) -> None:
-        """Slow down after a refusal.
+        """Slow down after a refusal, by the seconds that the host says, or more with each refusal.
 
-        Parameters
-        ----------
-        sent_at : float
-            When the refused request was sent. Requests that were under way at the refusal before it are not a new one.
-        delay : float or None
-            Seconds to wait, if the host says so.
-        reason : str
-            What the host returned.
+        Requests that were under way at the refusal before are not a new one.
         """
 
         def slow_down(state: RateState) -> None:
             now = clock.now()
-            _current(state)
             is_first = not state.refusals
             if is_first:
                 interval = max(state.interval, self._base)
@@ -242,7 +196,7 @@ class HostRate:
                 state.open_at = max(state.open_at, now + delay)
             state.reason, state.used_at = reason, now
 
-        self._record.update(slow_down)
+        self._update(slow_down)
 
     def accept(self) -> None:
         """Recover a little after a request that the host has accepted."""
@@ -253,7 +207,7 @@ class HostRate:
             if state.interval <= max(self._base, MIN_INTERVAL / 10):
                 state.interval = 0.0
 
-        self._record.update(recover)
+        self._update(recover)
 
 
 def _current(state: RateState) -> RateState:
@@ -263,11 +217,8 @@ def _current(state: RateState) -> RateState:
     """
     now = clock.now()
     if state.used_at > now or now > max(state.used_at, state.open_at) + FORGET_AFTER:
-        for field in fields(state):  # the mean is no time of a clock, so it is true for ever
-            if field.name not in (
-                "interval_count",
-                "mean_interval",
-            ):
+        for field in fields(state):
+            if field.name not in MEAN:
                 setattr(state, field.name, field.default)
     return state
 
@@ -285,25 +236,15 @@ def _wait_text(seconds: float, reason: str) -> str:
 
 
 class HostRates:
-    """The request rates of all hosts.
+    """The request rates of all hosts, whose records are those that `record` returns."""
 
-    Parameters
-    ----------
-    record : callable, optional
-        Returns the record of a host. By default, it is in the memory of this process.
-    """
-
-    def __init__(self, record: Callable[[str], RateRecord] | None = None) -> None:
-        self._lock = threading.Lock()
-        self._record = record or (lambda host: MemoryRecord())
+    def __init__(self, record: Callable[[str], MemoryRecord] = lambda host: MemoryRecord()) -> None:
+        self._record = record
         self._rates: dict[str, HostRate] = {}
 
     def of(self, host: str, per_second: float) -> HostRate:
         """Return the rate of a host, with the maximum that was set last."""
-        with self._lock:
-            rate = self._rates.get(host)
-            if rate is None:
-                rate = self._rates[host] = HostRate(per_second, self._record(host))
+        rate = self._rates.get(host) or self._rates.setdefault(host, HostRate(per_second, self._record(host)))
         rate.limit(per_second)
         return rate
 
@@ -321,35 +262,27 @@ def is_pushback(error: Exception) -> bool:
     return isinstance(error, BusyError) or (isinstance(error, ServiceError) and error.retryable and error.status == 503)
 
 
-def retry_delay(error: Exception) -> bool | float:
-    """Return whether an error is retried, or after how many seconds if the service sets them."""
-    if isinstance(error, ServiceError):
-        return error.retry_after if error.retryable and error.retry_after is not None else error.retryable
-    return isinstance(error, TransportError) and error.retryable
+def is_retryable(error: Exception) -> bool:
+    """Return whether a failed request may succeed if it is sent again."""
+    return isinstance(error, ServiceError | TransportError) and error.retryable
 
 
-def retried(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool | float], waits: Waits) -> T:
-    """Return what a function returns, at the latest after some attempts.
-
-    Parameters
-    ----------
-    call : callable
-    attempts : int
-        Maximum number of attempts.
-    on : callable
-        Returns whether an error is retried, or after how many seconds.
-    waits : Waits
-        Shows the pauses between the attempts.
-    """
+def retried(call: Callable[[], T], attempts: int, on: Callable[[Exception], bool], waits: Waits) -> T:
+    """Return what a function returns, and retry it after errors of which `on` is true."""
     for failures in range(1, attempts):
         try:
             return call()
         except Exception as error:
-            delay = on(error)
-            if delay is False or waits.is_stopped:
+            if not on(error) or waits.is_stopped:
                 raise
-            pause(backoff(failures) if delay is True else delay, error, waits)
+            pause(retry_delay(error, failures), error, waits)
     return call()
+
+
+def retry_delay(error: Exception, failures: int) -> float:
+    """Return the seconds to wait after a failure, which the service sets, or which grow."""
+    delay = error.retry_after if isinstance(error, ServiceError) and error.retryable else None
+    return backoff(failures) if delay is None else delay
 
 
 def pause(seconds: float, error: Exception, waits: Waits) -> None:

@@ -8,24 +8,18 @@ from typing import Any
 from ledgerframes.api.ledger_commands import LedgerCommands
 from ledgerframes.api.ledger_state import LedgerState
 from ledgerframes.api.ledger_updates import LedgerUpdates
-from ledgerframes.api.ledger_users import LedgerUsers
-from ledgerframes.api.operation import Body, Operation, Request
+from ledgerframes.api.operation import Body, Request
 from ledgerframes.errors import UsageError
 
 __all__ = ["Ledger"]
 
 
-class Ledger(LedgerUpdates, LedgerCommands, LedgerState, LedgerUsers):
+class Ledger(LedgerUpdates, LedgerCommands, LedgerState):
     """Client of one participant's ledger API.
 
     Every call sends a request, and nothing is cached. Operations that only read are retried, on the next host too;
     operations with an effect are sent once. Several hosts must be replicas of one participant, because offsets and page
     tokens mean nothing to another (docs/facts.md#page-token-binding and docs/facts.md#offsets-per-participant).
-
-    Parameters
-    ----------
-    transport : Transport
-        With the token, and :func:`ledgerframes.api.ledger_errors.ledger_error_factory`.
 
     Notes
     -----
@@ -64,4 +58,4 @@ class Ledger(LedgerUpdates, LedgerCommands, LedgerState, LedgerUsers):
         if body is None and operation.read_only and operation.method == "POST":
             body = {}
         response = self.send(operation, Request(texts, params or {}, body))
-        return response.body if operation.returns is bytes else Operation.decode_json(response)
+        return response.body if operation.returns is bytes else response.json()

@@ -5,12 +5,12 @@ See docs/facts.md#misspelt-filters.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
-from ledgerframes.api.versions import newest_tried
+from ledgerframes.api.versions import TRIED
 from ledgerframes.errors import UsageError
 
 __all__ = ["require_filter", "require_offset", "require_page_request", "require_page_size", "require_text", "require_texts"]
@@ -34,19 +34,12 @@ UPDATE_FORMAT: dict[str, Any] = {
 PAGE_MEMBERS = ("updateFormat", "beginOffsetExclusive", "endOffsetInclusive", "maxPageSize", "descendingOrder", "pageToken")
 INT32, INT64 = 2**31, 2**63
 
-
+T = TypeVar("T")
 NewerVersion = Callable[[], str]  # version of the participant if it is newer than this release knows, or ""
 
 
 def require_page_request(request: Mapping[str, Any], newer_version: NewerVersion) -> dict[str, Any]:
-    """Return a request for a page of updates, without its members that are None.
-
-    Raises
-    ------
-    UsageError
-        If a member is unknown to a participant that is not newer, the filter is missing, or the offsets or the page size are
-        invalid.
-    """
+    """Return a request for a page of updates, without its members that are None."""
     if not isinstance(request, Mapping):
         raise UsageError(f"request= must be a mapping with updateFormat, got {request!r}.")
     members = {name: value for name, value in request.items() if value is not None}
@@ -87,14 +80,8 @@ def require_texts(values: object, name: str) -> list[str]:
     return [require_text(text, name) for text in texts]
 
 
-def require_filter(value: object, name: str, newer_version: NewerVersion) -> Any:
-    """Return a filter or its JSON.
-
-    Raises
-    ------
-    UsageError
-        If a member is unknown to a participant that is not newer.
-    """
+def require_filter(value: T, name: str, newer_version: NewerVersion) -> T:
+    """Return a filter or its JSON, or raise UsageError."""
     if isinstance(value, UpdateFormat | EventFormat):
         return value
     if not isinstance(value, Mapping):
@@ -115,11 +102,10 @@ def _require_members(content: Any, shape: Any, path: str, newer_version: NewerVe
             raise UsageError(
                 f"Unknown member {names} of {owner}, which the ledger would ignore. Choose from {', '.join(sorted(known))}."
             )
-        warnings.warn(
+        warn_caller(
             f"Member {names} of {owner} is unknown to this release, and is sent unchecked because the participant runs "
-            f"{version}, newer than {newest_tried('ledger')}. Upgrade ledgerframes to have it checked.",
+            f"{version}, newer than {TRIED['ledger'][-1]}. Upgrade ledgerframes to have it checked.",
             UserWarning,
-            stacklevel=5,  # at the call of the operation
         )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -20,26 +20,8 @@ from ledgerframes.errors import LedgerError, LedgerframesError, ServiceError, Un
 __all__ = ["LedgerClient"]
 
 
-class Page(Protocol):
-    """A page of a list, with the token of the next page."""
-
-    @property
-    def next_page_token(self) -> str | None:
-        """Token of the next page, or empty on the last page (docs/facts.md#page-token-end)."""
-
-
-T = TypeVar("T")
-PageT = TypeVar("PageT", bound=Page)
-
-
 class LedgerClient(HealthClient):
-    """Base of the groups of ledger operations.
-
-    Parameters
-    ----------
-    transport : Transport
-        With the token, and :func:`ledgerframes.api.ledger_errors.ledger_error_factory`.
-    """
+    """Base of the groups of ledger operations."""
 
     api = "ledger"
 
@@ -52,13 +34,7 @@ class LedgerClient(HealthClient):
         """Return the version of the ledger API, such as 3.5.14, and its features."""
 
     def send(self, operation: Operation, request: Request) -> Response:
-        """Send a request of an operation.
-
-        Raises
-        ------
-        UnsupportedOperationError
-            If this participant's version does not have the operation.
-        """
+        """Send a request of an operation, which this participant's version may not have."""
         try:
             return super().send(operation, replace(request, body=_with_json_filters(request.body)))
         except ServiceError as error:
@@ -68,14 +44,12 @@ class LedgerClient(HealthClient):
                 raise
             raise self._unsupported(operation, error) from error
 
-    def _iter_items(
-        self, operation: str, fetch: Callable[..., PageT], items_of: Callable[[PageT], Sequence[T]], **arguments: Any
-    ) -> Iterator[T]:
-        """Iterate over the items of all pages of an operation, which must make progress."""
+    def _iter_items(self, operation: str, field: str, **arguments: Any) -> Iterator[Any]:
+        """Iterate over a field's items of all pages of an operation, which must make progress."""
         chain, token = PageChain(self.operations[operation].route), None
         while True:
-            page = fetch(page_token=token, **arguments)
-            items = items_of(page)
+            page = getattr(self, operation)(page_token=token, **arguments)
+            items = getattr(page, field)
             token = chain.next_token(page.next_page_token, msgspec.json.encode(items))
             yield from items
             if token is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ledgerframes.api.ledger_checks import require_page_size
 from ledgerframes.api.ledger_client import LedgerClient
-from ledgerframes.api.operation import Request, operation
+from ledgerframes.api.operation import Request, members, operation
 from ledgerframes.datasets.state.wire import PackageIds, PackageStatus, VettedPackages, VettedPackagesPage
 from ledgerframes.errors import UsageError
 
@@ -148,20 +148,20 @@ class LedgerCommands(LedgerClient):
             ``packageMetadataFilter`` and ``topologyStateFilter``.
         """
         require_page_size(page_size, "page_size")
-        body = {
-            "packageMetadataFilter": package_filter,
-            "topologyStateFilter": topology_filter,
-            "pageToken": page_token,
-            "pageSize": page_size,
-        }
-        return Request(body={name: value for name, value in body.items() if value is not None})
+        body = members(
+            packageMetadataFilter=package_filter,
+            topologyStateFilter=topology_filter,
+            pageToken=page_token,
+            pageSize=page_size,
+        )
+        return Request(body=body)
 
     def vetted_packages(
         self, *, page_size: int | None = None, package_filter: Json | None = None, topology_filter: Json | None = None
     ) -> Iterator[VettedPackages]:
         """Iterate over all vetted packages, page by page as in :meth:`vetted_packages_page`."""
-        fetch, filters = self.vetted_packages_page, {"package_filter": package_filter, "topology_filter": topology_filter}
-        return self._iter_items("vetted_packages_page", fetch, lambda page: page.vetted_packages, page_size=page_size, **filters)
+        filters = {"package_filter": package_filter, "topology_filter": topology_filter}
+        return self._iter_items("vetted_packages_page", "vetted_packages", page_size=page_size, **filters)
 
     @operation("GET /v2/package-vetting", deprecated="vetted_packages_page")
     def vetted_packages_page_by_get(self, request: Json | None = None) -> Request:

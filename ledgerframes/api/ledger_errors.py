@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import retry_after, service_error
-from ledgerframes.api.tokens import TokenSource, hide_tokens, token_expiry
+from ledgerframes.api.tokens import TokenSource, token_expiry
 from ledgerframes.api.transport import ErrorFactory
 from ledgerframes.errors import (
     AlreadyExistsError,
@@ -124,41 +125,27 @@ UNITS = {"m": 0.001, "s": 1.0, "min": 60.0}
 
 
 def ledger_error_factory(token: TokenSource) -> ErrorFactory:
-    """Return the error factory of a transport of the ledger API.
+    """Return the error factory of a transport, which checks the expiry of the token on a 401.
 
-    Parameters
-    ----------
-    token : callable
-        Returns the current token, whose expiry is checked on a 401. The token is never shown.
-
-    Returns
-    -------
-    callable
-        (status, body, headers, endpoint, host) → ServiceError; a LedgerError if the participant itself responded.
+    The factory makes a LedgerError if the participant itself responded.
     """
 
-    def make(status: int, body: bytes, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
-        text = hide_tokens(body.decode("utf-8", "replace"))
-        token_problem = _token_problem(token) if status == 401 else ""
-        content = _decode(text)
+    def make(response: Response) -> ServiceError:
+        token_problem = _token_problem(token) if response.status == 401 else ""
+        try:
+            content = json.loads(response.text)
+        except (ValueError, RecursionError):
+            content = response.text
         if isinstance(content, dict) and isinstance(content.get("code"), str):
-            return _ledger_error(content, status, headers, endpoint, host, token_problem)
-        if status == 400 and isinstance(content, str) and not content.lstrip().startswith("<"):  # no web page of a proxy
-            return _text_error(text, endpoint, host)
-        error = service_error(status, text.encode(), headers, endpoint, host)
+            return _ledger_error(content, response, token_problem)
+        if response.status == 400 and isinstance(content, str) and not content.lstrip().startswith("<"):  # no page of a proxy
+            return _text_error(response)
+        error = service_error(response)
         if token_problem:
-            error.args = (f"{host} returned {status} for {endpoint}. {token_problem}",)
+            error.args = (f"{response.host} returned {response.status} for {response.endpoint}. {token_problem}",)
         return error
 
     return make
-
-
-def _decode(text: str) -> Any:
-    """Return a body as JSON, or as text if it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _error_class(code: str, category: int, grpc: object, status: int) -> type[LedgerError]:
@@ -171,12 +158,12 @@ def _error_class(code: str, category: int, grpc: object, status: int) -> type[Le
     return BY_STATUS.get(status, LedgerInternalError if status >= 500 else InvalidRequestError)
 
 
-def _ledger_error(
-    content: dict[str, Any], status: int, headers: Mapping[str, str], endpoint: str, host: str, token_problem: str
-) -> LedgerError:
+def _ledger_error(content: dict[str, Any], response: Response, token_problem: str) -> LedgerError:
+    host, status, endpoint = response.host, response.status, response.endpoint
     code, cause = content["code"], _one_line(content.get("cause"))
     category = content["errorCategory"] if isinstance(content.get("errorCategory"), int) else -1
-    context = {str(name): str(value) for name, value in _mapping(content.get("context")).items()}
+    details = content.get("context")
+    context = {str(name): str(value) for name, value in details.items()} if isinstance(details, dict) else {}
     kind = _error_class(code, category, content.get("grpcCodeValue"), status)
     reasons = ["details withheld (code NA)" if code == "NA" else f"{code}: {cause}"]
     if issubclass(kind, LedgerAuthenticationError) and (reason := context.get("ledger_api_error", "")):
@@ -185,13 +172,8 @@ def _ledger_error(
     if (code == "NA" or status >= 500) and trace_id:
         reasons.append(f"trace id {trace_id} in the participant's log")
     step = token_problem or _next_step(kind, context)
-    error = kind(
-        f"{host} returned {status} for {endpoint}: {', '.join(reasons)}. {step}",
-        endpoint=endpoint,
-        host=host,
-        status=status,
-        detail=cause,
-    )
+    message = f"{host} returned {status} for {endpoint}: {', '.join(reasons)}. {step}"
+    error = kind(message, endpoint=endpoint, host=host, status=status, detail=cause)
     error.code, error.category, error.context = code, category, context
     error.cause = str(content.get("cause") or "")
     if isinstance(error, PrunedOffsetError) and (earliest := context.get("earliest_offset", "")).isdecimal():
@@ -200,7 +182,7 @@ def _ledger_error(
     error.correlation_id, error.trace_id = _text(content.get("correlationId")), trace_id
     error.retry_info = _text(content.get("retryInfo"))
     error.definite_answer = _definite(content.get("definiteAnswer"), context)
-    error.retry_after = retry_after(headers)
+    error.retry_after = retry_after(response.headers)
     if error.retry_after is None:
         error.retry_after = _seconds(error.retry_info)
     if category != -1:
@@ -215,16 +197,16 @@ def _next_step(kind: type[LedgerError], context: Mapping[str, str]) -> str:
     return NEXT_STEP[kind]
 
 
-def _text_error(text: str, endpoint: str, host: str) -> InvalidRequestError:
+def _text_error(response: Response) -> InvalidRequestError:
     """Return the error for a 400 as plain text, of a body that the participant cannot read.
 
     The complete text is the error's cause (docs/facts.md#ledger-errors).
     """
-    detail = _one_line(text)
+    host, endpoint, detail = response.host, response.endpoint, _one_line(response.text)
     reason = f": {detail[:500]}" if detail else ""
     message = f"{host} returned 400 for {endpoint}{reason}. Check the arguments of the call and the members of the body."
     error = InvalidRequestError(message, endpoint=endpoint, host=host, status=400, detail=detail)
-    error.cause = text.strip()
+    error.cause = response.text.strip()
     return error
 
 
@@ -260,10 +242,6 @@ def _one_line(value: object) -> str:
 
 def _text(value: object) -> str | None:
     return str(value) if value else None
-
-
-def _mapping(value: object) -> Mapping[object, object]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _pairs(value: object) -> tuple[tuple[str, str], ...]:

@@ -1,4 +1,4 @@
-"""The ledger API's operations on a participant's offsets, synchronizers and parties."""
+"""The ledger API's operations on a participant's state, parties and users."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ledgerframes.datasets.state.wire import (
     PartiesPage,
     PartyDetails,
     PrunedOffsets,
+    UserRights,
 )
 
 __all__ = ["LedgerState"]
@@ -23,7 +24,10 @@ Json = Mapping[str, Any]
 
 
 class LedgerState(LedgerClient):
-    """Operations on the state of a participant."""
+    """Operations on the state of a participant, its parties, users and identity providers.
+
+    Bodies are those of the ledger API's reference.
+    """
 
     @operation("GET /v2/state/ledger-end", returns=LedgerEnd, unwrap=lambda end: end.offset)
     def ledger_end(self) -> Any:
@@ -96,9 +100,7 @@ class LedgerState(LedgerClient):
     ) -> Iterator[PartyDetails]:
         """Iterate over all parties that the participant knows, as in :meth:`parties_page`."""
         filters = {"filter_party": filter_party, "identity_provider_id": identity_provider_id}
-        return self._iter_items(
-            "parties_page", self.parties_page, lambda page: page.party_details, page_size=page_size, **filters
-        )
+        return self._iter_items("parties_page", "party_details", page_size=page_size, **filters)
 
     @operation("GET /v2/parties/{party}", returns=PartiesPage, unwrap=lambda page: page.party_details)
     def party(self, party: str) -> Any:
@@ -119,3 +121,73 @@ class LedgerState(LedgerClient):
     @operation("POST /v2/parties/external/allocate")
     def allocate_external_party(self, request: Json) -> Any:
         """Allocate an external party, with its signed topology transactions."""
+
+    # -- users --------------------------------------------------------------------------------------------------------
+
+    @operation("GET /v2/authenticated-user")
+    def authenticated_user(self) -> Any:
+        """Return the user of the token."""
+
+    @operation("GET /v2/users")
+    def users(self, query: Json | None = None) -> Any:
+        """List users, with pageSize and pageToken as optional query."""
+
+    @operation("POST /v2/users")
+    def create_user(self, request: Json) -> Any:
+        """Create a user."""
+
+    @operation("GET /v2/users/{user-id}")
+    def user(self, user_id: str) -> Any:
+        """Return a user."""
+
+    @operation("PATCH /v2/users/{user-id}")
+    def update_user(self, user_id: str, request: Json) -> Any:
+        """Change a user."""
+
+    @operation("DELETE /v2/users/{user-id}")
+    def delete_user(self, user_id: str) -> Any:
+        """Delete a user."""
+
+    @operation("GET /v2/users/{user-id}/rights", returns=UserRights, unwrap=lambda rights: rights.to_rights("user rights"))
+    def user_rights(self, user_id: str) -> Any:
+        """List the rights of a user, such as CanReadAs with its party.
+
+        Raises
+        ------
+        LedgerNotFoundError
+            If there is no such user.
+        """
+
+    @operation("POST /v2/users/{user-id}/rights")
+    def grant_rights(self, user_id: str, request: Json) -> Any:
+        """Grant rights to a user."""
+
+    @operation("PATCH /v2/users/{user-id}/rights")
+    def revoke_rights(self, user_id: str, request: Json) -> Any:
+        """Revoke rights of a user."""
+
+    @operation("PATCH /v2/users/{user-id}/identity-provider-id")
+    def update_user_identity_provider(self, user_id: str, request: Json) -> Any:
+        """Move a user to another identity provider."""
+
+    # -- identity providers -------------------------------------------------------------------------------------------
+
+    @operation("GET /v2/idps")
+    def identity_providers(self) -> Any:
+        """List identity providers."""
+
+    @operation("POST /v2/idps")
+    def create_identity_provider(self, request: Json) -> Any:
+        """Create an identity provider."""
+
+    @operation("GET /v2/idps/{idp-id}")
+    def identity_provider(self, idp_id: str) -> Any:
+        """Return an identity provider."""
+
+    @operation("PATCH /v2/idps/{idp-id}")
+    def update_identity_provider(self, idp_id: str, request: Json) -> Any:
+        """Change an identity provider."""
+
+    @operation("DELETE /v2/idps/{idp-id}")
+    def delete_identity_provider(self, idp_id: str) -> Any:
+        """Delete an identity provider."""

@@ -14,7 +14,7 @@ from ledgerframes.api.ledger_checks import (
     require_texts,
 )
 from ledgerframes.api.ledger_client import LedgerClient
-from ledgerframes.api.operation import Request, operation
+from ledgerframes.api.operation import Request, members, operation
 from ledgerframes.api.response import Response
 from ledgerframes.api.update_format import EventFormat, UpdateFormat
 from ledgerframes.datasets.ledger.wire import OffsetCheckpoint
@@ -92,14 +92,12 @@ class LedgerUpdates(LedgerClient):
             If there are more than the list limit, 200 by default (docs/facts.md#list-limit). :meth:`get_updates_page`
             has no limit.
         """
-        body: dict[str, Any] = {
-            "beginExclusive": require_offset(after, "after"),
-            "updateFormat": require_filter(update_format, "updateFormat", self.newer_version),
-        }
-        if through is not None:
-            body["endInclusive"] = require_offset(through, "through")
-        if descending:
-            body["descendingOrder"] = True
+        body = members(
+            beginExclusive=require_offset(after, "after"),
+            updateFormat=self._update_filter(update_format),
+            endInclusive=None if through is None else require_offset(through, "through"),
+            descendingOrder=descending or None,
+        )
         return Request(query=_list_query(limit, idle_ms), body=body)
 
     @operation("POST /v2/updates/update-by-id", returns=Response, read_only=True)
@@ -111,22 +109,14 @@ class LedgerUpdates(LedgerClient):
         UpdateNotFoundError
             If no update has this id, or none that the parties of the filter see.
         """
-        return Request(
-            body={
-                "updateId": require_text(update_id, "update_id"),
-                "updateFormat": require_filter(update_format, "updateFormat", self.newer_version),
-            }
-        )
+        body = {"updateId": require_text(update_id, "update_id"), "updateFormat": self._update_filter(update_format)}
+        return Request(body=body)
 
     @operation("POST /v2/updates/update-by-offset", returns=Response, read_only=True)
     def update_by_offset(self, offset: int, update_format: UpdateFilter) -> Request:
         """Look up one update by its offset, without decoding it."""
-        return Request(
-            body={
-                "offset": require_offset(offset, "offset", minimum=1),
-                "updateFormat": require_filter(update_format, "updateFormat", self.newer_version),
-            }
-        )
+        body = {"offset": require_offset(offset, "offset", minimum=1), "updateFormat": self._update_filter(update_format)}
+        return Request(body=body)
 
     # -- deprecated forms of updates ----------------------------------------------------------------------------------
 
@@ -203,9 +193,8 @@ class LedgerUpdates(LedgerClient):
         idle_ms: int | None = None,
     ) -> Request:
         """List command completions of one user."""
-        body: dict[str, Any] = {"parties": require_texts(parties, "parties"), "beginExclusive": require_offset(after, "after")}
-        if user_id is not None:
-            body["userId"] = user_id
+        parties, after = require_texts(parties, "parties"), require_offset(after, "after")
+        body = members(parties=parties, beginExclusive=after, userId=user_id)
         return Request(query=_list_query(limit, idle_ms), body=body)
 
     def completions(
@@ -260,13 +249,13 @@ class LedgerUpdates(LedgerClient):
         require_page_size(max_page_size, "max_page_size")
         if active_at_offset is not None:
             require_offset(active_at_offset, "active_at_offset")
-        body = {
-            "eventFormat": require_filter(event_format, "eventFormat", self.newer_version),
-            "activeAtOffset": active_at_offset,
-            "maxPageSize": max_page_size,
-            "pageToken": page_token,
-        }
-        return Request(body={name: value for name, value in body.items() if value is not None})
+        body = members(
+            eventFormat=self._event_filter(event_format),
+            activeAtOffset=active_at_offset,
+            maxPageSize=max_page_size,
+            pageToken=page_token,
+        )
+        return Request(body=body)
 
     @staticmethod
     def decode_active_contracts(response: Response) -> ActiveContractsPage:
@@ -289,10 +278,8 @@ class LedgerUpdates(LedgerClient):
             If there are more than the participant's list limit, 200 by default. The list cannot be continued: use
             :meth:`active_contracts_page`, or a narrower filter.
         """
-        body = {
-            "activeAtOffset": require_offset(active_at_offset, "active_at_offset"),
-            "eventFormat": require_filter(event_format, "eventFormat", self.newer_version),
-        }
+        offset = require_offset(active_at_offset, "active_at_offset")
+        body = {"activeAtOffset": offset, "eventFormat": self._event_filter(event_format)}
         return Request(query=_list_query(limit, idle_ms), body=body)
 
     @operation("POST /v2/events/events-by-contract-id", returns=Response, since="3.4", changed="3.5", read_only=True)
@@ -306,12 +293,8 @@ class LedgerUpdates(LedgerClient):
         ContractNotFoundError
             If no contract has this id, none that the parties of the filter see, or it was pruned after its archival.
         """
-        return Request(
-            body={
-                "contractId": require_text(contract_id, "contract_id"),
-                "eventFormat": require_filter(event_format, "eventFormat", self.newer_version),
-            }
-        )
+        body = {"contractId": require_text(contract_id, "contract_id"), "eventFormat": self._event_filter(event_format)}
+        return Request(body=body)
 
     @staticmethod
     def decode_contract_events(response: Response) -> ContractEvents:
@@ -321,10 +304,16 @@ class LedgerUpdates(LedgerClient):
     @operation("POST /v2/contracts/contract-by-id", returns=Response, read_only=True)
     def contract_by_id(self, contract_id: str, *, querying_parties: Sequence[str] = ()) -> Request:
         """Look up the create of a contract, without decoding it."""
-        body: dict[str, Any] = {"contractId": require_text(contract_id, "contract_id")}
-        if querying_parties:
-            body["queryingParties"] = require_texts(querying_parties, "querying_parties")
-        return Request(body=body)
+        parties = require_texts(querying_parties, "querying_parties") if querying_parties else None
+        return Request(body=members(contractId=require_text(contract_id, "contract_id"), queryingParties=parties))
+
+    # -- filters ------------------------------------------------------------------------------------------------------
+
+    def _update_filter(self, update_format: UpdateFilter) -> UpdateFilter:
+        return require_filter(update_format, "updateFormat", self.newer_version)
+
+    def _event_filter(self, event_format: EventFilter) -> EventFilter:
+        return require_filter(event_format, "eventFormat", self.newer_version)
 
 
 def _list_query(limit: int | None, idle_ms: int | None) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from string import Formatter
@@ -36,15 +35,15 @@ from typing import (
 )
 from urllib.parse import quote
 
-from ledgerframes.api.deprecation import warn_deprecated
+from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.api.response import Response
-from ledgerframes.datasets._boundary import decode_boundary, decode_error
-from ledgerframes.errors import DecodeError, UsageError
+from ledgerframes.datasets._boundary import decode_boundary
+from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.api.transport import Transport
 
-__all__ = ["Api", "Body", "Client", "HealthClient", "Operation", "Request", "declare", "operation", "path_segment"]
+__all__ = ["Api", "Body", "Client", "HealthClient", "Operation", "Request", "declare", "members", "operation"]
 
 Api = Literal["ledger", "wallet", "history"]
 Body = Mapping[str, Any] | bytes | None
@@ -59,37 +58,18 @@ C = TypeVar("C", bound="Client")
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of an API.
-
-    Attributes
-    ----------
-    name : str
-        Name of the client's method.
-    api : {"ledger", "wallet", "history"}
-    method, path : str
-        HTTP method and path below the base URL, with parameters in braces.
-    purpose : str
-        First line of the method's docstring.
-    since, changed : str
-        First version of the API with the operation, and versions that changed it. Empty if unknown.
-    deprecated : str
-        Successor of a deprecated operation. Empty if the operation is not deprecated.
-    read_only : bool
-        Whether the operation has no effect, so that it may be sent again.
-    returns : type or None
-        What the response body is decoded into: a struct, ``bytes``, None for an empty body, or any JSON.
-    """
+    """One operation of an API, named like the client's method."""
 
     name: str
     method: str
-    path: str
-    purpose: str
+    path: str  # below the base URL, with parameters in braces
+    purpose: str  # first line of the method's docstring
     api: Api = "ledger"
-    since: str = ""
-    changed: str = ""
-    deprecated: str = ""
-    read_only: bool = False
-    returns: Any = JSON
+    since: str = ""  # first version of the API with the operation
+    changed: str = ""  # versions that changed it
+    deprecated: str = ""  # successor of a deprecated operation
+    read_only: bool = False  # without an effect, so that it may be sent again
+    returns: Any = JSON  # what the body is decoded into: a struct, Response, bytes, None for an empty body, or any JSON
 
     @property
     def route(self) -> str:
@@ -102,82 +82,33 @@ class Operation:
         return tuple(name for _, name, _, _ in Formatter().parse(self.path) if name)
 
     def fill_path(self, values: Mapping[str, object]) -> str:
-        """Return the path with its parameters filled in.
-
-        Parameters
-        ----------
-        values : mapping
-            Value by parameter name, with an underscore for a dash.
-
-        Raises
-        ------
-        UsageError
-            If a parameter is missing, unknown or cannot be part of a path.
-        """
+        """Return the path with its parameters, whose names have an underscore for a dash."""
         names = {name.replace("-", "_"): name for name in self.path_names}
         if names.keys() != values.keys():
             needed = f"needs the path parameter {', '.join(names)}" if names else "has no path parameters"
             raise UsageError(f"Operation {self.name!r} {needed}, got {', '.join(values) or 'none'}.")
-        path = self.path
-        for name, placeholder in names.items():
-            path = path.replace("{" + placeholder + "}", path_segment(values[name], name))
-        return path
+        return self.path.format_map({placeholder: _path_segment(values[name], name) for name, placeholder in names.items()})
 
     def decode(self, response: Response) -> Any:
-        """Return the content of a response of this operation.
-
-        Raises
-        ------
-        DecodeError
-            If the body does not have the declared type.
-        """
+        """Return the content of a response of this operation."""
         if self.returns in (Response, bytes, None):
             return {Response: response, bytes: response.body, None: None}[self.returns]
-        return self.decode_json(response) if self.returns is JSON else response.decode(self.returns)
-
-    @staticmethod
-    def decode_json(response: Response) -> Any:
-        """Return the body as JSON of any shape, or None if the body is empty.
-
-        Raises
-        ------
-        DecodeError
-            If the body is not JSON.
-        """
-        if not response.body.strip():
-            return None
-        try:
-            return json.loads(response.body)
-        except RecursionError as error:
-            raise decode_error(error, response.endpoint) from error
-        except ValueError as error:
-            raise DecodeError(
-                f"Unexpected response from {response.endpoint}: not JSON. Check that the URL of the profile is the API's base.",
-                endpoint=response.endpoint,
-                json_path="$",
-            ) from error
+        return response.json() if self.returns is JSON else response.decode(self.returns)
 
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of one call, as they are sent.
+    """The arguments of one call, as they are sent."""
 
-    Attributes
-    ----------
-    path : mapping
-        Value by path parameter.
-    query : mapping
-        Query parameters; those that are None are not sent.
-    body : mapping or bytes, optional
-        Sent as JSON, or as it is.
-    retry : bool, optional
-        Whether a failed request is sent again and to the next host; by default if the operation only reads.
-    """
+    path: Mapping[str, object] = field(default_factory=dict)  # value by path parameter
+    query: Mapping[str, Any] = field(default_factory=dict)  # parameters that are None are not sent
+    body: Body = None  # a mapping is sent as JSON, bytes as they are
+    retry: bool | None = None  # whether to send again and to the next host, by default if the operation only reads
 
-    path: Mapping[str, object] = field(default_factory=dict)
-    query: Mapping[str, Any] = field(default_factory=dict)
-    body: Body = None
-    retry: bool | None = None
+
+def members(**values: Any) -> dict[str, Any]:
+    """Return the members of a body that are not None, by their names on the wire."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _first_line(function: Callable[..., Any]) -> str:
@@ -197,12 +128,7 @@ class Facts(TypedDict, total=False):
 def declare(route: str, *, returns: Any = JSON, **facts: Unpack[Facts]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare the operation of a method that sends its requests itself.
 
-    Parameters
-    ----------
-    route : str
-        HTTP method and path, such as ``GET /v2/users/{user-id}``.
-    returns, **facts
-        Attributes of :class:`Operation`. By default, the name is the method's, and GET operations only read.
+    The parameters are those of :func:`operation`.
     """
     method, path = route.split()
     facts.setdefault("read_only", method == "GET")
@@ -240,16 +166,8 @@ def operation(route: str, *, returns: Any = JSON, unwrap: Callable[[Any], Any] |
     A method that only has a docstring sends its arguments as they are: those named in the path fill it, `query` is the query, and
     any other is the body.
 
-    Parameters
-    ----------
-    route : str
-        HTTP method and path, such as ``GET /v2/users/{user-id}``.
-    returns : type or None
-        What the response body is decoded into, by default JSON of any shape.
-    unwrap : callable, optional
-        Converts the decoded body into the method's result.
-    **facts
-        As for :func:`declare`.
+    The body of the response is decoded into what `returns` says, by default JSON of any shape, and `unwrap` converts that into
+    the method's result. By default, the name of the operation is the method's, and GET operations only read.
     """
 
     def decorate(build: Callable[..., Request | None]) -> Callable[..., Any]:
@@ -284,16 +202,10 @@ def _request_of(declared: Operation, arguments: inspect.BoundArguments) -> Reque
 
 
 class Client:
-    """Base of the three API clients.
-
-    Attributes
-    ----------
-    operations : dict
-        The API's operations by name.
-    """
+    """Base of the three API clients."""
 
     api: ClassVar[Api]
-    operations: ClassVar[dict[str, Operation]] = {}
+    operations: ClassVar[dict[str, Operation]] = {}  # by name
 
     def __init_subclass__(cls) -> None:
         """Collect the operations that the class and its bases declare."""
@@ -329,10 +241,8 @@ class Client:
     def _warn_once(self, operation: Operation) -> None:
         if operation.deprecated and operation.name not in self._warned:
             self._warned.add(operation.name)
-            api = self.api.capitalize()
-            warn_deprecated(
-                f"{api} operation {operation.name} ({operation.route}) is deprecated. Use {operation.deprecated} instead."
-            )
+            subject = f"{self.api.capitalize()} operation {operation.name} ({operation.route})"
+            warn_caller(f"{subject} is deprecated. Use {operation.deprecated} instead.", DeprecationWarning)
 
 
 class HealthClient(Client):
@@ -352,14 +262,7 @@ class HealthClient(Client):
         return {url: self.transport.status(url, self.operations[name].path).status for url in self.transport.urls}
 
 
-def path_segment(value: object, name: str) -> str:
-    """Return text as one segment of a URL path.
-
-    Raises
-    ------
-    UsageError
-        If no segment can contain the value.
-    """
+def _path_segment(value: object, name: str) -> str:
     if not isinstance(value, str) or value in ("", ".", ".."):
         raise UsageError(f"{name}= must be text that a URL path can contain, got {value!r}.")
     # Servers list the keys of bulk objects with %7E for the tilde, although a path may contain it.

@@ -14,15 +14,8 @@ MAX_EMPTY_PAGES = 20  # in a row; services that filter a page after it was cut r
 class PageChain:
     """The tokens and contents of the pages of one listing.
 
-    See docs/facts.md#pages-without-progress.
-
     A token that returns, a page that returns, and more than `MAX_EMPTY_PAGES` empty pages in a row are errors: such a chain
-    never ends, or has rows twice.
-
-    Parameters
-    ----------
-    endpoint : str
-        HTTP method and path of the operation, for errors.
+    never ends, or has rows twice (docs/facts.md#pages-without-progress).
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -34,19 +27,17 @@ class PageChain:
     def next_token(self, token: str | None, content: bytes) -> str | None:
         """Return the token of the next page, or None after the last page.
 
-        Parameters
-        ----------
-        token : str or None
-            From the page; none, null and ``""`` mean that it is the last (docs/facts.md#page-token-end).
-        content : bytes
-            What tells the page from all others of the listing, such as the JSON of its items. Empty if it has none.
-
-        Raises
-        ------
-        DecodeError
-            If the page makes no progress.
+        A token that is empty or None is the last (docs/facts.md#page-token-end). The content tells the page from all others,
+        such as the JSON of its items, and is empty if it has none. A page without progress raises DecodeError.
         """
-        self._note_content(content)
+        if not content or content == b"[]":
+            self._empty_pages += 1
+        else:
+            self._empty_pages = 0
+            digest = hashlib.blake2b(content, digest_size=16).digest()
+            if digest in self._pages:
+                raise self._error("the same page twice")
+            self._pages.add(digest)
         if not token:
             return None
         if token in self._tokens:
@@ -55,16 +46,6 @@ class PageChain:
             raise self._error(f"more than {MAX_EMPTY_PAGES} empty pages in a row")
         self._tokens.add(token)
         return token
-
-    def _note_content(self, content: bytes) -> None:
-        if not content or content == b"[]":
-            self._empty_pages += 1
-            return
-        self._empty_pages = 0
-        digest = hashlib.blake2b(content, digest_size=16).digest()
-        if digest in self._pages:
-            raise self._error("the same page twice")
-        self._pages.add(digest)
 
     def _error(self, reason: str) -> DecodeError:
         return DecodeError(

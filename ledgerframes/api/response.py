@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import msgspec
 
+from ledgerframes.datasets._boundary import decode_error
 from ledgerframes.datasets._decode import decode
 from ledgerframes.errors import DecodeError
 
-__all__ = ["HostStatus", "Response"]
+__all__ = ["Response"]
 
 T = TypeVar("T")
 
@@ -20,40 +23,42 @@ MAX_ERROR_BYTES = 10_000  # of a body that is nothing but an error
 
 @dataclass(frozen=True)
 class Response:
-    """A successful response.
-
-    Attributes
-    ----------
-    body : bytes
-    host : str
-        Host that sent the response.
-    endpoint : str
-        HTTP method and path of the operation.
-    """
+    """A response, with a good or a bad status."""
 
     body: bytes
-    host: str
-    endpoint: str = ""
+    host: str  # that sent the response
+    endpoint: str = ""  # HTTP method and path, of the operation or of the request
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The body as text, for errors."""
+        return self.body.decode("utf-8", "replace")
 
     def decode(self, kind: type[T]) -> T:
-        """Return the body as a struct.
-
-        Raises
-        ------
-        DecodeError
-            If the body is not what the API promises.
-        """
+        """Return the body as a struct, or raise DecodeError."""
         return decode(self.body, kind, self.endpoint)
 
+    def json(self) -> Any:
+        """Return the body as JSON of any shape, or None if it is empty, or raise DecodeError."""
+        if not self.body.strip():
+            return None
+        try:
+            return json.loads(self.body)
+        except RecursionError as error:
+            raise decode_error(error, self.endpoint) from error
+        except ValueError as error:
+            raise DecodeError(
+                f"Unexpected response from {self.endpoint}: not JSON. Check that the URL of the profile is the API's base.",
+                endpoint=self.endpoint,
+                json_path="$",
+            ) from error
+
     def require_api(self) -> None:
-        """Refuse a web page, and a body that is nothing but an error.
+        """Raise DecodeError for a web page and a body that is nothing but an error.
 
         See docs/facts.md#errors-with-status-200.
-
-        Raises
-        ------
-        DecodeError
-            If the body is one of them.
         """
         start = self.body[:200].lstrip()
         if not start or (start[0] in JSON_STARTS and not self._is_error()):
@@ -73,12 +78,3 @@ class Response:
             return msgspec.json.decode(self.body, type=dict[str, msgspec.Raw]).keys() == {"error"}
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return False
-
-
-@dataclass(frozen=True)
-class HostStatus:
-    """The response of one host to one request, with a good or a bad status."""
-
-    status: int
-    body: bytes
-    date: str

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from ledgerframes.api.response import Response
 from ledgerframes.errors import (
     AuthenticationError,
     BadRequestError,
@@ -47,22 +48,23 @@ NEXT_STEP: dict[type[ServiceError], str] = {
 }
 
 
-def service_error(status: int, body: bytes, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
+def service_error(response: Response) -> ServiceError:
     """Return the error for a bad status."""
+    host, status, endpoint = response.host, response.status, response.endpoint
     kind = BY_STATUS.get(status, InternalServerError if status >= 500 else BadRequestError)
-    detail = _detail(body)
+    detail = _detail(response.text)
     message = f"{host} returned {status} for {endpoint}{f': {detail}' if detail else ''}. {NEXT_STEP[kind]}"
     error = kind(message, endpoint=endpoint, host=host, status=status, detail=detail)
-    error.retry_after = retry_after(headers)
+    error.retry_after = retry_after(response.headers)
     return error
 
 
-def _detail(body: bytes) -> str:
+def _detail(text: str) -> str:
     """Return the service's reason in one short line."""
     try:
-        content = json.loads(body)
+        content = json.loads(text)
     except (ValueError, RecursionError):
-        content = body.decode("utf-8", "replace").strip()
+        content = text.strip()
         if content[:1] == "<":
             return WEB_PAGE
     if isinstance(content, dict):

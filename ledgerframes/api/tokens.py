@@ -13,13 +13,13 @@ import json
 import os
 import re
 import stat
-import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import UsageError
 
@@ -38,18 +38,9 @@ LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 
 
 def token_source(settings: Settings) -> TokenSource:
-    """Return a function that reads a profile's token.
+    """Return a function that reads a profile's token, or returns None if the profile has none.
 
-    Parameters
-    ----------
-    settings : Settings
-        With one of token (text or a callable), token_env and token_file, or none of them.
-
-    Returns
-    -------
-    callable
-        Returns the current token, or None if the profile has none. It raises UsageError, naming the setting, if the
-        token is empty, cannot be read, or cannot be sent.
+    The function raises UsageError, naming the setting, if the token is empty, cannot be read, or cannot be sent.
     """
     token = settings.token
     if settings.token_file is not None:
@@ -69,19 +60,13 @@ def warn_of_exposure(settings: Settings, urls: tuple[str, ...]) -> None:
     """Warn of a token or a key that others can read, on the way to the URLs or here."""
     for url in urls if settings.token or settings.token_file or settings.token_env else ():
         if url.startswith("http://") and not LOOPBACK.fullmatch(urlsplit(url).hostname or ""):
-            _warn(f"The token is sent to {urlsplit(url).hostname} without encryption. Use an https:// URL.")
+            text = f"The token is sent to {urlsplit(url).hostname} without encryption. Use an https:// URL."
+            warn_caller(escape_control(text), UserWarning)
     secrets = {"token_file": settings.token_file if urls else None, "client_key_file": settings.client_key_file}
-    for name, path in secrets.items():
-        if path and _is_readable_by_others(path.expanduser()):
-            _warn(f"Other users of this machine can read {name} {path.expanduser()}. Run: chmod 600 {path.expanduser()}")
-
-
-def _is_readable_by_others(path: Path) -> bool:
-    return os.name == "posix" and path.is_file() and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
-
-
-def _warn(message: str) -> None:
-    warnings.warn(escape_control(message), UserWarning, stacklevel=5)  # at the use of net.ledger or net.wallet
+    for name, path in ((name, path.expanduser()) for name, path in secrets.items() if path):
+        if os.name == "posix" and path.is_file() and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+            text = f"Other users of this machine can read {name} {path}. Run: chmod 600 {path}"
+            warn_caller(escape_control(text), UserWarning)
 
 
 def token_expiry(token: str | None) -> datetime | None:

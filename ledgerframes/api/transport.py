@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -14,9 +15,10 @@ from urllib.parse import urlsplit
 from ledgerframes.api import host_rates
 from ledgerframes.api.bodies import BodyLimits, read_body
 from ledgerframes.api.certificates import CertificateFiles, ssl_context
-from ledgerframes.api.host_rates import HostRate, HostRates, Waits, backoff, is_pushback, pause, retry_delay
-from ledgerframes.api.response import HostStatus, Response
+from ledgerframes.api.host_rates import HostRate, HostRates, Waits, is_pushback, is_retryable, pause, retry_delay
+from ledgerframes.api.response import Response
 from ledgerframes.api.status_errors import service_error
+from ledgerframes.api.tokens import hide_tokens
 from ledgerframes.errors import (
     DecodeError,
     HostUnreachableError,
@@ -41,7 +43,7 @@ logger = logging.getLogger("ledgerframes")
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 MAX_DETOUR = 10.0  # seconds to wait for a host while another one may respond
 
-ErrorFactory = Callable[[int, bytes, Mapping[str, str], str, str], ServiceError]
+ErrorFactory = Callable[[Response], ServiceError]  # makes the error for a bad status
 
 
 def in_process(app: Any) -> BaseTransport:
@@ -52,35 +54,9 @@ def in_process(app: Any) -> BaseTransport:
 
 
 class Transport:
-    """Sends HTTP requests to the hosts of one API.
+    """Sends HTTP requests to the hosts of one API, whose URLs are tried in order.
 
-    Parameters
-    ----------
-    urls : tuple of str
-        Base URLs, tried in this order.
-    limits : Limits
-        Timeout, retries, request rate and concurrency.
-    transport : httpx.BaseTransport, optional
-        Replacement of the network: the embedded sandbox, or a test.
-    token : callable, optional
-        Returns the current bearer token, or None; called before each request.
-    error_factory : callable
-        Makes the error for a bad status: (status, body, headers, endpoint, host) → ServiceError.
-    rates : HostRates, optional
-        HostRates of the hosts, which other transports share.
-    waits : Waits, optional
-        Shows the waits of requests.
-    certificates : CertificateFiles, optional
-        Of the profile; by default those of the environment.
-
-    Attributes
-    ----------
-    urls, limits
-        As passed.
-    request_count : int
-        Number of HTTP requests sent.
-    hosts : set of str
-        Hosts that sent a response.
+    Other transports share the request rates of the hosts. The embedded sandbox and tests replace the network by a `transport`.
     """
 
     def __init__(
@@ -89,7 +65,7 @@ class Transport:
         limits: Limits,
         transport: BaseTransport | None = None,
         *,
-        token: Callable[[], str | None] | None = None,
+        token: Callable[[], str | None] | None = None,  # called before each request
         error_factory: ErrorFactory = service_error,
         rates: HostRates | None = None,
         waits: Waits | None = None,
@@ -105,7 +81,7 @@ class Transport:
         self._client = _client(limits, transport, certificates or CertificateFiles())
         self._latest = threading.local()
         self.request_count = 0
-        self.hosts: set[str] = set()
+        self.hosts: set[str] = set()  # that sent a response
 
     @property
     def last_host(self) -> str:
@@ -129,28 +105,9 @@ class Transport:
     ) -> Response:
         """Send a request and return the response.
 
-        Parameters
-        ----------
-        method, path : str
-        query : mapping, optional
-        body : mapping or bytes, optional
-            A mapping is sent as JSON, bytes as they are.
-        retry : bool
-            Repeat after a transient failure, then try the next host. Without it, the request is sent once to the
-            first host, and its outcome is unknown after an error.
-        endpoint : str
-            HTTP method and path of the operation, for errors; by default those of the request.
-        is_json : bool
-            Whether a response that is not JSON is another host's to give.
-
-        Raises
-        ------
-        DecodeError
-            If the response is not the API's.
-        TransportError
-            If no host sends a complete response.
-        ServiceError
-            If the status is not success.
+        With `retry`, a transient failure is retried, then the next host is tried. Without it, the request is sent once to the
+        first host, and its outcome is unknown after an error. The response has the `endpoint` of the operation, by default that
+        of the request. With `is_json`, a response that is not JSON is a failure of the host.
         """
         options: dict[str, Any] = {"params": query} if query else {}
         if isinstance(body, bytes):
@@ -159,10 +116,10 @@ class Transport:
             options["json"] = body
 
         def send(url: str) -> Response:
-            status, content, headers = self._send_once(url, method, path, options)
-            if status // 100 != 2:
-                raise self._status_error(status, content, headers, f"{method} {path}", url)
-            response = Response(content, host_of(url), endpoint or f"{method} {path}")
+            response = self._send_once(url, method, path, options)
+            if response.status // 100 != 2:
+                raise self._status_error(response)
+            response = replace(response, endpoint=endpoint or response.endpoint)
             if is_json:
                 response.require_api()
             self._latest.host = response.host
@@ -177,38 +134,38 @@ class Transport:
     def stream(self, url: str, path: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
         """Send one GET to one host and yield the response, whose body the caller reads in chunks.
 
-        Raises
-        ------
-        RequestTimeoutError, HostUnreachableError, UsageError
-            Also while the body is read.
-        ServiceError
-            If the status is not success.
+        An error of the connection is also raised while the body is read.
         """
         with self._open(url, "GET", path, headers=headers) as response:
             if not response.is_success:
-                raise self._status_error(response.status_code, response.read(), response.headers, f"GET {path}", url)
+                raise self._status_error(self._read(response, f"GET {path}", url))
             yield response
 
-    def status(self, url: str, path: str) -> HostStatus:
+    def status(self, url: str, path: str) -> Response:
         """Send one GET to one host, and return the response with a good or a bad status."""
-        status, body, headers = self._send_once(url, "GET", path, {})
-        return HostStatus(status, body, headers.get("Date", ""))
+        return self._send_once(url, "GET", path, {})
 
     def with_failover(self, call: Callable[[str, bool], T]) -> T:
         """Call a function with each URL in turn, and whether it is the last, until one returns."""
-        urls = self._urls_by_wait()
-        for url, next_url in zip(urls, (*urls[1:], ""), strict=True):
+        soon = host_rates.clock.now() + MAX_DETOUR  # hosts that are waited for longer come last
+        urls = sorted(self.urls, key=lambda url: self._rate(url).open_at > soon)
+        for number, url in enumerate(urls, start=1):
+            is_last = number == len(urls)
             try:
-                return call(url, not next_url)
+                return call(url, is_last)
             except (TransportError, ServiceError, DecodeError) as error:
                 # Only the host of another operator may permit what this one does not (docs/facts.md#authentication).
                 if isinstance(error, ServiceError) and not (error.retryable or isinstance(error, PermissionDeniedError)):
                     raise
-                kind, following = type(error).__name__, host_of(next_url) or "none"
+                hosts = (host_of(url), "none" if is_last else host_of(urls[number]))
                 logger.warning(
-                    "host_failed host=%s operation=%s error=%s next_host=%s", host_of(url), error.endpoint, kind, following
+                    "host_failed host=%s operation=%s error=%s next_host=%s",
+                    hosts[0],
+                    error.endpoint,
+                    type(error).__name__,
+                    hosts[1],
                 )
-                if not next_url:
+                if is_last:
                     raise
         raise UsageError("The API has no host. Set its URL in the profile.")
 
@@ -217,17 +174,8 @@ class Transport:
     ) -> T:
         """Call a function that sends requests to one host, until it returns.
 
-        A host that pushes back is waited for, as long as it says and within max_wait_minutes. Other failures are retried a
-        number of times.
-
-        Parameters
-        ----------
-        url : str
-        call : callable
-        is_last : bool
-            Whether no other host is left.
-        also : callable, optional
-            Further errors that are retried.
+        A host that pushes back is waited for, as long as it says and within max_wait_minutes. Other failures, and errors of
+        which `also` is true, are retried a number of times. If no other host is left, the call waits longer.
         """
         failures = refusals = 0
         refused_since = math.inf
@@ -241,10 +189,9 @@ class Transport:
                     pause(max(0.0, self._rate(url).open_at - host_rates.clock.now()), error, self.waits)
                     continue
                 failures += 1
-                if is_pushback(error) or failures > self.limits.retries or not (retry_delay(error) or also(error)):
+                if is_pushback(error) or failures > self.limits.retries or not (is_retryable(error) or also(error)):
                     raise
-                delay = retry_delay(error)
-                pause(delay if not isinstance(delay, bool) else backoff(failures), error, self.waits)
+                pause(retry_delay(error, failures), error, self.waits)
 
     def _is_waited_for(self, url: str, refusals: int, refused_since: float, is_last: bool) -> bool:
         """Return whether to wait for a host that pushes back."""
@@ -276,16 +223,13 @@ class Transport:
     def _rate(self, url: str) -> HostRate:
         return self._rates.of(host_of(url), self.limits.requests_per_second)
 
-    def _urls_by_wait(self) -> tuple[str, ...]:
-        """Return the URLs in their order, those of hosts that are waited for last."""
-        soon = host_rates.clock.now() + MAX_DETOUR
-        return tuple(sorted(self.urls, key=lambda url: self._rate(url).open_at > soon))
-
-    def _send_once(self, url: str, method: str, path: str, options: dict[str, Any]) -> tuple[int, bytes, Mapping[str, str]]:
-        """Return the status, the body and the headers of the response to one request."""
+    def _send_once(self, url: str, method: str, path: str, options: dict[str, Any]) -> Response:
         with self._open(url, method, path, **options) as response:
-            body = read_body(response, BodyLimits(self.limits, f"{method} {path}", host_of(url)))
-            return response.status_code, body, response.headers
+            return self._read(response, f"{method} {path}", url)
+
+    def _read(self, response: httpx.Response, endpoint: str, url: str) -> Response:
+        body = read_body(response, BodyLimits(self.limits, endpoint, host_of(url)))
+        return Response(body, host_of(url), endpoint, response.status_code, response.headers)
 
     @contextmanager
     def _open(
@@ -320,10 +264,11 @@ class Transport:
                 host=host,
             ) from error
 
-    def _status_error(self, status: int, body: bytes, headers: Mapping[str, str], endpoint: str, url: str) -> ServiceError:
+    def _status_error(self, response: Response) -> ServiceError:
+        text = hide_tokens(response.text)
         token = self._token() if self._token else None  # services quote the token they refuse
-        body = body.replace(token.encode(), b"[token]") if token else body
-        return self._error_factory(status, body, headers, endpoint, host_of(url))
+        text = text.replace(token, "[token]") if token else text
+        return self._error_factory(replace(response, body=text.encode()))
 
 
 def _client(limits: Limits, transport: BaseTransport | None, certificates: CertificateFiles) -> httpx.Client:

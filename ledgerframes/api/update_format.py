@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from ledgerframes.api.deprecation import warn_deprecated
+from ledgerframes.api.caller_warnings import warn_caller
 from ledgerframes.errors import UsageError
 
 __all__ = ["EventFormat", "Shape", "UpdateFormat", "event_format", "update_format"]
@@ -225,9 +225,10 @@ def _type_name(text: str, name: str) -> str:
             f"{name}= must be names such as splice-amulet:Splice.Amulet:Amulet (package-name:Module:Entity), got {text!r}."
         )
     if PACKAGE_ID.fullmatch(package) and not text.startswith("#"):
-        warn_deprecated(
+        warn_caller(
             f"{name}= {text} filters by package id, which is deprecated and misses upgraded contracts. "
-            "Use package-name:Module:Entity."
+            "Use package-name:Module:Entity.",
+            DeprecationWarning,
         )
         return text
     return f"#{package}:{module}:{entity}"

@@ -12,7 +12,7 @@ from ledgerframes.api.transport import Transport
 from ledgerframes.datasets.state.wire import release_of
 from ledgerframes.errors import TransportError
 
-__all__ = ["TRIED", "is_newer", "met_version", "newest_tried", "service_info"]
+__all__ = ["TRIED", "is_newer", "met_version", "service_info"]
 
 # Versions by API in ascending order, whose shapes and rules the tests know (docs/facts.md#versions).
 TRIED: Mapping[Api, tuple[str, ...]] = MappingProxyType(
@@ -21,24 +21,13 @@ TRIED: Mapping[Api, tuple[str, ...]] = MappingProxyType(
 PATHS: Mapping[Api, str] = MappingProxyType({"history": "/version", "ledger": "/v2/version", "wallet": "/version"})
 
 
-def newest_tried(api: Api) -> str:
-    """Return the newest version that this release was tried with."""
-    return TRIED[api][-1]
-
-
 def is_newer(api: Api, version: str) -> bool:
     """Return whether a version, such as 3.7.0, is of a later release than those tried."""
-    return release_of(version) > release_of(newest_tried(api))
+    return release_of(version) > release_of(TRIED[api][-1])
 
 
 def service_info(transport: Transport, url: str, api: Api) -> dict[str, Any]:
-    """Return what a host says about its version, with ``version``, or nothing.
-
-    Raises
-    ------
-    TransportError
-        If the host does not respond.
-    """
+    """Return what a host that responds says about its version, with ``version``, or nothing."""
     response = transport.status(url, PATHS[api])
     try:
         content = json.loads(response.body) if response.status == 200 else {}

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from ledgerframes.api.host_rates import retried, retry_delay
+from ledgerframes.api.host_rates import is_retryable, retried
 from ledgerframes.api.operation import Client, Request, operation
-from ledgerframes.api.status_errors import service_error
-from ledgerframes.api.tokens import hide_tokens
 from ledgerframes.datasets.offers.wire import (
     AcceptedOffer,
     AcceptedOffersList,
@@ -17,9 +14,8 @@ from ledgerframes.datasets.offers.wire import (
     OffersList,
     OfferStatus,
 )
-from ledgerframes.errors import ServiceError
 
-__all__ = ["Wallet", "wallet_error"]
+__all__ = ["Wallet"]
 
 
 class Wallet(Client):
@@ -27,11 +23,6 @@ class Wallet(Client):
 
     Operations with an effect are sent once, to the first host. After a TransportError or InternalServerError their
     outcome is unknown.
-
-    Parameters
-    ----------
-    transport : Transport
-        With the token.
 
     Notes
     -----
@@ -52,7 +43,7 @@ class Wallet(Client):
             (docs/facts.md#offer-status-lag).
         """
         attempts = self.transport.limits.retries + 1
-        return retried(lambda: self.offer_status_once(tracking_id), attempts, retry_delay, self.transport.waits)
+        return retried(lambda: self.offer_status_once(tracking_id), attempts, is_retryable, self.transport.waits)
 
     @operation("POST /v0/wallet/transfer-offers/{tracking_id}/status", name="offer_status", returns=OfferStatus, read_only=True)
     def offer_status_once(self, tracking_id: str) -> Request:
@@ -133,8 +124,3 @@ class Wallet(Client):
                 "tracking_id": tracking_id,
             }
         )
-
-
-def wallet_error(status: int, body: bytes, headers: Mapping[str, str], endpoint: str, host: str) -> ServiceError:
-    """Return the error for a bad status of the wallet, without tokens in its text."""
-    return service_error(status, hide_tokens(body.decode("utf-8", "replace")).encode(), headers, endpoint, host)

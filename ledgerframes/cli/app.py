@@ -12,14 +12,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from ledgerframes.cli import doctor, export, lab, output, report, sandbox, sql, state, store, sync, tables, verify
-from ledgerframes.cli.exit_codes import (
-    EXIT_CODES,
-    FAILURE,
-    INTERRUPTED,
-    SUCCESS,
-    USAGE,
-    error_document,
-)
+from ledgerframes.cli.exit_codes import EXIT_CODES, FAILURE, INTERRUPTED, SUCCESS, USAGE, error_document
 from ledgerframes.cli.options import CommandContext, command, option
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import LedgerframesError
@@ -30,15 +23,29 @@ TRACEBACK = "LEDGERFRAMES_TRACEBACK"
 
 # A paragraph that starts with \b keeps its line breaks.
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code:>4}  {meaning}" for code, meaning in EXIT_CODES.items())
-COMMAND_ORDER = ("sync", "state", "tables", "store", "sql", "export", "verify", "report", "sandbox", "doctor", "lab")
+
+# The commands, in the order of a typical session.
+COMMANDS: dict[str, Any] = {
+    "sync": sync.app,
+    "state": state.state,
+    "tables": tables.tables,
+    "store": store.app,
+    "sql": sql.sql,
+    "export": export.export,
+    "verify": verify.verify,
+    "report": report.app,
+    "sandbox": sandbox.sandbox,
+    "doctor": doctor.doctor,
+    "lab": lab.lab,
+}
 
 
 class OrderedGroup(TyperGroup):
-    """Commands in the order of a typical session instead of the alphabet."""
+    """Commands in their order, although Typer lists groups last."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Return the names of the commands in order."""
-        return list(COMMAND_ORDER)
+        return list(COMMANDS)
 
 
 # Rich is switched off, so that help stays plain text and text from the network is never read as markup.
@@ -70,32 +77,15 @@ def root(
     """
 
 
-app.add_typer(sync.app, name="sync")
-app.command("state")(state.state)
-app.command("tables")(tables.tables)
-app.add_typer(store.app, name="store")
-app.command("sql")(sql.sql)
-app.command("export")(export.export)
-app.command("verify")(verify.verify)
-app.add_typer(report.app, name="report")
-app.command("sandbox")(sandbox.sandbox)
-app.command("doctor")(doctor.doctor)
-app.command("lab")(lab.lab)
+for name, each in COMMANDS.items():
+    if isinstance(each, typer.Typer):
+        app.add_typer(each, name=name)
+    else:
+        app.command(name)(command(each))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command and its options (default: the arguments of this process).
-
-    Returns
-    -------
-    int
-        The exit code. ``ledgerframes --help`` lists them.
-    """
+    """Run one command, by default that of this process, and return its exit code."""
     output.escape_unencodable()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in arguments  # read here, because a command line that cannot be parsed has no options

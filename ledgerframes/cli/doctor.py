@@ -9,7 +9,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import FAILURE, SERVICE, SUCCESS, USAGE
-from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.cli.options import CommandContext
 from ledgerframes.control_characters import escape_control
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 COLORS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "failed": typer.colors.RED}
 
 
-@command
 def doctor(context: CommandContext) -> None:
     """Check configuration, store and services.
 

@@ -35,24 +35,20 @@ EXIT_CODES = {
     INTERRUPTED: "Interrupted from the keyboard. Committed segments stay in the store.",
 }
 
-ERROR_CODES: tuple[tuple[type[LedgerframesError], int], ...] = (
-    (UsageError, USAGE),
-    (CoverageError, INSUFFICIENT_DATA),
-    (ServiceError, SERVICE),
-    (TransportError, SERVICE),
-    (DecodeError, SERVICE),
-    (ReportError, REPORT),
-    (LedgerframesError, FAILURE),
-)
-
-
-def exit_code(error: LedgerframesError) -> int:
-    """Return the exit code of an error."""
-    return next(code for error_type, code in ERROR_CODES if isinstance(error, error_type))
+ERROR_CODES: dict[type[LedgerframesError], int] = {
+    UsageError: USAGE,
+    CoverageError: INSUFFICIENT_DATA,
+    ServiceError: SERVICE,
+    TransportError: SERVICE,
+    DecodeError: SERVICE,
+    ReportError: REPORT,
+    LedgerframesError: FAILURE,
+}
 
 
 def error_document(error: LedgerframesError) -> dict[str, Any]:
     """Return an error as JSON shows it, with the attributes that have a value."""
     empty: tuple[object, ...] = ("", None, (), {})
     attributes = {name: value for name, value in vars(error).items() if not name.startswith("_") and value not in empty}
-    return {"error": type(error).__name__, "message": str(error), "exit_code": exit_code(error), **attributes}
+    exit_code = next(code for kind, code in ERROR_CODES.items() if isinstance(error, kind))
+    return {"error": type(error).__name__, "message": str(error), "exit_code": exit_code, **attributes}

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, command, option
+from ledgerframes.cli.frame_output import KeepFormulas
+from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, option
 
 
-@command
 def export(
     context: CommandContext,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A stored table, such as traffic or bulk.updates.")],
@@ -24,9 +24,7 @@ def export(
         bool, option("--allow-partial", "Export even if the store does not cover the whole window.")
     ] = False,
     overwrite: Annotated[bool, option("--overwrite", "Replace an existing file.")] = False,
-    keep_formulas: Annotated[
-        bool, option("--keep-formulas", "Write CSV cells that begin like a formula without an apostrophe.")
-    ] = False,
+    keep_formulas: KeepFormulas = False,
 ) -> None:
     """Write a stored table to a Parquet, CSV or JSON Lines file.
 

@@ -12,11 +12,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, command, option
+from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.errors import StoreError, UsageError
 
 
-@command
 def lab(
     context: CommandContext,
     jupyter: Annotated[
@@ -54,13 +53,7 @@ def shipped_notebooks() -> Path:
 
 
 def copy_notebooks(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """Copy the notebooks that do not exist in the target directory.
-
-    Returns
-    -------
-    tuple of list of str
-        The names of the notebooks that were copied, and of those that existed.
-    """
+    """Copy notebooks that do not exist in the target, and return new and existing names."""
     copied: list[str] = []
     existing: list[str] = []
     try:

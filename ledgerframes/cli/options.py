@@ -6,7 +6,7 @@ import functools
 import inspect
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -123,6 +123,14 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature([ctx, *keywords])  # type: ignore[attr-defined]
     run.__annotations__ = {}
     return run
+
+
+def group(help: str, commands: Mapping[str, Callable[..., None]]) -> typer.Typer:  # noqa: A002  (typer's word)
+    """Return a group of commands, each a function of a CommandContext and its own options."""
+    app = typer.Typer(help=help, rich_markup_mode=None)
+    for name, function in commands.items():
+        app.command(name)(command(function))
+    return app
 
 
 RETRIES = "ledgerframes.retries"

@@ -11,8 +11,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -33,10 +32,10 @@ def escape_unencodable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def write(text: str, stream: IO[str] | None = None) -> None:
-    """Write a text to stdout or another stream, in color only on a terminal."""
+def write(text: str) -> None:
+    """Write a text to stdout, in color only on a terminal."""
     try:
-        typer.echo(text, file=stream or sys.stdout)
+        typer.echo(text)
     except BrokenPipeError:
         # The reader, such as `head`, has exited. Without a new stdout, Python would report the error again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,8 +56,6 @@ def write_json(document: object) -> None:
 def _to_json(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, Path):
-        return str(value)
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Iterable):
@@ -81,16 +78,7 @@ def _plain_values(column: pd.Series) -> list[Any]:
 
 
 def format_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:
-    """Return rows as aligned columns below their titles.
-
-    Parameters
-    ----------
-    titles : sequence of str
-    rows : iterable of sequences
-        One cell for each title.
-    right : sequence of str
-        Titles of the columns to align to the right, such as numbers.
-    """
+    """Return rows as columns below their titles, those in `right` aligned to the right."""
     cells = [[escape_control(str(cell)) for cell in row] for row in rows]
     lines = _align([list(titles), *cells], {titles.index(title) for title in right})
     return "\n".join(lines)

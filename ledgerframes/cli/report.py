@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +13,7 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.exit_codes import RULE
-from ledgerframes.cli.options import CommandContext, During, Since, Until, command, option
-from ledgerframes.cli.report_hooks import parse_command, run_hook
+from ledgerframes.cli.options import CommandContext, During, Since, Until, group, option
 from ledgerframes.errors import UsageError
 from ledgerframes.windows import parse_duration
 
@@ -20,16 +22,7 @@ if TYPE_CHECKING:
 
 Out = Annotated[Path, option("--out DIR", "Directory of all reports (default: reports).")]
 
-app = typer.Typer(rich_markup_mode=None)
 
-
-@app.callback()
-def group() -> None:
-    """List, run and compare reports."""
-
-
-@app.command("list")
-@command
 def list_reports(context: CommandContext) -> None:
     """List the reports and their parameters."""
     from ledgerframes.report import REPORTS
@@ -37,8 +30,6 @@ def list_reports(context: CommandContext) -> None:
     context.print_result([_describe(report) for report in REPORTS.values()], _format_reports)
 
 
-@app.command("run")
-@command
 def run(
     context: CommandContext,
     name: Annotated[
@@ -73,7 +64,7 @@ def run(
     age, limit = (
         parse_duration(option, text) if text else None for option, text in (("--max-age", max_age), ("--timeout", timeout))
     )
-    after_success, after_failure = parse_command("--on-success", on_success), parse_command("--on-failure", on_failure)
+    after_success, after_failure = _parse_command("--on-success", on_success), _parse_command("--on-failure", on_failure)
     net = context.connect()
     from ledgerframes.report import run_report
 
@@ -95,17 +86,15 @@ def run(
             progress=context.progress,
         )
     except Exception as error:
-        run_hook(after_failure, name, error=str(error))
+        _run_hook(after_failure, name, error=str(error))
         raise
     reasons = ". ".join(result.broken_rules)
-    run_hook(after_failure if reasons else after_success, name, page=result.page_path, error=reasons)
-    context.print_result(vars(result), _format_page_path if context.quiet else _format_run)
+    _run_hook(after_failure if reasons else after_success, name, page=result.page_path, error=reasons)
+    context.print_result(vars(result), (lambda run: str(run["page_path"])) if context.quiet else _format_run)
     if result.broken_rules:
         raise typer.Exit(RULE)
 
 
-@app.command("status")
-@command
 def status(context: CommandContext, out: Out = Path("reports")) -> None:
     """List the published runs, and the failures since."""
     from ledgerframes.report.runs import failure_notes, list_runs
@@ -115,8 +104,6 @@ def status(context: CommandContext, out: Out = Path("reports")) -> None:
     context.print_result({"runs": rows, "failures": notes}, _format_status)
 
 
-@app.command("diff")
-@command
 def diff(
     context: CommandContext,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Report name.")],
@@ -134,6 +121,29 @@ def diff(
 
     changes = compare_runs(out, name, before, after)
     context.print_result([dict(change) for _, change in changes.iterrows()], _format_changes)
+
+
+def _parse_command(option: str, text: str | None) -> list[str]:
+    """Return the program and the arguments of a command, none if there is no command."""
+    try:
+        return shlex.split(text or "")
+    except ValueError as error:
+        raise UsageError(f"{option} must be a command, got {text!r}: {error}.") from None
+
+
+def _run_hook(arguments: list[str], report: str, *, page: Path | None = None, error: str = "") -> None:
+    """Run a command, without a shell, and write its failure to stderr."""
+    if not arguments:
+        return
+    # What it gets is in its environment, because texts of a network are no safe arguments.
+    facts = {"LEDGERFRAMES_REPORT": report, "LEDGERFRAMES_REPORT_PAGE": str(page or ""), "LEDGERFRAMES_REPORT_ERROR": error}
+    try:
+        completed = subprocess.run(arguments, env={**os.environ, **facts}, check=False)  # noqa: S603  (runs without a shell)
+    except OSError as problem:
+        output.write_error(f"ledgerframes: Cannot run {arguments[0]}: {problem.strerror}.")
+        return
+    if completed.returncode:
+        output.write_error(f"ledgerframes: {arguments[0]} ended with exit code {completed.returncode}.")
 
 
 def _format_status(document: dict[str, Any]) -> str:
@@ -185,38 +195,22 @@ def _describe(report: Report) -> dict[str, Any]:
 
 def _format_reports(reports: list[dict[str, Any]]) -> str:
     purposes = [(report["name"], report["purpose"]) for report in reports]
-    parameters = [
-        (report["name"], parameter["name"], parameter["default"], _description(parameter))
-        for report in reports
-        for parameter in report["parameters"]
-    ]
-    return "\n\n".join(
-        [
-            output.format_table(("report", "purpose"), purposes),
-            output.format_table(("report", "parameter", "default", "description"), parameters),
-        ]
-    )
-
-
-def _description(parameter: dict[str, Any]) -> str:
-    values = f": {', '.join(parameter['values'])}" if parameter["values"] else ""
-    return f"{parameter['description']}{values}"
+    parameters = []
+    for report in reports:
+        for parameter in report["parameters"]:
+            values = f": {', '.join(parameter['values'])}" if parameter["values"] else ""
+            description = parameter["description"] + values
+            parameters.append((report["name"], parameter["name"], parameter["default"], description))
+    titles = ("report", "parameter", "default", "description")
+    return f"{output.format_table(('report', 'purpose'), purposes)}\n\n{output.format_table(titles, parameters)}"
 
 
 def _format_run(document: dict[str, Any]) -> str:
     latest = document["latest"] if document["is_latest"] else f"{document['latest']} (still shows a newer window)"
     rules = [("rule", reason) for reason in document["broken_rules"]]
     status = "unchanged since the last run, and reused" if document["reused"] else "published"
-    return output.format_pairs(
-        [
-            ("report", document["report"]),
-            ("status", status),
-            ("page", document["page_path"]),
-            ("latest", latest),
-            *rules,
-        ]
-    )
+    pairs = [("report", document["report"]), ("status", status), ("page", document["page_path"]), ("latest", latest)]
+    return output.format_pairs([*pairs, *rules])
 
 
-def _format_page_path(document: dict[str, Any]) -> str:
-    return str(document["page_path"])
+app = group("List, run and compare reports.", {"list": list_reports, "run": run, "status": status, "diff": diff})

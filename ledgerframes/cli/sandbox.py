@@ -8,14 +8,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, command, option
+from ledgerframes.cli.options import CommandContext, option
 from ledgerframes.errors import UsageError
 
 if TYPE_CHECKING:
     from ledgerframes.sandbox import Faults, Sandbox
 
+# Any token is accepted.
+NEXT_STEPS = """
 
-@command
+Add this profile to ledgerframes.toml:
+
+    [local]
+    network = "{name}-served"
+    history_url = "{history_url}"
+    ledger_url = "{ledger_url}"
+    wallet_url = "{wallet_url}"
+    token = "sandbox-token"
+    vocabulary = "{vocabulary}"
+    requests_per_second = 0  # no limit
+
+Then run, in another shell:
+
+    ledgerframes --profile local sync events --during {last_day}
+
+Press Ctrl-C to stop."""
+
+
 def sandbox(
     context: CommandContext,
     port: Annotated[int, option("--port PORT", "Port to listen on.", min=1, max=65535)],
@@ -112,25 +131,6 @@ def _format(document: dict[str, Any]) -> str:
         ("wallet API", document["wallet_url"]),
         ("record times", output.format_window(document["since"], document["until"])),
     ]
-    profile = [
-        "[local]",
-        f'network = "{document["name"]}-served"',
-        f'history_url = "{document["history_url"]}"',
-        f'ledger_url = "{document["ledger_url"]}"',
-        f'wallet_url = "{document["wallet_url"]}"',
-        'token = "sandbox-token"',  # any token is accepted
-        f'vocabulary = "{document["vocabulary"]}"',
-        "requests_per_second = 0  # no limit",
-    ]
     # A date, because words such as yesterday follow this machine's clock.
     last_day = (document["until"] - timedelta(days=1)).date()
-    return "\n".join(
-        [
-            output.format_pairs(pairs),
-            "\nAdd this profile to ledgerframes.toml:\n",
-            *(f"    {line}" for line in profile),
-            "\nThen run, in another shell:\n",
-            f"    ledgerframes --profile local sync events --during {last_day}",
-            "\nPress Ctrl-C to stop.",
-        ]
-    )
+    return output.format_pairs(pairs) + NEXT_STEPS.format(last_day=last_day, **document)

@@ -8,10 +8,9 @@ import typer
 
 from ledgerframes.cli import output
 from ledgerframes.cli.frame_output import AsCsv, KeepFormulas, print_frame
-from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, command
+from ledgerframes.cli.options import CommandContext, During, StoredSince, Until
 
 
-@command
 def sql(
     context: CommandContext,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT over the stored tables.")],

@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 
 from ledgerframes.cli.frame_output import AsCsv, KeepFormulas, print_frame
-from ledgerframes.cli.options import CommandContext, Quarantine, command
+from ledgerframes.cli.options import CommandContext, Quarantine
 from ledgerframes.errors import UsageError
 
 TABLES = ("active-contracts", "completions", "parties", "packages", "synchronizers", "transfer-offers")
 
 
-@command
 def state(
     context: CommandContext,
     table: Annotated[str, typer.Argument(metavar="TABLE", help=f"One of {', '.join(TABLES)}.")],

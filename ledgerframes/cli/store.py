@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ledgerframes.cli import output, store_maintenance, store_recovery
-from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.cli.options import CommandContext, group
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
     from ledgerframes.store import Segment
 
-app = typer.Typer(rich_markup_mode=None)
 
-
-@app.callback()
-def group() -> None:
-    """Inspect and maintain the store."""
-
-
-@app.command("info")
-@command
 def info(context: CommandContext) -> None:
     """Show coverage, rows and sizes of a network's data.
 
@@ -30,13 +19,6 @@ def info(context: CommandContext) -> None:
     `ledgerframes sql` and `ledgerframes export` accept, such as events.updates and bulk.updates.
     """
     context.print_result(describe(context.connect()), _format)
-
-
-app.command("compact")(store_maintenance.compact)
-app.command("verify")(store_maintenance.verify)
-app.command("prune")(store_maintenance.prune)
-app.command("recheck")(store_recovery.recheck)
-app.command("rebuild")(store_recovery.rebuild)
 
 
 def describe(net: Network) -> dict[str, Any]:
@@ -160,3 +142,16 @@ def _pairs(document: dict[str, Any]) -> list[tuple[str, str]]:
     if document["other_networks"]:
         pairs.append(("other networks", ", ".join(document["other_networks"])))
     return pairs
+
+
+app = group(
+    "Inspect and maintain the store.",
+    {
+        "info": info,
+        "compact": store_maintenance.compact,
+        "verify": store_maintenance.verify,
+        "prune": store_maintenance.prune,
+        "recheck": store_recovery.recheck,
+        "rebuild": store_recovery.rebuild,
+    },
+)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, DryRun, command, option
+from ledgerframes.cli.options import CommandContext, DryRun, option
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
 from ledgerframes.windows import parse_duration
@@ -30,7 +30,6 @@ Datasets = Annotated[list[str] | None, option("--dataset NAME", "Limit to this d
 # -- compact --------------------------------------------------------------------------------------------------------
 
 
-@command
 def compact(
     context: CommandContext,
     target_bytes: Annotated[
@@ -73,7 +72,6 @@ def _format_compaction(document: dict[str, Any]) -> str:
 # -- verify ---------------------------------------------------------------------------------------------------------
 
 
-@command
 def verify(
     context: CommandContext,
     quick: Annotated[bool, option("--quick", "Check existence, size and row count, but no digests.")] = False,
@@ -128,13 +126,7 @@ def verify(
 
 
 def _require_intact_databases(net: Network) -> None:
-    """Check the catalog and the journal of offers.
-
-    Raises
-    ------
-    IntegrityError
-        If an integrity check reports something.
-    """
+    """Raise IntegrityError if the catalog or the journal of offers is damaged."""
     from ledgerframes.wallet import Journal
 
     journal = Journal(net.local_dir)
@@ -203,7 +195,6 @@ def _format_verification(document: dict[str, Any]) -> str:
 # -- prune ----------------------------------------------------------------------------------------------------------
 
 
-@command
 def prune(
     context: CommandContext,
     before: Annotated[str | None, option("--before TIME", "Also drop segments that end at or before this time.")] = None,

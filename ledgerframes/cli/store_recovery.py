@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, DryRun, command, option
+from ledgerframes.cli.options import CommandContext, DryRun, option
 from ledgerframes.cli.store_maintenance import MAX_LINES, Datasets, describe_repair, format_repairs
 from ledgerframes.errors import IntegrityError
 
@@ -21,7 +21,6 @@ LOST_FACTS = (
 # -- recheck --------------------------------------------------------------------------------------------------------
 
 
-@command
 def recheck(
     context: CommandContext,
     sample: Annotated[int, option("--sample COUNT", "Number of final segments (default: 20).", min=1)] = 20,
@@ -84,7 +83,6 @@ def _format_recheck(document: dict[str, Any]) -> str:
 # -- rebuild --------------------------------------------------------------------------------------------------------
 
 
-@command
 def rebuild(context: CommandContext, dry_run: DryRun = False) -> None:
     """Rebuild a damaged or lost catalog from the segments.
 

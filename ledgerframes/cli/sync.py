@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.executor_options import Dask, Workers, open_executor
-from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, command, option
+from ledgerframes.cli.options import CommandContext, DryRun, During, Quarantine, Since, Until, group, option
 from ledgerframes.cli.sync_summary import (
     describe_bulk,
     describe_observations,
@@ -29,19 +31,12 @@ if TYPE_CHECKING:
     from ledgerframes.frames import Frames
     from ledgerframes.network import Network
 
-app = typer.Typer(rich_markup_mode=None)
+CONNECT_TIMEOUT = "10s"  # for the scheduler of a cluster
+
+Workers = Annotated[int | None, option("--workers N", "Number of local worker processes.", min=1)]
+Dask = Annotated[str | None, option("--dask ADDRESS", "Scheduler of a Dask cluster, such as tcp://host:8786.")]
 
 
-@app.callback()
-def group() -> None:
-    """Fetch network data into the store.
-
-    Data that is final in the store is never fetched again. If you stop a sync, committed data stays in the store.
-    """
-
-
-@app.command("events")
-@command
 def events(
     context: CommandContext,
     since: Since = None,
@@ -74,8 +69,6 @@ def events(
     context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 
 
-@app.command("updates")
-@command
 def updates(
     context: CommandContext,
     after: Annotated[
@@ -130,8 +123,6 @@ def updates(
     context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 
 
-@app.command("bulk")
-@command
 def bulk(
     context: CommandContext,
     since: Since = None,
@@ -194,13 +185,37 @@ def _fetch(
         context.print_result(describe_plan(net, load(plan=True)), format_plan)
         raise typer.Exit
     start = time.monotonic()
-    with open_executor(workers, dask) as executor:
+    with _open_executor(workers, dask) as executor:
         frames = load(executor=executor, progress=context.progress, **options)
     return frames, describe_sync(net, frames, time.monotonic() - start)
 
 
-@app.command("price-votes")
-@command
+@contextmanager
+def _open_executor(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
+    """Open the executor that the options choose, or None for the loader's default."""
+    if workers and dask:
+        raise UsageError("--workers cannot be combined with --dask.")
+    if dask:
+        from distributed import Client
+
+        try:
+            client = Client(dask, timeout=CONNECT_TIMEOUT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"Cannot reach a Dask scheduler at {dask}: {error}. Start one with `dask scheduler`.") from error
+        with client:
+            yield client.get_executor()
+    elif workers:
+        from ledgerframes.loaders.executors import processes
+
+        executor = processes(workers)
+        try:
+            yield executor
+        finally:
+            executor.shutdown(wait=True, kill_workers=True)
+    else:
+        yield None
+
+
 def price_votes(context: CommandContext) -> None:
     """Save the current coin price votes.
 
@@ -212,8 +227,6 @@ def price_votes(context: CommandContext) -> None:
     context.print_summary(describe_observations(net, load_price_votes(net)), format_observations)
 
 
-@app.command("name-rules")
-@command
 def name_rules(context: CommandContext) -> None:
     """Save the current rules of the name service.
 
@@ -244,3 +257,10 @@ def _require_known_ids(net: Network, unknown_ids: tuple[str, ...], count: int) -
             "Check the ids and the profile.",
             missing=unknown_ids,
         )
+
+
+app = group(
+    "Fetch network data into the store.\n\n"
+    "Data that is final in the store is never fetched again. If you stop a sync, committed data stays in the store.",
+    {"events": events, "updates": updates, "bulk": bulk, "price-votes": price_votes, "name-rules": name_rules},
+)

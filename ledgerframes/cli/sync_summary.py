@@ -29,18 +29,15 @@ def format_plan(document: dict[str, Any]) -> str:
             title = f"Would fetch {output.pluralize(len(rows), noun)} from {network}:"
             return "\n".join([title, *(escape_control(row[column]) for row in rows)])
     if rows[0]["through"] is not None:
-        offsets = [(f"{row['after']:,}", f"{row['through']:,}") for row in rows]
-        table = output.format_table(("after offset", "through offset"), offsets)
-        return f"Would fetch from {network}:\n{table}{_format_costs(rows)}"
-    cells = [
-        (
-            "unknown" if row["migration_id"] is None else row["migration_id"],
-            output.format_time(row["since"]),
-            output.format_time(row["until"]),
-        )
-        for row in rows
-    ]
-    table = output.format_table(("migration", "since (UTC)", "until (UTC)"), cells)
+        titles = ["after offset", "through offset"]
+        cells = [[f"{row['after']:,}", f"{row['through']:,}"] for row in rows]
+    else:
+        titles = ["migration", "since (UTC)", "until (UTC)"]
+        cells = []
+        for row in rows:
+            migration = "unknown" if row["migration_id"] is None else row["migration_id"]
+            cells.append([migration, output.format_time(row["since"]), output.format_time(row["until"])])
+    table = output.format_table(titles, cells)
     return f"Would fetch from {network}:\n{table}{_format_costs(rows)}"
 
 
@@ -117,16 +114,7 @@ def format_observations(document: dict[str, Any]) -> str:
 
 
 def format_sync(document: dict[str, Any], *, from_files: bool = False, with_workers: bool = False) -> str:
-    """Return a description of a sync as lines.
-
-    Parameters
-    ----------
-    document : dict
-    from_files : bool
-        The rows are from local files.
-    with_workers : bool
-        Other processes may have made HTTP requests, which are not counted.
-    """
+    """Return a description of a sync as lines. Requests of workers are not counted."""
     objects_until = document.get("objects_until")
     pairs = [
         ("network", document["network"]),
@@ -142,10 +130,10 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
     for problem in document["problems"]:
         pairs.append((f"{problem['problem']}s", f"{output.pluralize(problem['rows'], 'row')} of {problem['table']} excluded"))
     if document["extra_members"]:
-        members = escape_control(", ".join(document["extra_members"]))
+        members = ", ".join(document["extra_members"])
         pairs.append(("new members", f"the service now sends {members}, which column extra has"))
     if document["new_kinds"]:
-        pairs.append(("new kinds", f"the service now sends {escape_control(', '.join(document['new_kinds']))}"))
+        pairs.append(("new kinds", f"the service now sends {', '.join(document['new_kinds'])}"))
     if document["since"] and not any(document["rows"].values()):
         pairs.append(("no events", "the network has none in this window"))
     if objects_until and objects_until < document["until"]:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, command
+from ledgerframes.cli.options import CommandContext
 
 if TYPE_CHECKING:
     from ledgerframes.datasets import Table
 
 
-@command
 def tables(
     context: CommandContext,
     name: Annotated[str | None, typer.Argument(help="Table whose columns to list.", metavar="NAME")] = None,

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from ledgerframes.cli import output
-from ledgerframes.cli.options import CommandContext, command, option
+from ledgerframes.cli.options import CommandContext, option
 
 
-@command
 def verify(
     context: CommandContext,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of lf.grant.evidence or lf.save_frames.")],

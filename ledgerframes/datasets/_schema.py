@@ -39,14 +39,14 @@ class Column:
     name : str
     type : DataType
         Arrow type.
-    description : str
-        Noun phrase. If a value may be missing, its last sentence is "Missing if …".
+    meaning : str
+        Noun phrase, and sentences about its values.
     reference : str
         Link to the fact that the column rests on.
-    nullable : bool, default False
-        Whether a value may be missing.
+    missing : str, optional
+        When a value is missing, such as ``if it is not sent`` (default: never).
     unit : str, optional
-        Unit of numbers and times, or ``JSON`` for text that is JSON.
+        Unit of numbers, or ``JSON`` for text that is JSON. Times have theirs by default.
     values : tuple of str, optional
         Closed set of values, if the column has one.
     from_field : str, optional
@@ -55,12 +55,26 @@ class Column:
 
     name: str
     type: pa.DataType
-    description: str
+    meaning: str
     reference: str
-    nullable: bool = False
+    missing: str = ""
     unit: str = ""
     values: tuple[str, ...] = ()
     from_field: str = ""
+
+    def __post_init__(self) -> None:
+        if self.type == TIME and not self.unit:
+            object.__setattr__(self, "unit", "UTC, microseconds")
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a value may be missing."""
+        return bool(self.missing)
+
+    @property
+    def description(self) -> str:
+        """Meaning of the values, and when one is missing."""
+        return f"{self.meaning} Missing {self.missing}." if self.missing else self.meaning
 
     @property
     def is_json(self) -> bool:

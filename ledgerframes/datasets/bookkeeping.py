@@ -10,15 +10,11 @@ from ledgerframes.datasets.events.schema import HEADER, MIGRATION_ID
 STORE = "docs/architecture.md#the-store"
 SECOND_VERDICT = "second verdict"
 
-SINCE = Column(
-    "since", TIME, "Start of the window, inclusive. Missing for ids and offsets.", STORE, nullable=True, unit="UTC, microseconds"
-)
-UNTIL = Column(
-    "until", TIME, "End of the window, exclusive. Missing for ids and offsets.", STORE, nullable=True, unit="UTC, microseconds"
-)
-MIGRATION = Column("migration_id", INTEGER, MIGRATION_ID.description, MIGRATION_ID.reference, nullable=True)
-AFTER = Column("after", INTEGER, "Start of the offset range, exclusive. Missing for windows and ids.", STORE, nullable=True)
-THROUGH = Column("through", INTEGER, "End of the offset range, inclusive. Missing for windows and ids.", STORE, nullable=True)
+SINCE = Column("since", TIME, "Start of the window, inclusive.", STORE, missing="for ids and offsets")
+UNTIL = Column("until", TIME, "End of the window, exclusive.", STORE, missing="for ids and offsets")
+MIGRATION = replace(MIGRATION_ID, missing="if the extent has none or several")
+AFTER = Column("after", INTEGER, "Start of the offset range, exclusive.", STORE, missing="for windows and ids")
+THROUGH = Column("through", INTEGER, "End of the offset range, inclusive.", STORE, missing="for windows and ids")
 
 COVERAGE = Table(
     name="coverage",
@@ -41,14 +37,14 @@ COVERAGE = Table(
         ),
         Column("rows", INTEGER, "Rows of all tables together.", STORE, unit="rows"),
         Column("source", TEXT, "Host that returned the rows, or file.", STORE),
-        Column("fetched_at", TIME, "Time when the segment was written.", STORE, unit="UTC, microseconds"),
+        Column("fetched_at", TIME, "Time when the segment was written.", STORE),
     ),
 )
 
 
 def _estimate(name: str, description: str, unit: str) -> Column:
-    text = f"{description} from the density of what is stored. Missing for ids and objects, or if nothing is stored."
-    return Column(name, INTEGER, text, STORE, nullable=True, unit=unit)
+    text = f"{description} from the density of what is stored."
+    return Column(name, INTEGER, text, STORE, missing="for ids and objects, or if nothing is stored", unit=unit)
 
 
 PLAN = Table(
@@ -64,26 +60,25 @@ PLAN = Table(
         UNTIL,
         AFTER,
         THROUGH,
-        Column("update_id", TEXT, "Id to look up. Missing unless ids are loaded.", STORE, nullable=True),
-        Column("object_key", TEXT, "Key of a bulk object. Missing unless bulk objects are loaded.", STORE, nullable=True),
+        Column("update_id", TEXT, "Id to look up.", STORE, missing="unless ids are loaded"),
+        Column("object_key", TEXT, "Key of a bulk object.", STORE, missing="unless bulk objects are loaded"),
         _estimate("requests", "HTTP requests to fetch it, estimated", "requests"),
         _estimate("rows", "Rows of all tables together, estimated", "rows"),
         _estimate("bytes", "Size in the store, estimated", "bytes"),
         Column(
             "minutes",
             INTEGER,
-            "Minutes to fetch it, from the requests and their rate. Missing without estimates, or without a rate.",
+            "Minutes to fetch it, from the requests and their rate.",
             STORE,
-            nullable=True,
+            missing="without estimates, or without a rate",
             unit="minutes",
         ),
         Column(
             "request_rate",
             TEXT,
-            "What the minutes rest on: the requests per second that the host has kept so far, or the maximum that is set. "
-            "Missing without minutes.",
+            "What the minutes rest on: the requests per second that the host has kept so far, or the maximum that is set.",
             STORE,
-            nullable=True,
+            missing="without minutes",
         ),
     ),
 )
@@ -114,7 +109,7 @@ PROBLEMS = Table(
     family="bookkeeping",
     key=("problem", "table"),
     sort=(),
-    columns=(PROBLEM, TABLE, ROWS, replace(HEADER[2], description="Id of one of the updates.")),
+    columns=(PROBLEM, TABLE, ROWS, replace(HEADER[2], meaning="Id of one of the updates.")),
 )
 
 RECHECK = "docs/store.md#recheck"
@@ -137,7 +132,7 @@ UPSTREAM_CHANGES = Table(
             RECHECK,
             values=(REMOVED, ADDED, CHANGED),
         ),
-        Column("column", TEXT, "Column whose values differ. Missing for whole rows.", RECHECK, nullable=True),
+        Column("column", TEXT, "Column whose values differ.", RECHECK, missing="for whole rows"),
         Column("rows", INTEGER, "Number of rows that differ.", RECHECK, unit="rows"),
     ),
 )

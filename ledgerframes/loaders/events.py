@@ -100,8 +100,8 @@ def load_events(
     >>> import ledgerframes as lf
     >>> net = lf.connect("sandbox", events=400, days=1)
     >>> frames = lf.load_events(net, since="2026-11-08", until="2026-11-09")
-    >>> list(frames.traffic.columns)
-    ['migration_id', 'record_time', 'update_id', 'total_traffic_cost', 'envelope_count', 'extra']
+    >>> frames.traffic["total_traffic_cost"].dtype
+    dtype('int64')
     """
     if update_ids is None:
         by_window = EventLoader(net, window(net.now(), since, until, during), on_bad_item)

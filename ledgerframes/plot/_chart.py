@@ -141,7 +141,9 @@ class Chart:
         """
         rows = self.frame if rows is None else rows
         labels = labels or self.labels(rows)
-        codes = rows.groupby([*(keys or self.keys)], dropna=False, observed=True, sort=False).ngroup().to_numpy()
+        codes: npt.NDArray[Any] = np.zeros(len(rows), dtype=np.int64)  # without a grouping, all rows are one group
+        if keys := [*(keys or self.keys)]:
+            codes = rows.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
         order = pd.Series(np.nan_to_num(weights)).groupby(codes).sum().sort_values(ascending=False, kind="stable").index
         table = pd.Series(values).groupby([self.positions(rows), codes]).first().unstack()[order]
         if self.has_rounds:

@@ -73,9 +73,7 @@ def economy_rounds(chart: Chart) -> None:
 
 
 def _known_note(frame: pd.DataFrame) -> str:
-    lowest = frame["coverage"].min()
-    is_known = pd.isna(lowest) or lowest == 1
-    return "" if is_known else f"Amounts known for at least {r.percent(float(lowest), 1)} of the flows in each row"
+    return r.coverage_note(frame, "Amounts", "the flows")
 
 
 def _unexplained_note(frame: pd.DataFrame) -> str:

@@ -42,12 +42,12 @@ class RateFile:
         return FileRecord(self, host)
 
 
-class FileRecord:
+class FileRecord(MemoryRecord):
     """The state of a host in the file."""
 
     def __init__(self, file: RateFile, host: str) -> None:
+        super().__init__()
         self._file, self._host = file, host
-        self._memory = MemoryRecord()
 
     def update(self, change: Callable[[RateState], T]) -> T:
         """Call a function that changes the state, and return what it returns."""
@@ -58,7 +58,7 @@ class FileRecord:
             except StoreError as error:
                 self._file.is_usable = False
                 logger.info("host_rates_not_shared path=%s error=%s", self._file.database.path, error)
-        return self._memory.update(change)
+        return super().update(change)
 
     def _update(self, connection: sqlite3.Connection, change: Callable[[RateState], T]) -> T:
         row = connection.execute(f"SELECT {', '.join(NAMES)} FROM rates WHERE host = ?", (self._host,)).fetchone()  # noqa: S608

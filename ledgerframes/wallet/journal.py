@@ -75,7 +75,7 @@ UPDATE offers SET last_failure = replace(last_failure, 'Conflict ', 'ConflictErr
 
 # An offer's rank never falls, so that a late response or another process cannot undo a status.
 RANK = {"pending": 0, "refused": 0, "lapsed": 0, "created": 1, "accepted": 2, "completed": 3, "failed": 3}
-FINISHED = 3
+SELECT_OFFER = "SELECT * FROM offers NOT INDEXED WHERE tracking_id = ?"
 TERMS = ("receiver_party_id", "amount", "description", "expires_at", "expires_in")
 
 
@@ -140,7 +140,7 @@ class TransferOffer:
     @property
     def finished(self) -> bool:
         """True if the status is final."""
-        return rank(self.status) >= FINISHED or self.status in ("refused", "lapsed")
+        return self.status in ("completed", "failed", "refused", "lapsed")
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,7 @@ class Change:
 class Journal:
     """The journal of one network, which threads and processes can share.
 
-    Parameters
-    ----------
-    directory : Path
-        The network's directory, created at the first write.
+    Its directory is created at the first write.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -169,25 +166,11 @@ class Journal:
         self._database = Database(self.path, schema, "journal of offers", step, synchronous="EXTRA")
 
     def problems(self) -> list[str]:
-        """Return what an integrity check reports of the journal, empty if it is intact.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be read.
-        """
+        """Return what an integrity check reports of the journal, empty if it is intact."""
         problems = self._database.problems()
         with self._database.read_transaction() as connection:
             is_sealed = connection is None or problems or SEAL.is_intact(connection)
         return problems if is_sealed else [BROKEN_SEAL]
-
-    @contextmanager
-    def _read_transaction(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a transaction that only reads rows whose seal is intact."""
-        with self._database.read_transaction() as connection:
-            if connection is not None and not SEAL.is_intact(connection):
-                raise self._database.damage_error(BROKEN_SEAL)
-            yield connection
 
     @contextmanager
     def _write_transaction(self) -> Iterator[sqlite3.Connection]:
@@ -201,37 +184,35 @@ class Journal:
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
+    def _read(self, query: str, *values: object) -> list[Any]:
+        """Return the rows of a query on an intact journal, none without a journal."""
+        with self._database.read_transaction() as connection:
+            if connection is None:
+                return []
+            if not SEAL.is_intact(connection):
+                raise self._database.damage_error(BROKEN_SEAL)
+            return connection.execute(query, values).fetchall()
+
     def offers(self) -> list[TransferOffer]:
         """Return all offers, the oldest first."""
-        with self._read_transaction() as connection:
-            rows = [] if connection is None else connection.execute("SELECT * FROM offers ORDER BY rowid").fetchall()
-        return [_offer(row) for row in rows]
+        return [_offer(row) for row in self._read("SELECT * FROM offers ORDER BY rowid")]
 
     def get(self, tracking_id: str) -> TransferOffer:
-        """Return one offer.
-
-        Raises
-        ------
-        UsageError
-            If the journal does not have the offer.
-        """
-        with self._read_transaction() as connection:
-            row = _row(connection, tracking_id)
-        if row is None:
+        """Return one offer, or raise UsageError if the journal does not have it."""
+        rows = self._read(SELECT_OFFER, tracking_id)
+        if not rows:
             raise UsageError(f"Unknown offer {tracking_id!r}. Choose from the tracking ids in {self.path}.")
-        return _offer(row)
+        return _offer(rows[0])
 
     def terms(self, tracking_id: str) -> OfferTerms | None:
         """Return the terms of an offer, or None if the journal does not have it."""
-        with self._read_transaction() as connection:
-            row = _row(connection, tracking_id)
-        return None if row is None else OfferTerms(*(row[name] for name in TERMS))
+        rows = self._read(SELECT_OFFER, tracking_id)
+        return _terms(rows[0]) if rows else None
 
     def history(self, tracking_id: str) -> list[Change]:
         """Return the changes of one offer in order."""
-        with self._read_transaction() as connection:
-            query = "SELECT at, status, description FROM changes NOT INDEXED WHERE tracking_id = ? ORDER BY number"
-            rows = [] if connection is None else connection.execute(query, [tracking_id]).fetchall()
+        query = "SELECT at, status, description FROM changes NOT INDEXED WHERE tracking_id = ? ORDER BY number"
+        rows = self._read(query, tracking_id)
         return [Change(from_microseconds(row["at"]), row["status"], row["description"]) for row in rows]
 
     # -- writing: on the disk when the method returns ------------------------------------------------------------------
@@ -247,19 +228,14 @@ class Journal:
                     values,
                 )
                 _add_change(connection, tracking_id, now, "recorded")
-            row = _row(connection, tracking_id)
-            assert row is not None
-        return OfferTerms(*(row[name] for name in TERMS))
+            return _terms(_row(connection, tracking_id))
 
     def record_attempt(self, tracking_id: str, now: datetime) -> None:
         """Record that a request is about to be sent, after which the offer may exist."""
         with self._write_transaction() as connection:
-            connection.execute(
-                "UPDATE offers SET attempt_count = attempt_count + 1, open_attempts = open_attempts + 1, "
-                "first_sent_at = coalesce(first_sent_at, ?1), status = CASE WHEN status IN ('refused', 'lapsed') "
-                "THEN 'pending' ELSE status END WHERE tracking_id = ?2",
-                [microseconds(now), tracking_id],
-            )
+            _set(connection, tracking_id, "attempt_count = attempt_count + 1, open_attempts = open_attempts + 1")
+            _set(connection, tracking_id, "first_sent_at = coalesce(first_sent_at, ?)", microseconds(now))
+            _set(connection, tracking_id, "status = CASE WHEN status IN ('refused', 'lapsed') THEN 'pending' ELSE status END")
             _add_change(connection, tracking_id, now, "attempt started")
 
     def record_refusal(self, tracking_id: str, failure: str, now: datetime, *, is_final: bool) -> TransferOffer:
@@ -268,55 +244,37 @@ class Journal:
         With ``is_final``, the status becomes refused unless another request may have made the offer.
         """
         with self._write_transaction() as connection:
-            connection.execute(
-                "UPDATE offers SET open_attempts = max(open_attempts - 1, 0), last_failure = ? WHERE tracking_id = ?",
-                [failure, tracking_id],
-            )
-            if is_final:
-                connection.execute(
-                    "UPDATE offers SET status = 'refused' WHERE tracking_id = ? AND status = 'pending' AND open_attempts = 0",
-                    [tracking_id],
-                )
+            _set(connection, tracking_id, "open_attempts = max(open_attempts - 1, 0), last_failure = ?", failure)
+            offer = _row(connection, tracking_id)
+            if is_final and offer["status"] == "pending" and not offer["open_attempts"]:
+                _set(connection, tracking_id, "status = 'refused'")
             _add_change(connection, tracking_id, now, f"no effect: {failure}")
             return _offer(_row(connection, tracking_id))
 
     def record_unknown_outcome(self, tracking_id: str, failure: str, now: datetime) -> None:
         """Record a failure that leaves open whether the offer was made."""
         with self._write_transaction() as connection:
-            connection.execute("UPDATE offers SET last_failure = ? WHERE tracking_id = ?", [failure, tracking_id])
+            _set(connection, tracking_id, "last_failure = ?", failure)
             _add_change(connection, tracking_id, now, f"outcome unknown: {failure}")
 
     def update_status(self, tracking_id: str, status: OfferStatus, now: datetime) -> TransferOffer:
         """Record the wallet's status of an offer, unless the journal has a later one."""
         with self._write_transaction() as connection:
-            row = _row(connection, tracking_id)
-            assert row is not None
-            if rank(status.status) > rank(row["status"]):
-                connection.execute(
-                    "UPDATE offers SET status = ?, contract_id = coalesce(?, contract_id), "
-                    "transaction_id = coalesce(?, transaction_id), failure_kind = ?, withdrawn_reason = ? WHERE tracking_id = ?",
-                    [
-                        status.status,
-                        status.contract_id,
-                        status.transaction_id,
-                        status.failure_kind,
-                        status.withdrawn_reason,
-                        tracking_id,
-                    ],
-                )
+            if rank(status.status) > rank(_row(connection, tracking_id)["status"]):
+                ids = "contract_id = coalesce(?, contract_id), transaction_id = coalesce(?, transaction_id)"
+                _set(connection, tracking_id, ids, status.contract_id, status.transaction_id)
+                end = (status.status, status.failure_kind, status.withdrawn_reason)
+                _set(connection, tracking_id, "status = ?, failure_kind = ?, withdrawn_reason = ?", *end)
                 _add_change(connection, tracking_id, now, "wallet reported the status")
-            connection.execute("UPDATE offers SET last_checked_at = ? WHERE tracking_id = ?", [microseconds(now), tracking_id])
+            _set(connection, tracking_id, "last_checked_at = ?", microseconds(now))
             return _offer(_row(connection, tracking_id))
 
     def record_absence(self, tracking_id: str, now: datetime, *, has_lapsed: bool = False) -> TransferOffer:
         """Record that the wallet does not know an offer, or that the offer lapsed."""
         with self._write_transaction() as connection:
-            connection.execute("UPDATE offers SET last_checked_at = ? WHERE tracking_id = ?", [microseconds(now), tracking_id])
+            _set(connection, tracking_id, "last_checked_at = ?", microseconds(now))
             if has_lapsed:
-                connection.execute(
-                    "UPDATE offers SET status = 'lapsed' WHERE tracking_id = ? AND status IN ('pending', 'refused')",
-                    [tracking_id],
-                )
+                _set(connection, tracking_id, "status = CASE WHEN status IN ('pending', 'refused') THEN 'lapsed' ELSE status END")
                 _add_change(connection, tracking_id, now, "expired before it was made")
             return _offer(_row(connection, tracking_id))
 
@@ -326,10 +284,12 @@ def rank(status: str) -> int:
     return RANK.get(status, RANK["created"])
 
 
-def _row(connection: sqlite3.Connection | None, tracking_id: str) -> Any:
-    if connection is None:
-        return None
-    return connection.execute("SELECT * FROM offers NOT INDEXED WHERE tracking_id = ?", [tracking_id]).fetchone()
+def _row(connection: sqlite3.Connection, tracking_id: str) -> Any:
+    return connection.execute(SELECT_OFFER, [tracking_id]).fetchone()
+
+
+def _set(connection: sqlite3.Connection, tracking_id: str, changes: str, *values: object) -> None:
+    connection.execute(f"UPDATE offers SET {changes} WHERE tracking_id = ?", [*values, tracking_id])  # noqa: S608
 
 
 def _add_change(connection: sqlite3.Connection, tracking_id: str, now: datetime, description: str) -> None:
@@ -338,6 +298,10 @@ def _add_change(connection: sqlite3.Connection, tracking_id: str, now: datetime,
         "SELECT tracking_id, ?, status, ? FROM offers WHERE tracking_id = ?",
         [microseconds(now), description, tracking_id],
     )
+
+
+def _terms(row: Any) -> OfferTerms:
+    return OfferTerms(*(row[name] for name in TERMS))
 
 
 def _offer(row: Any) -> TransferOffer:

@@ -24,15 +24,7 @@ logger = logging.getLogger("ledgerframes")
 class OffersWallet(Wallet):
     """Client of one wallet, with transfer offers that are made exactly once.
 
-    Parameters
-    ----------
-    transport : Transport
-    journal : Journal
-        Record of the offers, written before they are sent.
-    clock : callable
-        Returns the current time, with a time zone.
-    token : callable, optional
-        Returns the current bearer token, whose subject is the wallet's user.
+    The journal has each offer before it is sent. The subject of the token is the wallet's user.
     """
 
     def __init__(
@@ -134,20 +126,19 @@ class OffersWallet(Wallet):
             If some are still unresolved after all were tried.
         """
         pending = [offer.tracking_id for offer in self._own() if offer.status == "pending"]
-        failures: list[OfferUnresolvedError] = []
+        failures: dict[str, OfferUnresolvedError] = {}
         for tracking_id in pending:
             try:
                 self.resume(tracking_id)
             except OfferUnresolvedError as error:
                 logger.warning("offer_unresolved tracking_id=%s outcome=%s status=%d", tracking_id, error.outcome, error.status)
-                failures.append(error)
+                failures[tracking_id] = error
         offers = [self.journal.get(tracking_id) for tracking_id in pending]
-        unresolved = {offer.tracking_id for offer in offers if offer.status == "pending"}
-        open_failures = [error for error in failures if error.tracking_id in unresolved]
-        if open_failures:
-            first = open_failures[0]
+        unresolved = [failures[offer.tracking_id] for offer in offers if offer.status == "pending"]
+        if unresolved:
+            first = unresolved[0]
             raise OfferUnresolvedError(
-                f"{len(open_failures)} of {len(pending)} offers are still unresolved, the first {first.tracking_id}. "
+                f"{len(unresolved)} of {len(pending)} offers are still unresolved, the first {first.tracking_id}. "
                 "Call net.wallet.resume_all() after fixing the cause.",
                 tracking_id=first.tracking_id,
                 outcome=first.outcome,
@@ -181,7 +172,7 @@ class OffersWallet(Wallet):
                 f"Offer {offer.tracking_id} belongs to another wallet, {offer.wallet}{owner}. "
                 "Connect with wallet_url= and the token of that wallet."
             )
-        return offer if offer.exists else Submission(self, self.journal, self._clock).resolve(offer)
+        return offer if offer.exists else Submission(self, self.journal, self._clock, offer).resolve()
 
     def _own(self) -> list[TransferOffer]:
         user = self._user()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from ledgerframes.api.host_rates import retried, retry_delay
+from ledgerframes.api.host_rates import is_retryable, retried
 from ledgerframes.api.wallet import Wallet
 from ledgerframes.datasets.offers.wire import OfferStatus
 from ledgerframes.errors import (
@@ -20,7 +20,6 @@ from ledgerframes.errors import (
     TransportError,
 )
 from ledgerframes.wallet.journal import Journal, TransferOffer
-from ledgerframes.wallet.terms import OfferTerms
 from ledgerframes.windows import iso
 
 __all__ = ["Submission"]
@@ -34,6 +33,7 @@ INVALID_TERMS = (400, 413, 415, 422)
 MAY_HIDE_AN_EFFECT = (400, 403, 404)  # a proxy may return them after the wallet has made the offer
 WITHOUT_EFFECT = (*INVALID_TERMS, 401, 403, 404, 405, 429)
 CONFLICT = "ConflictError 409"  # as in the journal
+FAILURES = (ServiceError, TransportError, DecodeError)  # of a request
 
 
 class Submission:
@@ -41,199 +41,162 @@ class Submission:
 
     Every request has the same tracking id and terms. On 429, the same request is sent again. On 409, and if a response is
     missing or leaves the outcome open, the status is fetched first (docs/facts.md#tracking-id-rules).
-
-    Parameters
-    ----------
-    wallet : Wallet
-    journal : Journal
-    clock : callable
-        Returns the current time, with a time zone.
     """
 
-    def __init__(self, wallet: Wallet, journal: Journal, clock: Callable[[], datetime]) -> None:
+    def __init__(self, wallet: Wallet, journal: Journal, clock: Callable[[], datetime], offer: TransferOffer) -> None:
         self._wallet = wallet
         self._journal = journal
         self._clock = clock
+        self._offer = offer
+        self._tracking_id = offer.tracking_id
+        self._next_call = f"net.wallet.resume({offer.tracking_id!r})"
+        terms = journal.terms(offer.tracking_id)
+        assert terms is not None
+        self._terms = terms
 
-    def resolve(self, offer: TransferOffer) -> TransferOffer:
-        """Return the offer once it exists.
-
-        Raises
-        ------
-        OfferUnresolvedError
-            If the offer was not made, or its outcome is unknown.
-        """
+    def resolve(self) -> TransferOffer:
+        """Return the offer once it exists, or raise OfferUnresolvedError."""
         try:
-            return self._find_or_send(offer)
+            return self._find_or_send()
         except OfferUnresolvedError:
             raise
         except LedgerframesError as error:
-            status = error.status if isinstance(error, ServiceError) else 0
-            call = _next_call(offer.tracking_id)
-            raise OfferUnresolvedError(
-                f"The outcome of offer {offer.tracking_id} is unknown: {_without_step(error)} "
-                f"Call {call} to resume, which cannot make the offer twice.",
-                tracking_id=offer.tracking_id,
-                status=status,
-                next_call=call,
-            ) from error
+            message = (
+                f"The outcome of offer {self._tracking_id} is unknown: {_without_step(error)} "
+                f"Call {self._next_call} to resume, which cannot make the offer twice."
+            )
+            raise self._unresolved(message, "unknown", error.status if isinstance(error, ServiceError) else 0) from error
 
-    def _find_or_send(self, offer: TransferOffer) -> TransferOffer:
-        if offer.open_attempts:
-            existing = self._find(offer.tracking_id)
-            if existing is not None:
-                return existing
-        transport = self._wallet.transport
-        return retried(lambda: self._send(offer.tracking_id), transport.limits.retries + 1, _resend_delay, transport.waits)
+    def _unresolved(self, message: str, outcome: str, status: int = 0) -> OfferUnresolvedError:
+        facts = {"tracking_id": self._tracking_id, "outcome": outcome, "next_call": self._next_call}
+        return OfferUnresolvedError(message, status=status, **facts)
 
-    def _send(self, tracking_id: str) -> TransferOffer:
-        """Send an offer once, and look it up if the outcome is open."""
-        terms = self._journal.terms(tracking_id)
-        assert terms is not None
-        existing = self._check_expiry(tracking_id)
+    def _find_or_send(self) -> TransferOffer:
+        existing = self._find() if self._offer.open_attempts else None
         if existing is not None:
             return existing
-        self._journal.record_attempt(tracking_id, self._clock())
+        transport = self._wallet.transport
+        return retried(self._send, transport.limits.retries + 1, _is_resendable, transport.waits)
+
+    def _send(self) -> TransferOffer:
+        """Send the offer once, and look it up if the outcome is open."""
+        existing = self._check_expiry()
+        if existing is not None:
+            return existing
+        self._journal.record_attempt(self._tracking_id, self._clock())
         try:
-            contract_id = self._create(tracking_id, terms)
+            contract_id = self._wallet.create_offer(
+                receiver_party_id=self._terms.receiver_party_id,
+                amount=self._terms.amount,
+                description=self._terms.description,
+                expires_at=self._terms.expires_at,
+                tracking_id=self._tracking_id,
+            )
         except ServiceError as error:
-            if error.status in MAY_HIDE_AN_EFFECT and (existing := self._find_despite(tracking_id, error)):
+            if error.status in MAY_HIDE_AN_EFFECT and (existing := self._find_despite(error)):
                 return existing
             if error.status in WITHOUT_EFFECT:
-                self._record_refusal(tracking_id, error)
+                self._record_refusal(error)
             else:
-                self._journal.record_unknown_outcome(tracking_id, _label(error), self._clock())
+                self._record_unknown_outcome(error)
             failure: LedgerframesError = error
         except (TransportError, DecodeError) as error:
-            self._journal.record_unknown_outcome(tracking_id, _label(error), self._clock())
+            self._record_unknown_outcome(error)
             failure = error
         else:
             status = OfferStatus(status="created", contract_id=contract_id)
             # Since 0.7.1, the wallet returns the earlier offer of a tracking id instead of 409 (docs/facts.md#versions).
-            self._compare_terms(tracking_id, status)
-            return self._journal.update_status(tracking_id, status, self._clock())
+            self._compare_terms(status)
+            return self._journal.update_status(self._tracking_id, status, self._clock())
         # On 429 the rule is to send again, and the response to that is as good as the status.
-        existing = None if isinstance(failure, BusyError) else self._find(tracking_id)
+        existing = None if isinstance(failure, BusyError) else self._find()
         if existing is None:
             raise failure
         return existing
 
-    def _create(self, tracking_id: str, terms: OfferTerms) -> str:
-        return self._wallet.create_offer(
-            receiver_party_id=terms.receiver_party_id,
-            amount=terms.amount,
-            description=terms.description,
-            expires_at=terms.expires_at,
-            tracking_id=tracking_id,
-        )
+    def _record_unknown_outcome(self, error: LedgerframesError) -> None:
+        self._journal.record_unknown_outcome(self._tracking_id, _label(error), self._clock())
 
-    def _record_refusal(self, tracking_id: str, error: ServiceError) -> None:
+    def _record_refusal(self, error: ServiceError) -> None:
         """Record a response without effect, and raise unless an earlier request is open."""
         is_final = error.status in INVALID_TERMS
-        offer = self._journal.record_refusal(tracking_id, _label(error), self._clock(), is_final=is_final)
+        offer = self._journal.record_refusal(self._tracking_id, _label(error), self._clock(), is_final=is_final)
         if offer.open_attempts or offer.exists or isinstance(error, BusyError):
             return
-        call = _next_call(tracking_id)
-        step = f"Use a new tracking_id= for other terms, or call {call} to retry." if is_final else f"Call {call} to retry."
-        raise OfferUnresolvedError(
-            f"Offer {tracking_id} was not made: {_without_step(error)} {step}",
-            tracking_id=tracking_id,
-            outcome="refused",
-            status=error.status,
-            next_call=call,
-        ) from error
+        step = f"{'Use a new tracking_id= for other terms, or call' if is_final else 'Call'} {self._next_call} to retry."
+        message = f"Offer {self._tracking_id} was not made: {_without_step(error)} {step}"
+        raise self._unresolved(message, "refused", error.status) from error
 
-    def _find_despite(self, tracking_id: str, refusal: ServiceError) -> TransferOffer | None:
+    def _find_despite(self, refusal: ServiceError) -> TransferOffer | None:
         """Return the offer if it exists although its request was refused.
 
         None if the wallet does not have it. If the wallet does not respond, the outcome is unknown, and the refusal is raised.
         """
         try:
-            return self._fetch_offer(tracking_id)
+            return self._fetch_offer()
         except NotFoundError:
             return None
-        except (ServiceError, TransportError, DecodeError):
-            self._journal.record_unknown_outcome(tracking_id, _label(refusal), self._clock())
+        except FAILURES:
+            self._record_unknown_outcome(refusal)
             raise refusal from None
 
-    def _find(self, tracking_id: str) -> TransferOffer | None:
+    def _find(self) -> TransferOffer | None:
         """Return the offer, or None if the wallet does not have it or is not available."""
         try:
-            return self._fetch_offer(tracking_id)
-        except (ServiceError, TransportError, DecodeError) as error:
-            if isinstance(error, NotFoundError) or _recheck_delay(error):
+            return self._fetch_offer()
+        except FAILURES as error:
+            if _is_status_unavailable(error):
                 return None
             raise
 
-    def _fetch_offer(self, tracking_id: str) -> TransferOffer:
-        return retried(
-            lambda: self._fetch_offer_once(tracking_id), MAX_STATUS_CHECKS, _recheck_delay, self._wallet.transport.waits
-        )
+    def _fetch_offer(self) -> TransferOffer:
+        return retried(self._fetch_offer_once, MAX_STATUS_CHECKS, _is_status_unavailable, self._wallet.transport.waits)
 
-    def _fetch_offer_once(self, tracking_id: str) -> TransferOffer:
-        status = self._wallet.offer_status_once(tracking_id)
-        self._require_same_terms(tracking_id, status)
-        return self._journal.update_status(tracking_id, status, self._clock())
-
-    def _require_same_terms(self, tracking_id: str, status: OfferStatus) -> None:
-        """Refuse an offer that another store made with this tracking id and other terms.
-
-        This is checked only if no request of this journal can have made the offer, because the open one returned 409.
-        """
-        own = self._journal.get(tracking_id)
+    def _fetch_offer_once(self) -> TransferOffer:
+        status = self._wallet.offer_status_once(self._tracking_id)
+        own = self._journal.get(self._tracking_id)
+        # The open request returned 409, so that another store made an offer with this tracking id, maybe with other terms.
         if not own.exists and own.open_attempts == 1 and own.last_failure == CONFLICT and status.status == "created":
-            self._compare_terms(tracking_id, status)
+            self._compare_terms(status)
+        return self._journal.update_status(self._tracking_id, status, self._clock())
 
-    def _compare_terms(self, tracking_id: str, status: OfferStatus) -> None:
+    def _compare_terms(self, status: OfferStatus) -> None:
         """Refuse an offer of the wallet whose terms are others than the journal's."""
-        terms = self._journal.terms(tracking_id)
-        assert terms is not None
         try:
-            contracts = self._wallet.offers()
-        except (ServiceError, TransportError, DecodeError):
+            offers = self._wallet.offers()
+        except FAILURES:
             return  # the offer exists, even if its terms cannot be compared
-        for contract in contracts:
-            if contract.contract_id == status.contract_id:
-                other = contract.payload
-                differences = terms.differences_from_wallet(other, tracking_id)
-                if not differences:
-                    return
-                self._journal.record_refusal(tracking_id, CONFLICT, self._clock(), is_final=True)
-                raise OfferUnresolvedError(
-                    f"Offer {tracking_id} was not made: its tracking id was used elsewhere, for an offer of "
-                    f"{other.amount.amount} to {other.receiver} with another {', '.join(differences)}. Use a new tracking_id=.",
-                    tracking_id=tracking_id,
-                    outcome="refused",
-                    status=409,
-                    next_call=_next_call(tracking_id),
+        for other in (offer.payload for offer in offers if offer.contract_id == status.contract_id):
+            differences = self._terms.differences_from_wallet(other, self._tracking_id)
+            if differences:
+                self._journal.record_refusal(self._tracking_id, CONFLICT, self._clock(), is_final=True)
+                message = (
+                    f"Offer {self._tracking_id} was not made: its tracking id was used elsewhere, for an offer of "
+                    f"{other.amount.amount} to {other.receiver} with another {', '.join(differences)}. Use a new tracking_id=."
                 )
+                raise self._unresolved(message, "refused", 409)
 
-    def _check_expiry(self, tracking_id: str) -> TransferOffer | None:
+    def _check_expiry(self) -> TransferOffer | None:
         """Return an expired offer that exists, or None if the offer has not expired.
 
         Any other offer raises OfferUnresolvedError, and lapses only when it cannot appear any more.
         """
-        offer = self._journal.get(tracking_id)
+        offer = self._journal.get(self._tracking_id)
         now = self._clock()
         if now < offer.expires_at:
             return None
         if offer.open_attempts:
             with suppress(NotFoundError):  # the wallet does not have the offer
-                return self._fetch_offer(tracking_id)
+                return self._fetch_offer()
         has_lapsed = not offer.open_attempts or now >= offer.expires_at + EXPIRY_GRACE
-        self._journal.record_absence(tracking_id, now, has_lapsed=has_lapsed)
-        call = _next_call(tracking_id)
-        raise OfferUnresolvedError(
-            f"Offer {tracking_id} expired at {iso(offer.expires_at)} before the wallet confirmed it, and will not be sent again. "
-            + ("Create an offer with a new tracking_id=." if has_lapsed else f"Call {call} in an hour to see if it exists."),
-            tracking_id=tracking_id,
-            outcome="lapsed" if has_lapsed else "unknown",
-            next_call=call,
+        self._journal.record_absence(self._tracking_id, now, has_lapsed=has_lapsed)
+        message = (
+            f"Offer {self._tracking_id} expired at {iso(offer.expires_at)} before the wallet confirmed it, and will not be "
+            "sent again. "
         )
-
-
-def _next_call(tracking_id: str) -> str:
-    return f"net.wallet.resume({tracking_id!r})"
+        if has_lapsed:
+            raise self._unresolved(f"{message}Create an offer with a new tracking_id=.", "lapsed")
+        raise self._unresolved(f"{message}Call {self._next_call} in an hour to see if it exists.", "unknown")
 
 
 def _without_step(error: LedgerframesError) -> str:
@@ -247,13 +210,13 @@ def _label(error: LedgerframesError) -> str:
     return f"{type(error).__name__} {error.status}" if isinstance(error, ServiceError) else type(error).__name__
 
 
-def _resend_delay(error: Exception) -> bool | float:
+def _is_resendable(error: Exception) -> bool:
     """Return whether the same tracking id is sent again, on 429 or if the outcome is open."""
     if isinstance(error, ServiceError) and not error.retryable:
         return isinstance(error, ConflictError) or error.status not in WITHOUT_EFFECT
-    return isinstance(error, DecodeError) or retry_delay(error)
+    return isinstance(error, DecodeError) or is_retryable(error)
 
 
-def _recheck_delay(error: Exception) -> bool | float:
+def _is_status_unavailable(error: Exception) -> bool:
     """Return whether to fetch the status again, also on 404 (docs/facts.md#offer-status-lag)."""
-    return isinstance(error, NotFoundError | DecodeError) or retry_delay(error)
+    return isinstance(error, NotFoundError | DecodeError) or is_retryable(error)

@@ -19,25 +19,13 @@ OTHER_UNITS = ("USDUnit", "ExtUnit")  # of amounts that are not coin (docs/facts
 
 @dataclass(frozen=True)
 class OfferTerms:
-    """The terms of one offer, as on the wire.
-
-    Attributes
-    ----------
-    receiver_party_id : str
-    amount : str
-        In coin: plain decimal digits of exactly the caller's number.
-    description : str
-    expires_at : int
-        Microseconds since 1970.
-    expires_in : int or None
-        Microseconds, if the expiry was relative to the first call; a repeated call then keeps the first expiry.
-    """
+    """The terms of one offer, as on the wire."""
 
     receiver_party_id: str
-    amount: str
+    amount: str  # in coin, as plain decimal digits of exactly the caller's number
     description: str
-    expires_at: int
-    expires_in: int | None = None
+    expires_at: int  # microseconds since 1970
+    expires_in: int | None = None  # microseconds from the first call, whose expiry a repeated call keeps
 
     def differences(self, earlier: OfferTerms) -> list[str]:
         """Return the names of the terms that differ from earlier ones of the same tracking id."""
@@ -84,15 +72,7 @@ def parse_terms(
     expires_in: timedelta | None,
     now: datetime,
 ) -> OfferTerms:
-    """Return the terms of an offer from its arguments.
-
-    Raises
-    ------
-    TypeError
-        If the amount is not a Decimal or an int.
-    UsageError
-        If an argument is invalid.
-    """
+    """Return the terms of an offer from its arguments, or raise UsageError or TypeError."""
     expiry = _expiry(expires_at, expires_in, now)
     return OfferTerms(
         _require_text(receiver, "receiver", "a party id"),
@@ -106,15 +86,6 @@ def parse_terms(
 def format_amount(amount: Decimal | int) -> str:
     """Return an amount of coin as on the wire, the same number in plain digits.
 
-    Raises
-    ------
-    TypeError
-        If the amount is a float or another inexact type.
-    UsageError
-        If the amount is not a positive number of at most ten decimal places.
-
-    Examples
-    --------
     >>> format_amount(Decimal("1E+3")), format_amount(Decimal("0.0000000001")), format_amount(5)
     ('1000', '0.0000000001', '5')
     """
@@ -131,13 +102,7 @@ def format_amount(amount: Decimal | int) -> str:
 
 
 def require_tracking_id(tracking_id: str) -> str:
-    """Return a tracking id that the wallet accepts, and that its status request can contain.
-
-    Raises
-    ------
-    UsageError
-        If the id is empty, 280 characters or longer, or cannot be part of a URL path.
-    """
+    """Return a tracking id that the wallet and a URL path can contain."""
     text = _require_text(tracking_id, "tracking_id", "a new id for each offer", MAX_TEXT)
     # Proxies and servers decode or reject %2F in paths: such an offer could be made, but its status never fetched.
     if text in (".", "..") or any(character in "/\\" for character in text) or not text.isprintable():

@@ -109,6 +109,8 @@ def test_frames_are_split_at_a_break(tmp_path: Path) -> None:
     assert list(lf.eras.split(frames_of(window=window), lf.eras.table(own))) == ["v1", "v2"]
     with pytest.raises(UsageError, match="frames of a window"):
         lf.eras.split(frames_of())
+    with pytest.raises(lf.UsageError, match=r"^eras= must be a result of lf.eras.table\(\)"):
+        lf.eras.split(frames_of(window=window), pd.DataFrame({"name": ["v1"]}))
     own.write_text("at,scope,name,reason,source\nsoon,app,v2,release,me\n")
     with pytest.raises(UsageError, match="Cannot read eras"):
         lf.eras.table(own)

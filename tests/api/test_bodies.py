@@ -100,6 +100,14 @@ def test_a_download_stops_before_it_writes_beyond_its_limit(declared: bool, tmp_
     assert (target.stat().st_size if target.exists() else 0) <= (0 if declared else 2_000_000)
 
 
+def test_the_error_of_a_download_is_read_within_the_limits_of_a_response(tmp_path: Path) -> None:
+    def endless(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(500, content=(b"x" * 10_000 for _ in range(10_000)))
+
+    with pytest.raises(ResponseLimitError, match="sent more than 20,000 bytes"):
+        net(endless, max_response_bytes=20_000).history.bulk_download(KEY, tmp_path / "x")
+
+
 def test_a_download_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(0, 10_000_000, 60))
     monkeypatch.setattr(bodies.time, "monotonic", lambda: next(now))

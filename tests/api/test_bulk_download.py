@@ -94,3 +94,10 @@ def test_an_object_that_is_not_there(tmp_path: Path) -> None:
 def test_a_disk_without_room_is_not_the_connection_s_fault(tmp_path: Path) -> None:
     with network(tmp_path, [whole], []) as net, pytest.raises(StoreError, match="Free disk space"):
         net.history.bulk_download(KEY, Path("/dev/full"))
+
+
+def test_a_directory_that_does_not_exist_is_not_the_connection_s_fault(tmp_path: Path) -> None:
+    asked: list[httpx.Request] = []
+    with network(tmp_path, [whole], asked) as net, pytest.raises(StoreError, match=r"No such file or directory.*Check the"):
+        net.history.bulk_download(KEY, tmp_path / "missing" / "object")
+    assert len(asked) == 1, "the object is not fetched again"

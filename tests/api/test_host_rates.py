@@ -91,6 +91,12 @@ def test_retry_after_is_obeyed_whatever_its_length(seconds: int, clock: VirtualC
     assert clock.time - 1000 == seconds
 
 
+@pytest.mark.parametrize("status", [429, 500, 502])
+def test_a_retry_after_of_0_is_retried_at_once(status: int, clock: VirtualClock) -> None:
+    assert transport(busy(1, status, Retry_After="0"), retries=1).request("GET", "/thing").body == b"{}"
+    assert clock.time == 1000
+
+
 def test_retry_after_may_be_a_date() -> None:
     now = datetime(2026, 11, 1, 12, tzinfo=UTC)
     later = format_datetime(now + timedelta(seconds=90), usegmt=True)

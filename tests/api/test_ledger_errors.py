@@ -10,6 +10,7 @@ import pytest
 
 from ledgerframes import errors
 from ledgerframes.api.ledger_errors import BY_CATEGORY, BY_CODE, BY_STATUS, NEXT_STEP, ledger_error_factory
+from ledgerframes.api.response import Response
 from ledgerframes.api.transport import Transport
 from ledgerframes.errors import LedgerError, ServiceError
 from ledgerframes.settings import Limits
@@ -42,7 +43,7 @@ def transport(handler: Handler, **limits: Any) -> Transport:
 
 def refused(status: int, content: dict[str, Any] | str, headers: dict[str, str] | None = None) -> ServiceError:
     text = content if isinstance(content, str) else json.dumps(content)
-    return ledger_error_factory(lambda: None)(status, text.encode(), headers or {}, "POST /v2/thing", "one.invalid")
+    return ledger_error_factory(lambda: None)(Response(text.encode(), "one.invalid", "POST /v2/thing", status, headers or {}))
 
 
 @pytest.fixture(scope="module")

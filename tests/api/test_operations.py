@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from ledgerframes.api.operation import Operation
-from ledgerframes.api.operations import CLIENTS, OPERATIONS, operation_of
-from ledgerframes.errors import UsageError
+from ledgerframes.api.operations import CLIENTS, OPERATIONS
 from ledgerframes.loaders.operations import operations
 from ledgerframes.wallet import OffersWallet
 
@@ -42,7 +41,7 @@ def test_every_specified_operation_is_declared(row: dict[str, str]) -> None:
 @pytest.mark.parametrize("row", [row for row in ROWS if "successor" in row], ids=lambda row: f"{row['method']}-{row['path']}")
 def test_deprecated_operations_name_their_successor(row: dict[str, str]) -> None:
     entry = BY_ROUTE[route(row)]  # type: ignore[index]
-    successor = operation_of(entry.api, entry.deprecated.split(",")[0])
+    successor = CLIENTS[entry.api].operations[entry.deprecated.split(",")[0]]
     assert f"{successor.method} {successor.path}" == row["successor"]
     assert not successor.deprecated
 
@@ -67,11 +66,6 @@ def test_operations_with_an_effect_are_not_read_only() -> None:
         r"submit|allocate_|upload|update_(party|vetting|user|identity)|create_|grant|revoke|execute|accept$|offer_tr"
     )
     assert [entry.name for entry in OPERATIONS if entry.read_only and effects.match(entry.name)] == []
-
-
-def test_unknown_operation_lists_the_known() -> None:
-    with pytest.raises(UsageError, match=r"Unknown wallet operation 'burn'\. Choose from accept, "):
-        operation_of("wallet", "burn")
 
 
 def test_the_frame_has_a_row_for_each() -> None:

@@ -6,6 +6,7 @@ import json
 import logging
 import pickle
 import warnings
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,15 @@ def test_what_looks_like_a_token_is_taken_out_of_texts() -> None:
     assert hide_tokens(f"Bearer {jwt(sub='a')}: no") == "Bearer [token]: no"
     with pytest.raises(BadRequestError) as caught:
         network([], 400, f"Invalid value for: header {jwt(sub='a')}").ledger.ledger_end()
+    assert "eyJ" not in str(caught.value) + str(vars(caught.value))
+
+
+@pytest.mark.parametrize(
+    "call", [lambda net: net.history.events(), lambda net: net.ledger.ledger_end(), lambda net: net.wallet.offers()]
+)
+def test_no_api_shows_a_token_that_a_service_quotes(call: Callable[[lf.Network], object]) -> None:
+    with pytest.raises(BadRequestError) as caught:
+        call(network([], 400, f"cannot take {jwt(sub='a')}", token="other", history_url=URL, wallet_url=URL))
     assert "eyJ" not in str(caught.value) + str(vars(caught.value))
 
 

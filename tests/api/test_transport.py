@@ -114,6 +114,11 @@ def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
     assert sender.request_count == 1
 
 
+def test_a_transport_without_a_host_says_so() -> None:
+    with pytest.raises(UsageError, match="The API has no host"):
+        Transport((), Limits()).request("GET", "/thing")
+
+
 def test_tries_are_bounded() -> None:
     sender = transport(lambda _: httpx.Response(502), retries=2)
     with pytest.raises(ServiceUnavailableError):

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 import ledgerframes as lf
-from ledgerframes.api.versions import TRIED, is_newer, newest_tried
+from ledgerframes.api.versions import TRIED, is_newer
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.history_api import VERSION
 
@@ -24,7 +24,7 @@ def test_the_sandbox_speaks_versions_that_were_tried() -> None:
 )
 def test_a_newer_version_has_a_later_release(version: str, newer: bool) -> None:
     assert is_newer("ledger", version) is newer
-    assert newest_tried("ledger") == "3.5.14"
+    assert TRIED["ledger"][-1] == "3.5.14"
 
 
 def test_a_network_tells_the_versions_of_the_hosts_that_it_asked(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ledgerframes import doctor
-from ledgerframes.api.response import HostStatus
+from ledgerframes.api.response import Response
 from ledgerframes.api.versions import TRIED
 from ledgerframes.sandbox import Sandbox
 from ledgerframes.sandbox.serve import make_server
@@ -158,7 +158,7 @@ def test_no_host_is_checked_offline(run: Run) -> None:
 @pytest.mark.parametrize(("seconds", "status"), [(0, "ok"), (4, "ok"), (90, "warning"), (-90, "warning")])
 def test_clocks(seconds: int, status: str) -> None:
     theirs = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    probe = HostStatus(200, b"", format_datetime(theirs, usegmt=True))
+    probe = Response(b"", "host", headers={"Date": format_datetime(theirs, usegmt=True)})
     check = doctor._clock("host", probe, theirs + timedelta(seconds=seconds))
     assert check.status == status
     if seconds:
@@ -167,7 +167,7 @@ def test_clocks(seconds: int, status: str) -> None:
 
 @pytest.mark.parametrize("date", ["", "noon", "Fri, 99 Nov 2026 12:00:00 GMT"])
 def test_a_host_without_a_time(date: str) -> None:
-    assert "not available" in doctor._clock("host", HostStatus(200, b"", date), datetime.now(UTC)).message
+    assert "not available" in doctor._clock("host", Response(b"", "host", headers={"Date": date}), datetime.now(UTC)).message
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_local_processes(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.loopback
 def test_a_cluster_that_cannot_be_reached(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledgerframes.cli.executor_options.CONNECT_TIMEOUT", "0.5s")
+    monkeypatch.setattr("ledgerframes.cli.sync.CONNECT_TIMEOUT", "0.5s")
     missing = run("sync", "bulk", *DAY, "--dask", "tcp://127.0.0.1:9", "--json")
     assert missing.code == 2
     assert "dask scheduler" in missing.document["message"]

@@ -28,14 +28,14 @@ EVERY_TYPE = Table(
     sort=("a",),
     columns=(
         Column("a", INTEGER, "…", "test"),
-        Column("b", INTEGER, "…", "test", nullable=True),
-        Column("c", SMALL, "…", "test", nullable=True),
-        Column("d", FLAG, "…", "test", nullable=True),
-        Column("e", TEXT, "…", "test", nullable=True),
-        Column("f", CHOICE, "…", "test", nullable=True, values=("x", "y")),
-        Column("g", TIME, "…", "test", nullable=True),
-        Column("h", AMOUNT, "…", "test", nullable=True),
-        Column("i", TEXTS, "…", "test", nullable=True),
+        Column("b", INTEGER, "…", "test", missing="if it is null"),
+        Column("c", SMALL, "…", "test", missing="if it is null"),
+        Column("d", FLAG, "…", "test", missing="if it is null"),
+        Column("e", TEXT, "…", "test", missing="if it is null"),
+        Column("f", CHOICE, "…", "test", missing="if it is null", values=("x", "y")),
+        Column("g", TIME, "…", "test", missing="if it is null"),
+        Column("h", AMOUNT, "…", "test", missing="if it is null"),
+        Column("i", TEXTS, "…", "test", missing="if it is null"),
     ),
 )
 DTYPES = {

@@ -16,8 +16,7 @@ from ledgerframes.analysis import _groupings as grouping
 from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._groups import as_integers, single_group
 from ledgerframes.analysis._requests import requests, root_templates
-from ledgerframes.analysis.eras import names_between
-from ledgerframes.analysis.eras import table as era_table
+from ledgerframes.analysis.eras import breaks_between
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.money import NetworkRate, TrafficPrice, require_one_currency, require_price, require_traffic_price
@@ -159,8 +158,8 @@ def _eras_between(before: Frames, after: Frames, eras: pd.DataFrame | None) -> s
     if not windows:
         return None
     since, until = min(each.since for each in windows), max(each.until for each in windows)
-    names = names_between(pd.Timestamp(since), pd.Timestamp(until), era_table() if eras is None else eras)
-    return ", ".join(names) or None
+    names = breaks_between(pd.Timestamp(since), pd.Timestamp(until), eras)["name"]
+    return ", ".join(names.astype("str")) or None
 
 
 def _side(frames: Frames, kinds: Sequence[str]) -> Side:

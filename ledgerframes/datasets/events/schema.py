@@ -20,9 +20,7 @@ MIGRATION_ID = Column(
     "Migration of the synchronizer, which rows are sorted by first: record times of two migrations overlap.",
     "docs/facts.md#record-times-per-migration",
 )
-RECORD_TIME = Column(
-    "record_time", TIME, "Time at which the synchronizer sequenced the request.", UPDATE_ITEM, unit="UTC, microseconds"
-)
+RECORD_TIME = Column("record_time", TIME, "Time at which the synchronizer sequenced the request.", UPDATE_ITEM)
 UPDATE_ID = Column("update_id", TEXT, "Id of the update, the same on every host.", UPDATE_ITEM)
 HEADER = (MIGRATION_ID, RECORD_TIME, UPDATE_ID)
 
@@ -38,29 +36,19 @@ PACKAGE_ID = Column("package_id", TEXT, "Package part of the template id.", "doc
 TEMPLATE_NAME = Column(
     "template_name", TEXT, "Module and entity part of the template id, such as `Main:Asset`.", "docs/facts.md#template-id"
 )
-PACKAGE_NAME = Column("package_name", TEXT, "Name of the package. Missing if it is not sent.", NODE, nullable=True)
+PACKAGE_NAME = Column("package_name", TEXT, "Name of the package.", NODE, missing="if it is not sent")
 CREATE_ARGUMENTS = Column(
-    "create_arguments",
-    JSON,
-    "Payload of the created contract. Missing if the row is not a create.",
-    NODE,
-    nullable=True,
-    unit="JSON",
+    "create_arguments", JSON, "Payload of the created contract.", NODE, missing="if the row is not a create", unit="JSON"
 )
 CREATED_AT = Column(
     "created_at",
     TIME,
-    "Ledger effective time of the transaction that created the contract. Missing if it is not sent.",
+    "Ledger effective time of the transaction that created the contract.",
     "docs/facts.md#created-at-text",
-    nullable=True,
-    unit="UTC, microseconds",
+    missing="if it is not sent",
 )
-SIGNATORIES = Column(
-    "signatories", TEXTS, "Signatories of the created contract. Missing if the row is not a create.", NODE, nullable=True
-)
-OBSERVERS = Column(
-    "observers", TEXTS, "Observers of the created contract. Missing if the row is not a create.", NODE, nullable=True
-)
+SIGNATORIES = Column("signatories", TEXTS, "Signatories of the created contract.", NODE, missing="if the row is not a create")
+OBSERVERS = Column("observers", TEXTS, "Observers of the created contract.", NODE, missing="if the row is not a create")
 
 ID_SOURCES = ("listing", "ledger", "bulk", "user")
 VERDICT_RESULTS = ("VERDICT_RESULT_ACCEPTED", "VERDICT_RESULT_REJECTED", "VERDICT_RESULT_UNSPECIFIED")
@@ -71,9 +59,9 @@ def unknown_members(owner: str) -> Column:
     return Column(
         "extra",
         JSON,
-        f"Members of the {owner} that this version does not know. Missing if there are none.",
+        f"Members of the {owner} that this version does not know.",
         "docs/architecture.md#tables",
-        nullable=True,
+        missing="if there are none",
         unit="JSON",
     )
 
@@ -86,57 +74,50 @@ UPDATES = Table(
     sort=("migration_id", "record_time", "update_id"),
     columns=(
         *HEADER,
-        Column(
-            "kind",
-            CHOICE,
-            "Kind of update.",
-            UPDATE_ITEM,
-            values=("transaction", "reassignment"),
-        ),
+        Column("kind", CHOICE, "Kind of update.", UPDATE_ITEM, values=("transaction", "reassignment")),
         Column(
             "synchronizer_id",
             TEXT,
-            "Synchronizer that sequenced the transaction. Missing if the update is a reassignment.",
+            "Synchronizer that sequenced the transaction.",
             UPDATE_ITEM,
-            nullable=True,
+            missing="if the update is a reassignment",
         ),
         Column(
             "workflow_id",
             TEXT,
-            "Workflow id of the submission, empty without one. Missing if the update is a reassignment.",
+            "Workflow id of the submission, empty without one.",
             UPDATE_ITEM,
-            nullable=True,
+            missing="if the update is a reassignment",
         ),
         Column(
             "effective_at",
             TIME,
-            "Ledger effective time, before or after record_time, so no latency. Missing if it is a reassignment.",
+            "Ledger effective time, before or after record_time, so no latency.",
             "docs/facts.md#effective-at",
-            nullable=True,
-            unit="UTC, microseconds",
+            missing="if it is a reassignment",
         ),
         Column(
             "root_event_ids",
             TEXTS,
-            "Event ids of the roots of the transaction tree, in order. Missing if the update is a reassignment.",
+            "Event ids of the roots of the transaction tree, in order.",
             UPDATE_ITEM,
-            nullable=True,
+            missing="if the update is a reassignment",
         ),
         Column("node_count", SMALL, "Number of nodes of the transaction tree.", UPDATE_ITEM, unit="nodes"),
         Column(
             "host_offset",
             TEXT,
-            "Offset on the responding host, not comparable between hosts. Missing if the host returns none.",
+            "Offset on the responding host, not comparable between hosts.",
             UPDATE_ITEM,
-            nullable=True,
+            missing="if the host returns none",
             from_field="offset",
         ),
         Column(
             "external_transaction_hash",
             TEXT,
-            "Hash that an external party signed. Missing if no external party did.",
+            "Hash that an external party signed.",
             UPDATE_ITEM,
-            nullable=True,
+            missing="if no external party did",
         ),
         unknown_members("update"),
     ),
@@ -157,7 +138,7 @@ TREE_EVENTS = Table(
             "docs/facts.md#event-id-prefix",
         ),
         Column("node_index", SMALL, "Pre-order index of the node in its tree, from 0.", "docs/facts.md#event-id-order"),
-        Column("parent_event_id", TEXT, "Event id of the parent. Missing if the node is a root.", NODE, nullable=True),
+        Column("parent_event_id", TEXT, "Event id of the parent.", NODE, missing="if the node is a root"),
         Column("depth", SMALL, "Number of steps from the root, 0 for a root.", NODE),
         Column(
             "event_type",
@@ -171,37 +152,33 @@ TREE_EVENTS = Table(
         PACKAGE_ID,
         TEMPLATE_NAME,
         PACKAGE_NAME,
-        Column("choice", TEXT, "Choice that was exercised. Missing if the node is a create.", NODE, nullable=True),
+        Column("choice", TEXT, "Choice that was exercised.", NODE, missing="if the node is a create"),
         Column(
             "consuming",
             FLAG,
-            "Whether the exercise archived the contract. Missing if the node is a create.",
+            "Whether the exercise archived the contract.",
             "docs/facts.md#consuming-exercise-archives",
-            nullable=True,
+            missing="if the node is a create",
         ),
-        Column(
-            "acting_parties", TEXTS, "Parties that exercised the choice. Missing if the node is a create.", NODE, nullable=True
-        ),
+        Column("acting_parties", TEXTS, "Parties that exercised the choice.", NODE, missing="if the node is a create"),
         Column(
             "interface_id",
             TEXT,
-            "Interface through which the choice was exercised. Missing if there was none.",
+            "Interface through which the choice was exercised.",
             "docs/facts.md#interface-id-null",
-            nullable=True,
+            missing="if there was none",
         ),
         CREATED_AT,
         SIGNATORIES,
         OBSERVERS,
         CREATE_ARGUMENTS,
-        Column(
-            "choice_argument", JSON, "Argument of the choice. Missing if the node is a create.", NODE, nullable=True, unit="JSON"
-        ),
+        Column("choice_argument", JSON, "Argument of the choice.", NODE, missing="if the node is a create", unit="JSON"),
         Column(
             "exercise_result",
             JSON,
-            "Result of the choice, JSON of any type. Missing if it is null or nothing was exercised.",
+            "Result of the choice, JSON of any type.",
             "docs/facts.md#exercise-result-any-json",
-            nullable=True,
+            missing="if it is null or nothing was exercised",
             unit="JSON",
         ),
         unknown_members("node"),
@@ -229,19 +206,14 @@ REASSIGNMENTS = Table(
             "Id that links an assignment to its unassignment. Either may come first.",
             "docs/facts.md#assignment-before-unassignment",
         ),
-        Column(
-            "submitter", TEXT, "Party that submitted the reassignment. Missing if it is not sent.", REASSIGNMENT, nullable=True
-        ),
+        Column("submitter", TEXT, "Party that submitted the reassignment.", REASSIGNMENT, missing="if it is not sent"),
         Column("source_synchronizer", TEXT, "Synchronizer that the contract leaves.", REASSIGNMENT),
         Column("target_synchronizer", TEXT, "Synchronizer that the contract arrives at.", REASSIGNMENT),
         Column(
             "reassignment_counter", INTEGER, "Number of unassignments of the contract so far, 0 at its creation.", REASSIGNMENT
         ),
         CONTRACT_ID,
-        *(
-            replace(column, description=f"{column.description} Missing if it is an unassignment.", nullable=True)
-            for column in (TEMPLATE_ID, PACKAGE_ID, TEMPLATE_NAME)
-        ),
+        *(replace(column, missing="if it is an unassignment") for column in (TEMPLATE_ID, PACKAGE_ID, TEMPLATE_NAME)),
         PACKAGE_NAME,
         CREATED_AT,
         SIGNATORIES,
@@ -265,16 +237,15 @@ VERDICTS = Table(
             TIME,
             "Time at which the decision became final on the responding host. It differs between hosts.",
             "docs/facts.md#finalization-time-differs",
-            unit="UTC, microseconds",
         ),
         Column("verdict_result", CHOICE, "Decision of the mediator.", VERDICT, values=VERDICT_RESULTS),
         Column("submitting_participant_uid", TEXT, "Participant that submitted the request and pays for it.", VERDICT),
         Column(
             "submitting_parties",
             TEXTS,
-            "Parties on whose behalf the request was submitted. Missing if they are not sent.",
+            "Parties on whose behalf the request was submitted.",
             "docs/facts.md#submitting-parties-null",
-            nullable=True,
+            missing="if they are not sent",
         ),
         Column("mediator_group", SMALL, "Mediator group that decided.", VERDICT),
         Column("view_count", SMALL, "Number of views of the request.", VERDICT, unit="views"),
@@ -305,9 +276,7 @@ VIEWS = Table(
     columns=(
         *HEADER,
         Column("view_id", SMALL, "Index of the view in its request, from 0.", VIEW),
-        Column(
-            "parent_view_id", SMALL, "View that has this one as a sub-view. Missing if the view is a root.", VIEW, nullable=True
-        ),
+        Column("parent_view_id", SMALL, "View that has this one as a sub-view.", VIEW, missing="if the view is a root"),
         Column("informees", TEXTS, "Parties that are informed of the view.", VIEW),
         Column("quorum_count", SMALL, "Number of quorums that must confirm the view.", VIEW, unit="quorums"),
         Column("sub_views", SMALLS, "View ids of the direct sub-views.", VIEW),

@@ -12,11 +12,9 @@ CONTRACT = "docs/facts.md#contract-object"
 VOTES = "docs/facts.md#name-rules-and-price-votes"
 RULES = "docs/facts.md#name-rules-and-price-votes"
 
-OBSERVED_AT = Column("observed_at", TIME, "Time of the observation.", "docs/architecture.md#tables", unit="UTC, microseconds")
-CREATED_EVENT_BLOB = Column(
-    "created_event_blob", TEXT, "Base64 for explicit disclosure. Missing if it is not sent.", CONTRACT, nullable=True
-)
-CREATED_AT = Column("created_at", TIME, "Ledger effective time of the contract's creation.", CONTRACT, unit="UTC, microseconds")
+OBSERVED_AT = Column("observed_at", TIME, "Time of the observation.", "docs/architecture.md#tables")
+CREATED_EVENT_BLOB = Column("created_event_blob", TEXT, "Base64 for explicit disclosure.", CONTRACT, missing="if it is not sent")
+CREATED_AT = Column("created_at", TIME, "Ledger effective time of the contract's creation.", CONTRACT)
 PAYLOAD = Column("payload", JSON, "Payload of the contract.", CONTRACT, unit="JSON")
 CONTRACT_COLUMNS = (OBSERVED_AT, history.CONTRACT_ID, history.TEMPLATE_ID, history.PACKAGE_ID, history.TEMPLATE_NAME)
 
@@ -29,25 +27,16 @@ PRICE_VOTES = Table(
     columns=(
         *CONTRACT_COLUMNS,
         Column("sv", TEXT, "Super validator that votes. Each has one contract, with a new id at each vote.", VOTES),
-        Column(
-            "dso", TEXT, "Party of all operators of the network together. Missing if the payload has none.", VOTES, nullable=True
-        ),
+        Column("dso", TEXT, "Party of all operators of the network together.", VOTES, missing="if the payload has none"),
         Column(
             "price",
             AMOUNT,
-            "Price that was voted for. Missing if the super validator has not voted.",
+            "Price that was voted for.",
             "docs/facts.md#price-vote-without-price",
-            nullable=True,
+            missing="if the super validator has not voted",
             unit="USD per coin",
         ),
-        Column(
-            "last_updated_at",
-            TIME,
-            "Time of the vote. Missing if the payload has none.",
-            VOTES,
-            nullable=True,
-            unit="UTC, microseconds",
-        ),
+        Column("last_updated_at", TIME, "Time of the vote.", VOTES, missing="if the payload has none"),
         CREATED_AT,
         PAYLOAD,
         CREATED_EVENT_BLOB,
@@ -63,28 +52,19 @@ NAME_RULES = Table(
     sort=("observed_at", "contract_id"),
     columns=(
         *CONTRACT_COLUMNS,
-        Column("domain_id", TEXT, "Synchronizer of the contract. Missing if it is not sent.", RULES, nullable=True),
+        Column("domain_id", TEXT, "Synchronizer of the contract.", RULES, missing="if it is not sent"),
         Column("cache_hit", FLAG, "Whether the service reported no change since the observation before.", RULES),
-        Column(
-            "dso", TEXT, "Party of all operators of the network together. Missing if the payload has none.", RULES, nullable=True
-        ),
-        Column("entry_fee", AMOUNT, "Fee of an entry. Missing if the payload has none.", RULES, nullable=True, unit="USD"),
+        Column("dso", TEXT, "Party of all operators of the network together.", RULES, missing="if the payload has none"),
+        Column("entry_fee", AMOUNT, "Fee of an entry.", RULES, missing="if the payload has none", unit="USD"),
         Column(
             "renewal_duration",
             INTEGER,
-            "Time before the end of an entry from which it can be renewed. Missing if the payload has none.",
+            "Time before the end of an entry from which it can be renewed.",
             RULES,
-            nullable=True,
+            missing="if the payload has none",
             unit="microseconds",
         ),
-        Column(
-            "entry_lifetime",
-            INTEGER,
-            "Lifetime of an entry. Missing if the payload has none.",
-            RULES,
-            nullable=True,
-            unit="microseconds",
-        ),
+        Column("entry_lifetime", INTEGER, "Lifetime of an entry.", RULES, missing="if the payload has none", unit="microseconds"),
         CREATED_AT,
         PAYLOAD,
         CREATED_EVENT_BLOB,

@@ -1,0 +1,93 @@
+"""What runs after a report, and what it gets."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledgerframes.errors import CoverageError
+from ledgerframes.report import ReportResult
+
+Run = Callable[..., Any]
+
+FACTS = """
+import json, os, sys
+facts = {name: value for name, value in os.environ.items() if name.startswith("LEDGERFRAMES_REPORT")}
+open("facts", "w").write(json.dumps([sys.argv[1:], facts]))
+"""
+
+
+def hook(*arguments: str) -> str:
+    return shlex.join([sys.executable, "-c", FACTS, *arguments])
+
+
+def facts(directory: Path) -> Any:
+    return json.loads((directory / "facts").read_text())
+
+
+@pytest.fixture
+def reported(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Replace the run of a report by its outcome."""
+
+    def replace(*broken_rules: str, error: Exception | None = None) -> None:
+        def run_report(name: str, **_: Any) -> ReportResult:
+            if error:
+                raise error
+            page = Path("r/key/index.html")
+            return ReportResult(name, "key", page.parent, page, Path("r/latest"), False, {}, broken_rules=broken_rules)
+
+        monkeypatch.setattr("ledgerframes.report.run_report", run_report)
+
+    return replace
+
+
+def test_the_command_of_a_success_gets_the_page(run: Run, reported: Callable[..., None], tmp_path: Path) -> None:
+    reported()
+    result = run("report", "run", "verdicts", "--on-success", hook("a b", "$HOME"), "--on-failure", "false", "--quiet")
+    assert (result.code, result.err) == (0, "")
+    page = {"LEDGERFRAMES_REPORT": "verdicts", "LEDGERFRAMES_REPORT_PAGE": "r/key/index.html", "LEDGERFRAMES_REPORT_ERROR": ""}
+    assert facts(tmp_path) == [["a b", "$HOME"], page], "no shell interprets it"
+
+
+def test_the_command_of_a_failure_gets_the_error(run: Run, reported: Callable[..., None], tmp_path: Path) -> None:
+    reported(error=CoverageError("Nothing to report. Load a day."))
+    result = run("report", "run", "verdicts", "--on-success", "false", "--on-failure", hook())
+    assert (result.code, result.err) == (3, "ledgerframes: Nothing to report. Load a day.\n")
+    assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_ERROR"] == "Nothing to report. Load a day."
+    assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_PAGE"] == ""
+
+
+def test_a_broken_rule_is_a_failure_with_a_page(run: Run, reported: Callable[..., None], tmp_path: Path) -> None:
+    reported("wasted_share is 0.3, above 0.2")
+    result = run("report", "run", "verdicts", "--on-success", "false", "--on-failure", hook())
+    assert (result.code, result.err) == (6, "")
+    assert "wasted_share is 0.3" in result.out
+    assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_ERROR"] == "wasted_share is 0.3, above 0.2"
+    assert facts(tmp_path)[1]["LEDGERFRAMES_REPORT_PAGE"] == "r/key/index.html"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("false", "ledgerframes: false ended with exit code 1.\n"),
+        ("no-such-program", "ledgerframes: Cannot run no-such-program: No such file or directory.\n"),
+    ],
+)
+def test_a_command_that_fails_is_told_and_the_report_stays(
+    command: str, message: str, run: Run, reported: Callable[..., None]
+) -> None:
+    reported()
+    result = run("report", "run", "verdicts", "--on-success", command, "--quiet")
+    assert (result.code, result.out, result.err) == (0, "r/key/index.html\n", message)
+
+
+def test_a_command_that_cannot_be_split_is_refused_before_the_run(run: Run, reported: Callable[..., None]) -> None:
+    reported(error=AssertionError("the report was run"))
+    result = run("report", "run", "verdicts", "--on-success", "mail 'me")
+    assert (result.code, '--on-success must be a command, got "mail \'me"' in result.err) == (2, True)
