@@ -55,7 +55,7 @@ def events(
     If some ids are unknown, the events of the others are committed, and the exit code is 3. It is also 3 if the window is before
     the first event or after the last one.
     """
-    from ledgerframes.loaders.event_bounds import history_bounds
+    from ledgerframes.loaders.event_bounds import require_overlap
     from ledgerframes.loaders.events import load_events
 
     ids = _read_ids(update_ids) if update_ids else None
@@ -65,7 +65,7 @@ def events(
     frames, document = _fetch(context, net, load, workers, dask, dry_run=dry_run)
     _require_known_ids(net, frames.unknown_ids, 0 if ids is None else len(ids))
     if frames.window and not net.offline and not any(document["rows"].values()):
-        history_bounds(net).require_overlap(frames.window)
+        require_overlap(net, frames.window)
     context.print_summary(document, partial(format_sync, with_workers=bool(workers or dask)))
 
 

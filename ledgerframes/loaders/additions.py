@@ -19,8 +19,6 @@ from ledgerframes.datasets import TABLES
 from ledgerframes.errors import DecodeError
 from ledgerframes.frames import Frames
 
-__all__ = ["Additions", "additions_of"]
-
 EXTRA = "extra"
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -29,25 +27,18 @@ logger = logging.getLogger("ledgerframes")
 
 @dataclass
 class Additions:
-    """Names that services send and this release does not know.
+    """Names that services send and this release does not know."""
 
-    Attributes
-    ----------
-    members : set of str
-        As ``table.member``.
-    kinds : set of str
-        Values of closed sets as ``table.column=value``, and kinds of one-ofs.
-    """
-
-    members: set[str] = field(default_factory=set)
-    kinds: set[str] = field(default_factory=set)
+    members: set[str] = field(default_factory=set)  # as ``table.member``
+    kinds: set[str] = field(default_factory=set)  # values of closed sets as ``table.column=value``, and kinds of one-ofs
     _logged: set[str] = field(default_factory=set)
 
     def note(self, tables: Mapping[str, pa.Table]) -> None:
         """Add what Arrow tables have."""
         for name, table in tables.items():
             if EXTRA in table.column_names:
-                self.members |= {f"{name}.{member}" for member in _members(table[EXTRA].drop_null().to_pylist())}
+                for text in table[EXTRA].drop_null().to_pylist():
+                    self.members |= {f"{name}.{member}" for member in _OBJECT.decode(text)}
             for column, values in _closed_sets(name).items():
                 if column in table.column_names:
                     self.kinds |= {f"{name}.{column}={value}" for value in _distinct(table[column]) - values}
@@ -94,10 +85,3 @@ def _closed_sets(table: str) -> dict[str, set[str]]:
 def _distinct(values: pa.ChunkedArray) -> set[str]:
     """Return the values of a dictionary column, whose chunks may have different dictionaries."""
     return {value for chunk in values.chunks for value in chunk.unique().to_pylist()} - {None}
-
-
-def _members(texts: Iterable[str]) -> set[str]:
-    members: set[str] = set()
-    for text in texts:
-        members.update(_OBJECT.decode(text))
-    return members

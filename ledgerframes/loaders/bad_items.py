@@ -1,191 +1,85 @@
-"""Items of a page that cannot be decoded, told apart from the good ones."""
+"""Items that cannot be decoded, found among the good ones and kept in quarantine."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, TypeVar
 
-import msgspec
-
-from ledgerframes.api.response import Response
-from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
-from ledgerframes.datasets._decode import decode
-from ledgerframes.datasets._structs import Wire
-from ledgerframes.datasets.events.build import event_tables
-from ledgerframes.datasets.events.wire import Event, EventsPage
-from ledgerframes.errors import DecodeError, UsageError
-from ledgerframes.extents import microseconds
+from ledgerframes.errors import DecodeError
+from ledgerframes.extents import ExtentRange
 from ledgerframes.loaders.additions import Additions
 from ledgerframes.network import Network
 from ledgerframes.store.location import not_writable_error
-from ledgerframes.windows import instant
 
-__all__ = ["BadItem", "OnBadItem", "bad_item", "decode_items", "quarantine", "require_on_bad_item", "settle"]
-
-MAX_MIGRATIONS = 1_000_000
 OnBadItem = Literal["raise", "quarantine"]
+T = TypeVar("T")
 
 logger = logging.getLogger("ledgerframes")
 
 
 @dataclass(frozen=True)
 class BadItem:
-    """An item that cannot be decoded, or is no row of the tables.
-
-    Attributes
-    ----------
-    content : bytes
-    error : DecodeError
-        Names the operation, the path, the update and the reason.
-    position : tuple or None
-        Migration id and record time in microseconds, as far as they can be read.
-    """
+    """An item that cannot be decoded, or is no row of the tables."""
 
     content: bytes
-    error: DecodeError
-    position: tuple[int, int] | None
+    error: DecodeError  # names the operation, the path, the update and the reason
+    extent: ExtentRange | None = None  # where the item may be, which is provisional
 
 
-class _RawPage(Wire):
-    """A page whose items stay bytes."""
+def find_errors(items: Sequence[T], check: Callable[[Sequence[T]], object], first: int = 0) -> dict[int, DecodeError]:
+    """Return the errors of bad items by their positions.
 
-    events: list[msgspec.Raw]
-
-
-def decode_items(response: Response) -> list[Event | BadItem]:
-    """Return the events of a page, and for each that cannot be decoded what is wrong with it.
-
-    Raises
-    ------
-    DecodeError
-        If the page is not a list of items.
+    A check raises DecodeError unless the tables can have all of some items. It gets halves until the bad items are alone.
     """
+    if not items:
+        return {}
     try:
-        events = response.decode(EventsPage).events
-        with decode_boundary(response.endpoint):
-            event_tables(events, "listing")
-    except DecodeError:
-        items = _tell_apart(list(enumerate(map(bytes, response.decode(_RawPage).events))), response.endpoint)
-        if not any(isinstance(item, BadItem) for item in items):  # it is the page that cannot be decoded
-            raise
-        return items
-    return [*events]
-
-
-def _tell_apart(items: Sequence[tuple[int, bytes]], endpoint: str) -> list[Event | BadItem]:
-    """Return the events of numbered items, halved until the bad ones are alone."""
-    if len(items) <= 1:
-        return [_decode_item(content, number, endpoint) for number, content in items]
-    try:
-        events = [decode(content, Event, endpoint) for _, content in items]
-        with decode_boundary(endpoint):
-            event_tables(events, "listing")
-    except DecodeError:
-        middle = len(items) // 2
-        return [*_tell_apart(items[:middle], endpoint), *_tell_apart(items[middle:], endpoint)]
-    return [*events]
-
-
-def _decode_item(content: bytes, number: int, endpoint: str) -> Event | BadItem:
-    update_id, position = _identity(content)
-    try:
-        event = decode(content, Event, endpoint)
-        with decode_boundary(endpoint, update_id=update_id):
-            event_tables([event], "listing")
+        check(items)
     except DecodeError as error:
-        return bad_item(content, number, endpoint, update_id, error, "$.events", position)
-    return event
+        if len(items) == 1:
+            return {first: error}
+        middle = len(items) // 2
+        return find_errors(items[:middle], check, first) | find_errors(items[middle:], check, first + middle)
+    return {}
 
 
 def bad_item(
     content: bytes,
-    number: int,
-    endpoint: str,
-    update_id: str,
     error: DecodeError,
+    number: int,
     path: str,
-    position: tuple[int, int] | None = None,
+    update_id: str = "",
+    extent: ExtentRange | None = None,
 ) -> BadItem:
-    """Return an item that cannot be decoded, with an error that names it.
-
-    Parameters
-    ----------
-    content : bytes
-    number : int
-        Position of the item in its page.
-    endpoint, update_id : str
-    error : DecodeError
-        From decoding the item alone.
-    path : str
-        JSON path of the list of items.
-    position : tuple, optional
-    """
+    """Return an item with an error that names it, from the error of decoding it alone."""
     whole_path = f"{path}[{number}]{error.json_path.removeprefix('$').removeprefix('.updates[0]').removeprefix('[0]')}"
-    reason = str(error).removeprefix(f"Unexpected response from {endpoint}: ")
+    reason = str(error).removeprefix(f"Unexpected response from {error.endpoint}: ")
     reason = reason.replace(f" at {error.json_path}.", f" at {whole_path}.")
     failure = DecodeError(
-        f"Item {number} of a page from {endpoint} (update {update_id or 'unknown'}) cannot be decoded: {reason}",
-        endpoint=endpoint,
+        f"Item {number} of a page from {error.endpoint} (update {update_id or 'unknown'}) cannot be decoded: {reason}",
+        endpoint=error.endpoint,
         json_path=whole_path,
         column=error.column,
         update_id=update_id,
         kind=error.kind,
     )
-    return BadItem(content, failure, position)
+    return BadItem(content, failure, extent)
 
 
-def _identity(content: bytes) -> tuple[str, tuple[int, int] | None]:
-    """Return update id and position of an item, as far as they can be read."""
-    try:
-        item: Any = msgspec.json.decode(content)
-        part = item.get("update") or item.get("verdict")
-        update_id = str(part.get("update_id") or "")
-    except (*DATA_ERRORS, AttributeError):
-        return "", None
-    try:
-        migration_id = int((part.get("event") or part)["migration_id"])
-        position = (migration_id, microseconds(instant(part["record_time"])))
-    except (*DATA_ERRORS, AttributeError, UsageError):
-        return update_id, None
-    # A position that no event can have would end the listing of the window.
-    return update_id, position if 0 <= migration_id < MAX_MIGRATIONS else None
-
-
-def require_on_bad_item(value: object) -> None:
-    """Raise UsageError unless a value can be passed as ``on_bad_item=``."""
-    if value not in get_args(OnBadItem):
-        raise UsageError(f"Unknown on_bad_item {value!r}. Choose from {', '.join(get_args(OnBadItem))}.")
-
-
-def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem | None, additions: Additions) -> None:
-    """Raise the error of the first item, or keep the bytes of each and note its kind.
-
-    Raises
-    ------
-    DecodeError
-        With ``raise``, if there is an item.
-    StoreError
-        If a file cannot be written.
-    """
+def settle(net: Network, items: Iterable[BadItem], on_bad_item: OnBadItem, additions: Additions) -> None:
+    """Raise the error of the first item, or keep the bytes of each and note its kind."""
     for item in items:
-        if on_bad_item != "quarantine":
+        if on_bad_item == "raise":
             raise item.error
-        quarantine(net, item)
+        _quarantine(net, item)
         additions.note_error(item.error)
 
 
-def quarantine(net: Network, item: BadItem) -> Path:
-    """Write the bytes of an item to a file below the store, and log where.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
+def _quarantine(net: Network, item: BadItem) -> None:
+    """Write the bytes of an item to a file below the store, and log where."""
     directory = net.local_dir / "quarantine"
     path = directory / f"item_{hashlib.sha256(item.content).hexdigest()[:16]}.json"
     try:
@@ -195,4 +89,3 @@ def quarantine(net: Network, item: BadItem) -> Path:
         raise not_writable_error(directory, error) from error
     update_id = item.error.update_id or "unknown"
     logger.warning("item_quarantined network=%s update_id=%s path=%s error=%s", net.name, update_id, path, item.error)
-    return path

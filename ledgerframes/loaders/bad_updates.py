@@ -1,30 +1,24 @@
-"""Updates of a participant's page that cannot be decoded, told apart from the good ones."""
+"""Pages of a participant's updates, and the updates of them that cannot be decoded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from ledgerframes.api.response import Response
 from ledgerframes.datasets._boundary import DATA_ERRORS
 from ledgerframes.datasets._structs import Offset
-from ledgerframes.datasets.ledger.wire import PAGE, LedgerStruct, UpdatesPage, decode_page
+from ledgerframes.datasets.ledger.wire import LedgerStruct, UpdatesPage, decode_page
 from ledgerframes.errors import DecodeError
-from ledgerframes.loaders.bad_items import BadItem, bad_item
+from ledgerframes.extents import OffsetRange
+from ledgerframes.loaders.bad_items import BadItem, bad_item, find_errors
+from ledgerframes.loaders.ledger_filter import LedgerFilter
 
-__all__ = ["BadUpdate", "decode_updates"]
-
-
-@dataclass(frozen=True)
-class BadUpdate:
-    """A bad item, and the offsets ``after < offset <= through`` that it can have."""
-
-    item: BadItem
-    after: int
-    through: int
+Decoded = tuple[UpdatesPage, dict[str, pa.Table]]
 
 
 class _RawUpdates(LedgerStruct):
@@ -36,14 +30,8 @@ class _RawUpdates(LedgerStruct):
     next_page_token: str | None = None
 
 
-def decode_updates(response: Response, check: Callable[[UpdatesPage], object]) -> tuple[UpdatesPage, list[BadUpdate]]:
-    """Return a page of updates without those that cannot be decoded, and these.
-
-    Parameters
-    ----------
-    response : Response
-    check : callable
-        Raises DecodeError for a page that is no rows of the tables.
+def decode_updates(response: Response, ledger_filter: LedgerFilter) -> tuple[UpdatesPage, dict[str, pa.Table], list[BadItem]]:
+    """Return a page without the updates that cannot be decoded, its tables, and these updates.
 
     Raises
     ------
@@ -51,52 +39,55 @@ def decode_updates(response: Response, check: Callable[[UpdatesPage], object]) -
         If the response is not a page.
     """
     try:
-        page = decode_page(response.body)
-        check(page)
+        return *_decode(response.body, ledger_filter), []
     except DecodeError:
-        page, bad_updates = _by_item(response.decode(_RawUpdates), check)
-        if not bad_updates:  # it is the page that cannot be decoded
+        raw = response.decode(_RawUpdates)
+        errors = find_errors(raw.updates, lambda some: _decode_some(raw, some, ledger_filter))
+        if not errors:  # it is the page that cannot be decoded
             raise
-        return page, bad_updates
-    return page, []
+    good = [content for number, content in enumerate(raw.updates) if number not in errors]
+    return *_decode_some(raw, good, ledger_filter), _bad_items(raw, errors, ledger_filter)
 
 
-def _by_item(raw: _RawUpdates, check: Callable[[UpdatesPage], object]) -> tuple[UpdatesPage, list[BadUpdate]]:
-    start, stop = raw.lowest_page_offset_exclusive, raw.highest_page_offset_inclusive
-    page = UpdatesPage(start, stop, [], raw.next_page_token)
-    errors: dict[int, DecodeError] = {}
-    for number, content in enumerate(raw.updates):
-        one = {"lowestPageOffsetExclusive": start, "highestPageOffsetInclusive": stop, "updates": [content]}
-        try:
-            single = decode_page(msgspec.json.encode(one))
-            check(single)
-            page.updates.extend(single.updates)
-        except DecodeError as error:
-            errors[number] = error
-    identities = [_identity(bytes(content)) for content in raw.updates]
-    offsets = [offset if offset is not None and start < offset <= stop else None for _, offset in identities]
-    return page, [
-        BadUpdate(
-            bad_item(bytes(raw.updates[number]), number, PAGE, identities[number][0], error, "$.updates"),
-            *_bounds(offsets, number, start, stop),
-        )
-        for number, error in errors.items()
-    ]
+def _decode(body: bytes, ledger_filter: LedgerFilter) -> Decoded:
+    page = decode_page(body)
+    return page, ledger_filter.tables(page)
 
 
-def _bounds(offsets: list[int | None], number: int, start: int, stop: int) -> tuple[int, int]:
+def _decode_some(raw: _RawUpdates, updates: Sequence[msgspec.Raw], ledger_filter: LedgerFilter) -> Decoded:
+    body = {
+        "lowestPageOffsetExclusive": raw.lowest_page_offset_exclusive,
+        "highestPageOffsetInclusive": raw.highest_page_offset_inclusive,
+        "updates": updates,
+        "nextPageToken": raw.next_page_token,
+    }
+    return _decode(msgspec.json.encode(body), ledger_filter)
+
+
+def _bad_items(raw: _RawUpdates, errors: dict[int, DecodeError], ledger_filter: LedgerFilter) -> list[BadItem]:
+    page = ledger_filter.offset_range(raw.lowest_page_offset_exclusive, raw.highest_page_offset_inclusive)
+    identities = [_identity(content) for content in raw.updates]
+    offsets = [offset if offset is not None and page.start < offset <= page.stop else None for _, offset in identities]
+    bad_items = []
+    for number, error in errors.items():
+        extent = _possible_offsets(offsets, number, page)
+        bad_items.append(bad_item(bytes(raw.updates[number]), error, number, "$.updates", identities[number][0], extent))
+    return bad_items
+
+
+def _possible_offsets(offsets: list[int | None], number: int, page: OffsetRange) -> OffsetRange:
     """Return the offsets that an item can have, its own or those between its neighbors."""
     if (own := offsets[number]) is not None:
-        return own - 1, own
+        return replace(page, start=own - 1, stop=own)
     known = [offset for offset in offsets if offset is not None]
     is_descending = len(known) > 1 and known[0] > known[-1]
     before = [offset for offset in offsets[:number] if offset is not None]
     after = [offset for offset in offsets[number + 1 :] if offset is not None]
     lower, upper = (after, before) if is_descending else (before, after)
-    return max(lower, default=start), min(upper, default=stop + 1) - 1
+    return replace(page, start=max(lower, default=page.start), stop=min(upper, default=page.stop + 1) - 1)
 
 
-def _identity(content: bytes) -> tuple[str, int | None]:
+def _identity(content: msgspec.Raw) -> tuple[str, int | None]:
     """Return update id and offset of an update, as far as they can be read."""
     try:
         item: Any = msgspec.json.decode(content)

@@ -1,4 +1,4 @@
-"""Buffers that fill segments, and threads that overlap fetching, building and writing."""
+"""Limits of buffers, and threads that overlap fetching, building and writing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from ledgerframes.datasets import Table
 from ledgerframes.gc_pause import collect_periodically
 
 T = TypeVar("T")
@@ -20,33 +19,6 @@ U = TypeVar("U")
 # never notices Ctrl-C. A wait with a timeout does, however long the timeout is.
 NO_TIMEOUT = threading.TIMEOUT_MAX
 SEGMENT_BYTES = 12_000_000  # Arrow bytes buffered before they are written: bounds the memory, and what a kill can lose
-
-
-class TableBuffer:
-    """Tables of several pages that are written together.
-
-    Parameters
-    ----------
-    tables : tuple of Table
-        The tables of the dataset.
-    """
-
-    def __init__(self, tables: tuple[Table, ...]) -> None:
-        self._tables = tables
-        self._pages: list[dict[str, pa.Table]] = []
-        self.bytes = 0
-
-    def add(self, tables: dict[str, pa.Table]) -> None:
-        """Add the tables of one page."""
-        self._pages.append(tables)
-        self.bytes += sum(table.nbytes for table in tables.values())
-
-    def flush(self, *, descending: bool = False) -> dict[str, pa.Table]:
-        """Return the buffered tables in ascending order, and empty the buffer."""
-        pages, self._pages, self.bytes = self._pages, [], 0
-        release_memory()
-        ascending = pages[::-1] if descending else pages
-        return {table.name: pa.concat_tables([page[table.name] for page in ascending]) for table in self._tables}
 
 
 def release_memory() -> None:

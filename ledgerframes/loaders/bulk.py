@@ -12,9 +12,9 @@ import pandas as pd
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
-from ledgerframes.loaders.bad_items import OnBadItem, require_on_bad_item
+from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.bulk_loader import BulkFileLoader, BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader
-from ledgerframes.loaders.bulk_object import BulkKind
+from ledgerframes.loaders.bulk_object import BulkKind, ObjectOptions
 from ledgerframes.loaders.sync import load
 from ledgerframes.network import Network
 from ledgerframes.windows import Time, instant, window
@@ -120,18 +120,19 @@ def load_bulk(
     >>> len(frames.updates) == int(frames.bulk_objects["lines"].sum())
     True
     """
-    require_on_bad_item(on_bad_item)
     _require_compatible(kind, (since, until, during), at, object_keys, paths)
     directory = None if download_dir is None else str(download_dir)
+    by_key = paths is not None or object_keys is not None
+    shared = ObjectOptions(kind, by_key, directory, allow_partial, on_bad_item)
     bulk: BulkLoader
     if paths is not None:
-        bulk = BulkFileLoader(net, paths, kind, allow_partial, on_bad_item)
+        bulk = BulkFileLoader(net, shared, paths)
     elif object_keys is not None:
-        bulk = BulkKeyLoader(net, object_keys, kind, directory, allow_partial, on_bad_item)
+        bulk = BulkKeyLoader(net, shared, object_keys)
     elif kind == "acs":
-        bulk = BulkSnapshotLoader(net, net.now() if at is None else instant(at, "at"), directory, allow_partial, on_bad_item)
+        bulk = BulkSnapshotLoader(net, shared, net.now() if at is None else instant(at, "at"))
     else:
-        bulk = BulkWindowLoader(net, window(net.now(), since, until, during), directory, allow_partial, on_bad_item)
+        bulk = BulkWindowLoader(net, shared, window(net.now(), since, until, during))
     return load(bulk, plan=plan, executor=executor, progress=progress)
 
 

@@ -32,45 +32,25 @@ SUFFIX = ".zstd"
 
 @dataclass(frozen=True)
 class BulkFolder:
-    """A day of updates, or an ACS snapshot, with all its objects in order.
+    """A day of updates, or an ACS snapshot, with all its objects in order."""
 
-    Attributes
-    ----------
-    name : str
-        Ends with a slash, as no object key does.
-    since, until : datetime
-    tasks : tuple of BulkTask
-    """
-
-    name: str
+    name: str  # ends with a slash, as no object key does
     since: datetime
     until: datetime
     tasks: tuple[BulkTask, ...]
 
 
-def folders_of_updates(net: Network, window: Window, download_dir: str | None) -> list[BulkFolder]:
-    """Return the folders of updates that overlap a window, as far as the network has them.
-
-    Raises
-    ------
-    UsageError
-        If the network has no bulk storage.
-    """
+def folders_of_updates(net: Network, window: Window) -> list[BulkFolder]:
+    """Return the folders of updates that overlap a window, as far as the network has them."""
     with _require_storage(net, "bulk objects", "Use load_events"):
-        return _folders(list(_list_updates(net, window)), "updates", download_dir)
+        return _folders(_list_updates(net, window), "updates")
 
 
-def snapshot_folder(net: Network, at: datetime, download_dir: str | None) -> BulkFolder:
-    """Return the newest ACS snapshot at or before a time.
-
-    Raises
-    ------
-    UsageError
-        If there is none, or the network has no bulk storage.
-    """
+def snapshot_folder(net: Network, at: datetime) -> BulkFolder:
+    """Return the newest ACS snapshot at or before a time."""
     with _require_storage(net, f"active contracts at or before {iso(at)}", "Pass a later at="):
         listing = net.history.bulk_active_contracts(at)
-    folders = _folders(listing.object_refs, "acs", download_dir)
+    folders = _folders(listing.object_refs, "acs")
     if len(folders) == 1 and folders[0].since == instant(listing.record_time):
         return folders[0]
     raise DecodeError(f"The snapshot of {listing.record_time} is listed with objects of {len(folders)} folders.")
@@ -105,25 +85,23 @@ def _list_updates(net: Network, window: Window) -> Iterator[ObjectRef]:
             return
 
 
-def _folders(refs: list[ObjectRef], kind: str, download_dir: str | None) -> list[BulkFolder]:
-    tasks = {key: _task(key, ref, download_dir) for ref in refs if (key := ObjectKey.from_url(ref.url)).kind == kind}
-    folders: dict[str, list[BulkTask]] = {}
-    for key in sorted(tasks, key=lambda key: key.sort_key):
-        folders.setdefault(key.key.partition("/")[0] + "/", []).append(tasks[key])
-    return [_folder(name, inside) for name, inside in folders.items()]
+def _folders(refs: Iterable[ObjectRef], kind: str) -> list[BulkFolder]:
+    digests = {key: ref.digest for ref in refs if (key := ObjectKey.from_url(ref.url)).kind == kind}
+    folders: dict[str, list[ObjectKey]] = {}
+    for key in sorted(digests, key=lambda key: key.sort_key):
+        folders.setdefault(key.key.partition("/")[0] + "/", []).append(key)
+    for name, keys in folders.items():
+        numbers = [key.index for key in keys]
+        if numbers != list(range(len(numbers))):
+            raise DecodeError(f"The listing of {name} is incomplete, with objects {', '.join(map(str, numbers[:5]))}, ….")
+    return [
+        BulkFolder(name, keys[0].since, keys[0].until, tuple(_task(key, digests[key]) for key in keys))
+        for name, keys in folders.items()
+    ]
 
 
-def _folder(name: str, tasks: list[BulkTask]) -> BulkFolder:
-    first = tasks[0].key
-    assert first is not None
-    numbers = [task.key.index for task in tasks if task.key]
-    if numbers != list(range(len(numbers))):
-        raise DecodeError(f"The listing of {name} is incomplete, with objects {', '.join(map(str, numbers[:5]))}, ….")
-    return BulkFolder(name, first.since, first.until, tuple(tasks))
-
-
-def _task(key: ObjectKey, ref: ObjectRef, download_dir: str | None) -> BulkTask:
-    return BulkTask(key.key, key, key.kind, sha256=_parse_digest(ref.digest), download_dir=download_dir)
+def _task(key: ObjectKey, digest: str | None) -> BulkTask:
+    return BulkTask(key.key, key, sha256=_parse_digest(digest))
 
 
 def _parse_digest(digest: str | None) -> str | None:
@@ -140,23 +118,14 @@ def _parse_digest(digest: str | None) -> str | None:
     return raw.hex()
 
 
-def tasks_by_key(net: Network, keys: list[ObjectKey], download_dir: str | None) -> list[BulkTask]:
+def tasks_by_key(net: Network, keys: list[ObjectKey]) -> list[BulkTask]:
     """Return a task per key, with the digest where the network lists it."""
     digests = _list_digests(net, [key.key for key in keys])
-    return [
-        BulkTask(key.key, key, key.kind, sha256=_parse_digest(digests.get(key.key)), download_dir=download_dir, by_key=True)
-        for key in keys
-    ]
+    return [_task(key, digests.get(key.key)) for key in keys]
 
 
 def parse_keys(object_keys: Iterable[str], kind: str) -> list[ObjectKey]:
-    """Return keys in order of their lines, also from keys that are percent-encoded.
-
-    Raises
-    ------
-    UsageError
-        If one of them is not a key, or of another kind, or two are the same object in two encodings.
-    """
+    """Return keys in order of their lines, also from keys that are percent-encoded."""
     is_one = isinstance(object_keys, str) or not isinstance(object_keys, Iterable)
     texts = [] if is_one else list(object_keys)
     if is_one or not all(isinstance(text, str) for text in texts):
@@ -189,39 +158,29 @@ def _list_digests(net: Network, keys: list[str]) -> dict[str, str]:
 
 
 def tasks_by_path(paths: Iterable[str | Path] | str | Path, kind: str) -> list[BulkTask]:
-    """Return a task per file, and per object below a directory.
-
-    Raises
-    ------
-    UsageError
-        If a path does not exist, an object is of another kind, or an ACS object is not named by its key.
-    """
+    """Return a task per file, and per object below a directory."""
     several = [paths] if isinstance(paths, str | Path) or not isinstance(paths, Iterable) else list(paths)
     invalid = [path for path in several if not isinstance(path, str | Path)]
     if invalid:
         raise UsageError(f"paths= must be paths of files or directories, got {invalid[0]!r}.")
-    tasks = {task.object_key: task for path in several for file in _objects_in(Path(path)) if (task := _file_task(file, kind))}
-    return sorted(tasks.values(), key=_sort_key)
+    tasks = {task.object_key: task for path in several for task in _file_tasks(Path(path), kind)}
+    return sorted(tasks.values(), key=lambda task: (False, task.key.sort_key) if task.key else (True, task.object_key))
 
 
-def _sort_key(task: BulkTask) -> tuple[bool, object]:
-    return (True, task.object_key) if task.key is None else (False, task.key.sort_key)
-
-
-def _objects_in(path: Path) -> list[Path]:
+def _file_tasks(path: Path, kind: str) -> list[BulkTask]:
     files = [path] if path.is_file() else sorted(file for file in path.rglob(f"*{SUFFIX}") if file.is_file())
     if not files:
         problem = f"contains no *{SUFFIX} files" if path.is_dir() else "does not exist"
         raise UsageError(f"{path} {problem}. Pass paths= of bulk objects, or of directories that contain some.")
-    return files
+    return [_file_task(file, kind) for file in files]
 
 
-def _file_task(file: Path, kind: str) -> BulkTask | None:
+def _file_task(file: Path, kind: str) -> BulkTask:
     key = ObjectKey.from_path(file)
     if key is not None:
-        return BulkTask(key.key, _require_kind(key, kind), kind, path=str(file.absolute()), by_key=True)
+        return BulkTask(key.key, _require_kind(key, kind), path=str(file.absolute()))
     if kind == "acs":
         raise UsageError(f"{file} is not named by the key of an ACS object, which contains the snapshot time. Rename the file.")
     with file.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
-    return BulkTask(f"sha256:{digest}", None, kind, path=str(file.absolute()), by_key=True)
+    return BulkTask(f"sha256:{digest}", None, path=str(file.absolute()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +17,10 @@ from ledgerframes.errors import IntegrityError, LedgerframesError, NotFoundError
 from ledgerframes.extents import MigrationWindow, microseconds
 from ledgerframes.frames import Frames
 from ledgerframes.loaders import bulk_listing
-from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.bulk_listing import BulkFolder
-from ledgerframes.loaders.bulk_object import BulkKind, BulkTask, choose_dataset, read_object
+from ledgerframes.loaders.bulk_object import BulkTask, ObjectOptions, read_object
 from ledgerframes.loaders.executors import cores
-from ledgerframes.loaders.sync import ChunkContext, ChunkResult, Loader, Reader
+from ledgerframes.loaders.sync import Loader, Reader
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 from ledgerframes.windows import Window, iso
@@ -32,29 +31,12 @@ MAX_FAILURES = 5  # consecutive downloads, after which the service counts as una
 
 
 class BulkLoader(Loader[BulkTask]):
-    """A load of bulk objects, which an object that cannot be read does not stop.
-
-    Parameters
-    ----------
-    net : Network
-    kind : {"updates", "acs"}
-    download_dir : str or None
-        Directory that downloaded objects are saved to.
-    allow_partial : bool
-        Return frames even if some objects could not be read.
-    on_bad_item : {"raise", "quarantine"}
-        What to do with a line that cannot be decoded.
-    """
+    """A load of bulk objects, which an object that cannot be read does not stop."""
 
     noun, unit = "bulk objects", "objects"
-    by_key = True  # objects that the caller names are stored apart, because they may repeat the lines of others
 
-    def __init__(
-        self, net: Network, kind: BulkKind, download_dir: str | None, allow_partial: bool, on_bad_item: OnBadItem = "raise"
-    ) -> None:
-        self.net, self.kind, self.download_dir, self.allow_partial = net, kind, download_dir, allow_partial
-        self.on_bad_item = on_bad_item
-        self.dataset = choose_dataset(kind, by_key=self.by_key)
+    def __init__(self, net: Network, options: ObjectOptions) -> None:
+        self.net, self.options, self.dataset = net, options, options.dataset
         self.failures: dict[str, str] = {}
         self._consecutive_failures = 0
 
@@ -84,7 +66,7 @@ class BulkLoader(Loader[BulkTask]):
     @property
     def reader(self) -> Reader[BulkTask]:
         """Function that reads one object."""
-        return functools.partial(_read_object, self.net, self.on_bad_item)
+        return functools.partial(read_object, self.net, self.options)
 
     def finish_chunk(self, chunk: BulkTask, error: LedgerframesError | None) -> None:
         """Note an object that could not be read, unless the service seems to be unavailable."""
@@ -98,24 +80,17 @@ class BulkLoader(Loader[BulkTask]):
                 raise error
 
     def frames_of(self, segments: list[Segment], window: Window | None = None) -> Frames:
-        """Return frames of segments.
-
-        Raises
-        ------
-        IntegrityError
-            If an object could not be read, and a part is not enough.
-        """
-        if self.failures and not self.allow_partial:
+        """Return frames of segments."""
+        if self.failures and not self.options.allow_partial:
             raise IntegrityError(
                 f"Cannot read {len(self.failures):,} bulk objects, the first because: {next(iter(self.failures.values()))} "
                 "Pass allow_partial=True (--allow-partial) to load the others.",
                 path=next(iter(self.failures)),
                 failures=self.failures,
             )
-        tables = [table.name for table in self.dataset.tables]
         return Frames(
             self.net.store.snapshot_of(segments),
-            tables,
+            [table.name for table in self.dataset.tables],
             window=window,
             failed=self.failures,
             population=self.dataset.population,
@@ -136,23 +111,21 @@ def _plan_row(object_key: str, key: ObjectKey | None) -> Mapping[str, object]:
     return {"since": key and key.since, "until": key and key.until, "object_key": object_key}
 
 
-def _read_object(net: Network, on_bad_item: OnBadItem, task: BulkTask, context: ChunkContext) -> Iterator[ChunkResult]:
-    yield read_object(net, task, context, on_bad_item)
-
-
-class _FolderLoader(BulkLoader):
+class FolderLoader(BulkLoader):
     """Loads whole folders, and commits each that is complete."""
-
-    by_key = False
 
     @abstractmethod
     def list_folders(self) -> list[BulkFolder]:
         """Return the folders, as the network lists them."""
 
+    @abstractmethod
+    def is_stored(self) -> bool:
+        """Return whether the store certainly contains the folders."""
+
     @functools.cached_property
     def folders(self) -> list[BulkFolder]:
-        """The folders to load."""
-        return self.list_folders()
+        """The folders, unless the store contains them."""
+        return [] if self.is_stored() else self.list_folders()
 
     def tasks(self) -> list[BulkTask]:
         """Return the objects of the folders."""
@@ -168,23 +141,20 @@ class _FolderLoader(BulkLoader):
                 self.net.store.commit(self.dataset, extent, {}, final=True, source=self.net.name)
 
 
-class BulkWindowLoader(_FolderLoader):
+class BulkWindowLoader(FolderLoader):
     """Loads the objects with updates of a window."""
 
-    def __init__(
-        self, net: Network, window: Window, download_dir: str | None, allow_partial: bool, on_bad_item: OnBadItem = "raise"
-    ) -> None:
-        super().__init__(net, "updates", download_dir, allow_partial, on_bad_item)
+    def __init__(self, net: Network, options: ObjectOptions, window: Window) -> None:
+        super().__init__(net, options)
         self.window = window
 
     def list_folders(self) -> list[BulkFolder]:
         """Return the folders that overlap the window."""
-        return bulk_listing.folders_of_updates(self.net, self.window, self.download_dir)
+        return bulk_listing.folders_of_updates(self.net, self.window)
 
-    @functools.cached_property
-    def folders(self) -> list[BulkFolder]:
-        """The folders that overlap the window, unless the store contains them all."""
-        return self.list_folders() if self._missing_windows() else []
+    def is_stored(self) -> bool:
+        """Return whether complete folders cover the window."""
+        return not self._missing_windows()
 
     def _missing_windows(self) -> list[Window]:
         complete = [MigrationWindow(0, extent.start, extent.stop) for extent in self.stored_objects() if extent.is_folder]
@@ -201,24 +171,21 @@ class BulkWindowLoader(_FolderLoader):
         return self.frames_of(self.net.store.segments(self.dataset, self.window), self.window)
 
 
-class BulkSnapshotLoader(_FolderLoader):
+class BulkSnapshotLoader(FolderLoader):
     """Loads the newest ACS snapshot at a time."""
 
-    def __init__(
-        self, net: Network, at: datetime, download_dir: str | None, allow_partial: bool, on_bad_item: OnBadItem = "raise"
-    ) -> None:
-        super().__init__(net, "acs", download_dir, allow_partial, on_bad_item)
+    def __init__(self, net: Network, options: ObjectOptions, at: datetime) -> None:
+        super().__init__(net, options)
         self.at = at
 
     def list_folders(self) -> list[BulkFolder]:
         """Return the folder of the snapshot."""
-        return [bulk_listing.snapshot_folder(self.net, self.at, self.download_dir)]
+        return [bulk_listing.snapshot_folder(self.net, self.at)]
 
-    @functools.cached_property
-    def folders(self) -> list[BulkFolder]:
-        """The folder of the snapshot, unless the store contains the snapshot of this very time."""
+    def is_stored(self) -> bool:
+        """Return whether the store contains the snapshot of this very time."""
         newest = self._stored_folder()
-        return [] if newest and newest.start == microseconds(self.at) else self.list_folders()
+        return newest is not None and newest.start == microseconds(self.at)
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing objects, or offline the time if no snapshot is stored."""
@@ -249,22 +216,14 @@ class BulkSnapshotLoader(_FolderLoader):
 class BulkKeyLoader(BulkLoader):
     """Loads objects by key."""
 
-    def __init__(
-        self,
-        net: Network,
-        object_keys: Iterable[str],
-        kind: BulkKind,
-        download_dir: str | None,
-        allow_partial: bool,
-        on_bad_item: OnBadItem = "raise",
-    ) -> None:
-        super().__init__(net, kind, download_dir, allow_partial, on_bad_item)
-        self.keys = bulk_listing.parse_keys(object_keys, kind)
+    def __init__(self, net: Network, options: ObjectOptions, object_keys: Iterable[str]) -> None:
+        super().__init__(net, options)
+        self.keys = bulk_listing.parse_keys(object_keys, options.kind)
 
     def tasks(self) -> list[BulkTask]:
         """Return a task per missing key, with the digest that the network lists."""
         missing = self.missing()
-        return bulk_listing.tasks_by_key(self.net, [key for key in self.keys if key.key in missing], self.download_dir)
+        return bulk_listing.tasks_by_key(self.net, [key for key in self.keys if key.key in missing])
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing keys."""
@@ -285,24 +244,13 @@ class BulkFileLoader(BulkLoader):
 
     needs_network = False
 
-    def __init__(
-        self,
-        net: Network,
-        paths: Iterable[str | Path] | str | Path,
-        kind: BulkKind,
-        allow_partial: bool,
-        on_bad_item: OnBadItem = "raise",
-    ) -> None:
-        super().__init__(net, kind, None, allow_partial, on_bad_item)
-        self._tasks = self._deduplicate(bulk_listing.tasks_by_path(paths, kind))
-
-    def _deduplicate(self, tasks: list[BulkTask]) -> list[BulkTask]:
-        """Set the key of files that are not named by one, if the same bytes are stored."""
-        if all(task.key for task in tasks):
-            return tasks
-        rows = self.net.store.snapshot(self.dataset).scan(BULK_OBJECTS.name).to_table(columns=["object_key", "sha256"])
-        keys = {f"sha256:{row['sha256']}": row["object_key"] for row in rows.to_pylist()}
-        return [replace(task, object_key=keys.get(task.object_key, task.object_key)) for task in tasks]
+    def __init__(self, net: Network, options: ObjectOptions, paths: Iterable[str | Path] | str | Path) -> None:
+        super().__init__(net, options)
+        self._tasks = bulk_listing.tasks_by_path(paths, options.kind)
+        if not all(task.key for task in self._tasks):  # a file that is not named by its key may be in the store under the key
+            rows = net.store.snapshot(self.dataset).scan(BULK_OBJECTS.name).to_table(columns=["object_key", "sha256"])
+            keys = {f"sha256:{row['sha256']}": row["object_key"] for row in rows.to_pylist()}
+            self._tasks = [replace(task, object_key=keys.get(task.object_key, task.object_key)) for task in self._tasks]
 
     def tasks(self) -> list[BulkTask]:
         """Return a task per file."""

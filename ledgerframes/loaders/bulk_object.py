@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -23,13 +23,13 @@ from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.datasets.bulk.lines import decode_lines
 from ledgerframes.datasets.bulk.schema import BULK_OBJECTS
 from ledgerframes.datasets.bulk.wire import ActiveContract
-from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder, event_tables
+from ledgerframes.datasets.events.build import UPDATE_TABLES, EventTableBuilder
 from ledgerframes.datasets.events.wire import Event, Update
 from ledgerframes.datasets.registry import BULK, BULK_ACS, BULK_ACS_BY_KEY, BULK_BY_KEY, Dataset
 from ledgerframes.errors import DecodeError, IntegrityError
 from ledgerframes.extents import EPOCH, from_microseconds, microseconds
 from ledgerframes.loaders import buffering
-from ledgerframes.loaders.bad_items import BadItem, OnBadItem, quarantine
+from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
 from ledgerframes.loaders.buffering import Pipeline
 from ledgerframes.loaders.event_pages import Position, positions_of
 from ledgerframes.loaders.sync import ChunkContext
@@ -40,47 +40,33 @@ from ledgerframes.store.segments import SegmentWriter
 from ledgerframes.store.store import finish_segment, new_segment, new_segment_id
 from ledgerframes.windows import MICROSECOND
 
-__all__ = ["BulkKind", "BulkTask", "choose_dataset", "read_object"]
-
 logger = logging.getLogger("ledgerframes")
 
 BulkKind = Literal["updates", "acs"]
+Builder = EventTableBuilder | ActiveContractTableBuilder
 # Listed for good objects after a race in the service (docs/facts.md#digest-of-empty-bytes).
 EMPTY_DIGEST = hashlib.sha256(b"").hexdigest()
 MIN_SIZE_LIMIT = 64_000_000  # bytes that any object may decompress to
 STALE_AFTER = 86_400  # seconds without a change, after which a download has been abandoned
 FILE = "file"
+# Objects that the caller names are stored apart, because they may repeat the lines of others.
+OBJECT_DATASETS: dict[tuple[BulkKind, bool], Dataset] = {
+    ("updates", False): BULK,
+    ("updates", True): BULK_BY_KEY,
+    ("acs", False): BULK_ACS,
+    ("acs", True): BULK_ACS_BY_KEY,
+}
 PARTIAL_SUFFIX = ".part"
 
 
 @dataclass(frozen=True)
 class BulkTask:
-    """An object to read.
+    """An object to read."""
 
-    Attributes
-    ----------
-    object_key : str
-        Its key, or the digest of a file that is not named by one.
-    key : ObjectKey or None
-    kind : str
-        ``updates`` or ``acs``.
-    path : str or None
-        Its file, if it is on the disk.
-    sha256 : str or None
-        Digest that the network lists, as hexadecimal digits.
-    download_dir : str or None
-        Directory that the download is saved to.
-    by_key : bool
-        Whether the caller named the object, instead of a window.
-    """
-
-    object_key: str
+    object_key: str  # its key, or the digest of a file that is not named by one
     key: ObjectKey | None
-    kind: str
-    path: str | None = None
-    sha256: str | None = None
-    download_dir: str | None = None
-    by_key: bool = False
+    path: str | None = None  # its file, if it is on the disk
+    sha256: str | None = None  # the digest that the network lists, as hexadecimal digits
 
     @property
     def name(self) -> str:
@@ -88,29 +74,27 @@ class BulkTask:
         return self.path or self.object_key
 
 
-def choose_dataset(kind: str, *, by_key: bool) -> Dataset:
-    """Return the dataset of objects, apart for those that the caller names.
+@dataclass(frozen=True)
+class ObjectOptions:
+    """Options of all objects of a load."""
 
-    These may repeat the lines of others.
-    """
-    if kind == "updates":
-        return BULK_BY_KEY if by_key else BULK
-    return BULK_ACS_BY_KEY if by_key else BULK_ACS
+    kind: BulkKind
+    by_key: bool  # the caller names the objects, instead of a window or a time
+    download_dir: str | None = None  # that downloads are saved to
+    allow_partial: bool = False  # return frames even if some objects could not be read
+    on_bad_item: OnBadItem = "raise"  # without a line that cannot be decoded, the segment is provisional
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset of the objects."""
+        return OBJECT_DATASETS[self.kind, self.by_key]
 
 
-def read_object(net: Network, task: BulkTask, context: ChunkContext, on_bad_item: OnBadItem = "raise") -> Segment:
-    """Read one object, and write its tables to the store as a segment that is not committed.
+def read_object(net: Network, options: ObjectOptions, task: BulkTask, context: ChunkContext) -> Iterator[Segment]:
+    """Read one object, and yield the segment that is written and not committed.
 
     Blocks of lines are decoded at once, which is fast. If one cannot be and bad lines are quarantined, the object is read again
     line by line.
-
-    Parameters
-    ----------
-    net : Network
-    task : BulkTask
-    context : ChunkContext
-    on_bad_item : {"raise", "quarantine"}
-        What to do with a line that cannot be decoded. Without it, the segment is provisional.
 
     Raises
     ------
@@ -119,17 +103,18 @@ def read_object(net: Network, task: BulkTask, context: ChunkContext, on_bad_item
     NotFoundError, TransportError, ServiceError
         If it cannot be downloaded.
     """
-    with _open_local(net, task) as local, local.path.open("rb") as file:
+    with _open_local(net, options, task) as local, local.path.open("rb") as file:
         verify_zstd_frames(file, task.name)
         file.seek(0)
         limit = max(MIN_SIZE_LIMIT, int(local.bytes * net.settings.limits.max_decompression_ratio))
         try:
-            return _ObjectReader(net, task, local, context).segment(iter_line_batches(file, task.name, limit))
+            segment = _ObjectReader(net, options, task, local, context).segment(iter_line_batches(file, task.name, limit))
         except IntegrityError as error:
-            if on_bad_item == "raise" or not isinstance(error.__cause__, DecodeError):
+            if options.on_bad_item == "raise" or not isinstance(error.__cause__, DecodeError):
                 raise
-        file.seek(0)
-        return _LineReader(net, task, local, context).segment(iter_line_batches(file, task.name, limit))
+            file.seek(0)
+            segment = _LineReader(net, options, task, local, context).segment(iter_line_batches(file, task.name, limit))
+    yield segment
 
 
 @dataclass(frozen=True)
@@ -144,7 +129,7 @@ class _LocalObject:
 
 
 @contextmanager
-def _open_local(net: Network, task: BulkTask) -> Iterator[_LocalObject]:
+def _open_local(net: Network, options: ObjectOptions, task: BulkTask) -> Iterator[_LocalObject]:
     """Yield the caller's file, or a download that is removed afterwards."""
     if task.path is not None:
         path = Path(task.path)
@@ -156,10 +141,10 @@ def _open_local(net: Network, task: BulkTask) -> Iterator[_LocalObject]:
         yield _LocalObject(path, path.stat().st_size, digest, _check_digest(task, digest, path.stat().st_size), FILE)
         return
     _remove_stale_downloads(net)
-    directory = _downloads(net) if task.download_dir is None else Path(task.download_dir)
+    directory = _downloads(net) if options.download_dir is None else Path(options.download_dir)
     partial = directory / f"{new_segment_id()}{PARTIAL_SUFFIX}"
     try:
-        yield _download(net, task, partial)
+        yield _download(net, task, partial, is_saved=options.download_dir is not None)
     finally:
         with suppress(OSError):  # of a directory that does not exist
             partial.unlink()
@@ -178,13 +163,13 @@ def _remove_stale_downloads(net: Network) -> None:
                 partial.unlink()
 
 
-def _download(net: Network, task: BulkTask, partial: Path) -> _LocalObject:
+def _download(net: Network, task: BulkTask, partial: Path, *, is_saved: bool) -> _LocalObject:
     directory, path = partial.parent, partial
     try:
         directory.mkdir(parents=True, exist_ok=True)
         download = net.history.bulk_download(task.object_key, partial)
         digest_status = _check_digest(task, download.sha256, download.bytes)
-        if task.download_dir is not None and task.key is not None:
+        if is_saved and task.key is not None:
             path = partial.replace(directory / quote(task.key.key, safe="~:"))
     except OSError as error:
         raise not_writable_error(directory, error) from error
@@ -210,12 +195,9 @@ class _ObjectReader:
 
     _status = "final"
 
-    def __init__(self, net: Network, task: BulkTask, local: _LocalObject, context: ChunkContext) -> None:
-        self._net = net
-        self._task = task
-        self._local = local
-        self._context = context
-        self._dataset = choose_dataset(task.kind, by_key=task.by_key)
+    def __init__(self, net: Network, options: ObjectOptions, task: BulkTask, local: _LocalObject, context: ChunkContext) -> None:
+        self._net, self._task, self._local, self._context = net, task, local, context
+        self._kind, self._dataset = options.kind, options.dataset
         self._lines = self._uncompressed_bytes = 0
         self._first: Position | None = None
         self._last: Position | None = None
@@ -239,31 +221,31 @@ class _ObjectReader:
             segment = new_segment(self._dataset, self._extent(), status=self._status, source=source, segment_id=segment_id)
             return finish_segment(writer, self._dataset, segment)
 
-    def _new_builder(self) -> EventTableBuilder | ActiveContractTableBuilder:
-        if self._task.kind == "acs":
+    def _new_builder(self) -> Builder:
+        if self._kind == "acs":
             return ActiveContractTableBuilder(self._key.since)
         return EventTableBuilder("bulk", UPDATE_TABLES)
 
-    def _add(self, builder: EventTableBuilder | ActiveContractTableBuilder, block: LineBatch) -> None:
-        name, first_line = self._task.name, self._lines + 1
+    def _decode(self, lines: bytes | memoryview, first_line: int) -> list[Any]:
+        """Return the items that a builder takes."""
+        if self._kind == "acs":
+            return decode_lines(lines, ActiveContract, self._task.name, first_line)
+        return [Event(update=update) for update in decode_lines(lines, Update, self._task.name, first_line)]
+
+    def _add(self, builder: Builder, block: LineBatch) -> None:
         self._uncompressed_bytes = block.uncompressed_bytes
         with self._decode_error_as_integrity_error():
-            if isinstance(builder, ActiveContractTableBuilder):
-                contracts = decode_lines(block.lines, ActiveContract, name, first_line)
-                self._lines += len(contracts)
-                builder.add(contracts)
-            else:
-                updates = decode_lines(block.lines, Update, name, first_line)
-                self._lines += len(updates)
-                events = [Event(update=update) for update in updates]
-                self._extend_bounds(events)
-                builder.add(events)
+            items = self._decode(block.lines, self._lines + 1)
+            self._lines += len(items)
+            if self._kind == "updates":
+                self._extend_bounds(positions_of(items))
+            builder.add(items)
 
-    def _tables(self, builder: EventTableBuilder | ActiveContractTableBuilder) -> dict[str, pa.Table]:
+    def _tables(self, builder: Builder) -> dict[str, pa.Table]:
         buffering.release_memory()
         with self._decode_error_as_integrity_error():
             tables = builder.tables()
-        self._context.additions.note(tables)
+        self._context.report.additions.note(tables)
         return tables
 
     @contextmanager
@@ -272,12 +254,11 @@ class _ObjectReader:
             yield
         except DecodeError as error:
             raise IntegrityError(
-                f"{self._task.name} contains something else than {self._task.kind}: {error}", path=self._task.object_key
+                f"{self._task.name} contains something else than {self._kind}: {error}", path=self._task.object_key
             ) from error
 
-    def _extend_bounds(self, events: list[Event]) -> None:
+    def _extend_bounds(self, positions: list[Position]) -> None:
         """Extend the bounds of the lines, whose batches must be in order."""
-        positions = positions_of(events)
         if not positions:
             return
         first, last = min(positions), max(positions)
@@ -288,9 +269,8 @@ class _ObjectReader:
                 path=self._task.object_key,
             )
         self._first, self._last = self._first or first, last
-        record_times = [record_time for _, record_time in positions]
-        earliest, latest = self._times or (record_times[0], record_times[0])
-        self._times = min(earliest, *record_times), max(latest, *record_times)
+        record_times = [*(self._times or ()), *(record_time for _, record_time in positions)]
+        self._times = min(record_times), max(record_times)
 
     @property
     def _key(self) -> ObjectKey:
@@ -299,7 +279,7 @@ class _ObjectReader:
 
     def _extent(self) -> ObjectSet:
         keys = frozenset({self._task.object_key})
-        if self._task.kind == "acs":
+        if self._kind == "acs":
             return ObjectSet(keys, (0, 0), microseconds(self._key.since), microseconds(self._key.since) + 1)
         if self._first is None or self._last is None or self._times is None:
             start, stop = (self._key.since, self._key.until) if self._task.key else (EPOCH, EPOCH + MICROSECOND)
@@ -311,7 +291,7 @@ class _ObjectReader:
         key, first, last = self._task.key, self._first or (None, None), self._last or (None, None)
         values = {
             "object_key": self._task.object_key,
-            "kind": self._task.kind,
+            "kind": self._kind,
             "encoding": key and key.encoding,
             "since": key and key.since,
             "until": key and key.until,
@@ -334,42 +314,28 @@ class _ObjectReader:
 
 
 class _LineReader(_ObjectReader):
-    """Reads the lines of one object, and keeps the bytes of bad ones below the store.
+    """Reads the lines of one object, and keeps the bytes of bad ones below the store."""
 
-    A block with a bad line is halved until the line is alone.
-    """
-
-    def _add(self, builder: EventTableBuilder | ActiveContractTableBuilder, block: LineBatch) -> None:
-        self._add_lines(builder, [line for line in bytes(block.lines).split(b"\n") if line.strip()], block)
-
-    def _add_lines(self, builder: EventTableBuilder | ActiveContractTableBuilder, lines: list[bytes], block: LineBatch) -> None:
-        content = b"\n".join(lines)
-        try:
-            self._check(content)
-        except DecodeError as error:
-            if len(lines) > 1:
-                half = len(lines) // 2
-                self._add_lines(builder, lines[:half], block)
-                self._add_lines(builder, lines[half:], block)
-                return
+    def _add(self, builder: Builder, block: LineBatch) -> None:
+        lines = [line for line in bytes(block.lines).split(b"\n") if line.strip()]
+        errors = find_errors(list(enumerate(lines, self._lines + 1)), self._check)
+        bad_items = [BadItem(lines[number], error) for number, error in errors.items()]
+        if bad_items:
             self._status = "provisional"
-            self._lines += 1
-            quarantine(self._net, BadItem(content, error, None))
-        else:
-            super()._add(builder, replace(block, lines=memoryview(content)))
+            settle(self._net, bad_items, "quarantine", self._context.report.additions)
+        good = b"\n".join(line for number, line in enumerate(lines) if number not in errors)
+        super()._add(builder, replace(block, lines=memoryview(good)))
+        self._lines += len(bad_items)
 
-    def _check(self, lines: bytes) -> None:
-        """Raise DecodeError unless the tables can have these lines."""
-        name, number = self._task.name, self._lines + 1
-        with decode_boundary(name):
-            if self._task.kind == "acs":
-                trial = ActiveContractTableBuilder(self._key.since)
-                trial.add(decode_lines(lines, ActiveContract, name, number))
-                trial.tables()
-            else:
-                events = [Event(update=update) for update in decode_lines(lines, Update, name, number)]
-                positions_of(events)
-                event_tables(events, "bulk", UPDATE_TABLES)
+    def _check(self, lines: Sequence[tuple[int, bytes]]) -> None:
+        """Raise DecodeError unless the tables can have these numbered lines."""
+        with decode_boundary(self._task.name):
+            items = self._decode(b"\n".join(line for _, line in lines), lines[0][0])
+            if self._kind == "updates":
+                positions_of(items)
+            trial = self._new_builder()
+            trial.add(items)
+            trial.tables()
 
 
 def _file_name(task: BulkTask, segment_id: str) -> str:

@@ -13,8 +13,6 @@ from ledgerframes.extents import MigrationWindow, OffsetRange, microseconds
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 
-__all__ = ["with_estimates"]
-
 TOLERANCE = Fraction(11, 10)  # a rate this close to the maximum is the maximum
 ITEM_TABLES = ("verdicts", "updates", "ledger_updates")  # each item of a page is a row of one of them
 
@@ -22,23 +20,34 @@ ITEM_TABLES = ("verdicts", "updates", "ledger_updates")  # each item of a page i
 def with_estimates(net: Network, dataset: str, rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
     """Return rows of table ``plan`` with what the fetch of each extent costs.
 
-    Parameters
-    ----------
-    net : Network
-    dataset : str
-        Dataset whose segments tell the density.
-    rows : iterable of mapping
-        With a window or a range of offsets; others have no estimates.
-
-    Returns
-    -------
-    list of dict
-        ``requests``, ``rows``, ``bytes`` and ``minutes`` are missing if nothing of the dataset is stored, ``minutes`` also if
-        the request rate of the host is unknown and has no limit.
+    Rows without a window or a range of offsets have no estimates, nor has any row if nothing of the dataset is stored. The
+    ``minutes`` are also missing if the request rate of the host is unknown and has no limit.
     """
-    density = _Density.of(segment for segment in net.store.all_segments() if segment.dataset == dataset)
+    items, stored_rows, size = _density(segment for segment in net.store.all_segments() if segment.dataset == dataset)
     seconds, rate = _request_interval(net, net.settings.ledger_url if dataset == LEDGER.name else net.settings.history_url)
-    return [{**row, **density.costs(_length(row), net.settings.limits.page_size, seconds, rate)} for row in rows]
+    items_per_page = max(
+        1, net.settings.limits.page_size - 1
+    )  # a page of events starts with the last record time of the one before
+
+    def costs(length: int) -> dict[str, object]:
+        if not length or not stored_rows:
+            return {}
+        requests = ceil(length * items / items_per_page) + 1  # the last page is not full
+        time = {"minutes": ceil(requests * seconds / 60), "request_rate": rate} if seconds else {}
+        return {"requests": requests, "rows": ceil(length * stored_rows), "bytes": ceil(length * size), **time}
+
+    return [{**row, **costs(_length(row))} for row in rows]
+
+
+def _density(segments: Iterable[Segment]) -> tuple[Fraction, Fraction, Fraction]:
+    """Return items, rows and bytes per microsecond or offset that the segments cover."""
+    length = items = rows = size = 0
+    for segment in segments:
+        if isinstance(segment.extent, MigrationWindow | OffsetRange) and segment.status != "gap":
+            length += segment.extent.stop - segment.extent.start
+            items += max((segment.files[name].rows for name in ITEM_TABLES if name in segment.files), default=0)
+            rows, size = rows + segment.rows, size + segment.bytes
+    return Fraction(items, length or 1), Fraction(rows, length or 1), Fraction(size, length or 1)
 
 
 def _request_interval(net: Network, urls: Sequence[str]) -> tuple[Fraction, str]:
@@ -49,33 +58,6 @@ def _request_interval(net: Network, urls: Sequence[str]) -> tuple[Fraction, str]
     if known > at_least * TOLERANCE:
         return known, f"the {float(1 / known):.3g} requests per second of {host_of(urls[0])} so far"
     return at_least, f"the maximum of {float(per_second):g} requests per second" if per_second else ""
-
-
-class _Density:
-    """Items, rows and bytes per unit of the extents of segments."""
-
-    def __init__(self, length: int, items: int, rows: int, size: int) -> None:
-        self._length, self._items, self._rows, self._bytes = length, items, rows, size
-
-    @classmethod
-    def of(cls, segments: Iterable[Segment]) -> _Density:
-        length = items = rows = size = 0
-        for segment in segments:
-            if isinstance(segment.extent, MigrationWindow | OffsetRange) and segment.status != "gap":
-                length += segment.extent.stop - segment.extent.start
-                items += max((segment.files[name].rows for name in ITEM_TABLES if name in segment.files), default=0)
-                rows, size = rows + segment.rows, size + segment.bytes
-        return cls(length, items, rows, size)
-
-    def costs(self, length: int, page_size: int, seconds: Fraction, rate: str) -> dict[str, object]:
-        """Return what an extent of this length costs, rounded up."""
-        if not length or not self._rows:
-            return {}
-        share = Fraction(length, self._length)
-        # A page of events starts with the last record time of the one before, and the last page is not full.
-        requests = ceil(share * self._items / max(1, page_size - 1)) + 1
-        costs = {"requests": requests, "rows": ceil(share * self._rows), "bytes": ceil(share * self._bytes)}
-        return {**costs, "minutes": ceil(requests * seconds / 60), "request_rate": rate} if seconds else {**costs}
 
 
 def _length(row: Mapping[str, object]) -> int:

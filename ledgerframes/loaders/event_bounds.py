@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from ledgerframes.api.history import Cursor, History
@@ -15,52 +14,27 @@ from ledgerframes.windows import Window, iso
 SECOND = 1_000_000  # microseconds
 
 
-@dataclass(frozen=True)
-class HistoryBounds:
-    """The record times between which a network has events.
-
-    Attributes
-    ----------
-    network : str
-    first : datetime
-        Record time of the first event.
-    last : datetime
-        Record time of an event within a second of the last one.
-    """
-
-    network: str
-    first: datetime
-    last: datetime
-
-    def require_overlap(self, window: Window) -> None:
-        """Refuse a window that is before or after all events.
-
-        Raises
-        ------
-        CoverageError
-            If the window is outside.
-        """
-        if window.until <= self.first or window.since > self.last:
-            raise CoverageError(
-                f"{self.network} has no events in {window}: its events begin at {iso(self.first)} and end at {iso(self.last)}. "
-                "Choose a window between them.",
-                missing=(str(window),),
-            )
+def require_overlap(net: Network, window: Window) -> None:
+    """Refuse a window that is before or after all events."""
+    first, last = history_bounds(net)
+    if window.until <= first or window.since > last:
+        raise CoverageError(
+            f"{net.name} has no events in {window}: its events begin at {iso(first)} and end at {iso(last)}. "
+            "Choose a window between them.",
+            missing=(str(window),),
+        )
 
 
-def history_bounds(net: Network) -> HistoryBounds:
-    """Look up the first and the last event, with a few dozen small HTTP requests.
+def history_bounds(net: Network) -> tuple[datetime, datetime]:
+    """Look up the first record time, and one within a second of the last.
 
-    Raises
-    ------
-    CoverageError
-        If the network has no events yet.
+    This takes a few dozen small HTTP requests.
     """
     migrations = net.store.migrations()
     if not migrations:
         raise CoverageError(f"{net.name} has no events yet. Load again later.")
     last = _last_record_time(net.history, migrations[-1], microseconds(net.now()))
-    return HistoryBounds(net.name, from_microseconds(migrations[0].first), from_microseconds(last))
+    return from_microseconds(migrations[0].first), from_microseconds(last)
 
 
 def _last_record_time(history: History, migration: Migration, now: int) -> int:

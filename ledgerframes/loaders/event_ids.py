@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,7 +21,7 @@ from ledgerframes.datasets.registry import EVENTS_BY_ID
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import IdSet, microseconds
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.bad_items import BadItem, OnBadItem, settle
+from ledgerframes.loaders.bad_items import BadItem, OnBadItem, find_errors, settle
 from ledgerframes.loaders.buffering import NO_TIMEOUT
 from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import position_of
@@ -37,27 +37,15 @@ Ids = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class UnknownIds:
-    """Ids that the service does not know, which are never stored."""
+class MissingIds:
+    """Ids that are not stored, as the service does not know them or their events are bad."""
 
-    update_ids: Ids
-
-
-@dataclass(frozen=True)
-class BadIds:
-    """Ids whose events cannot be decoded, which are never stored."""
-
-    update_ids: Ids
+    unknown: Ids
+    bad: Ids
 
 
 def parse_update_ids(update_ids: Iterable[str]) -> list[str]:
-    """Return the distinct ids in their order.
-
-    Raises
-    ------
-    UsageError
-        If one of them cannot be an id.
-    """
+    """Return the distinct ids in their order."""
     if isinstance(update_ids, str) or not isinstance(update_ids, Iterable):
         raise UsageError(f"update_ids= must be a list of ids, got {update_ids!r}.")
     ids = list(update_ids)
@@ -73,16 +61,7 @@ def _is_encodable(update_id: str) -> bool:
 
 
 class EventIdLoader(Loader[Ids]):
-    """Loads events by id, one chunk at a time and the ids of a chunk concurrently.
-
-    Parameters
-    ----------
-    net : Network
-    update_ids : list of str
-    id_source : str
-    on_bad_item : {"raise", "quarantine"}
-        What to do with an event that cannot be decoded.
-    """
+    """Loads events by id, one chunk at a time and the ids of a chunk concurrently."""
 
     dataset, noun, unit = EVENTS_BY_ID, "events by id", "ids"
 
@@ -115,9 +94,10 @@ class EventIdLoader(Loader[Ids]):
         cutoff = self.net.now() - timedelta(minutes=self.net.settings.limits.provisional_minutes)
         return functools.partial(_fetch_ids, self.net, self.id_source, microseconds(cutoff), self.on_bad_item)
 
-    def commit(self, item: UnknownIds | BadIds) -> None:
-        """Remember ids that the service does not know, or whose events cannot be decoded."""
-        (self.unknown_ids if isinstance(item, UnknownIds) else self.bad_ids).update(item.update_ids)
+    def commit(self, item: MissingIds) -> None:
+        """Remember ids that cannot be stored."""
+        self.unknown_ids.update(item.unknown)
+        self.bad_ids.update(item.bad)
 
     def finish(self) -> None:
         """Log how many ids the service does not know."""
@@ -156,34 +136,24 @@ def _fetch_ids(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     results = {update_id: lookup.result() for update_id, lookup in lookups.items() if lookup.exception() is None}
-    responses = {update_id: result for update_id, result in results.items() if result is not None}
+    responses = [(update_id, result) for update_id, result in results.items() if result is not None]
+
+    def check(some: Sequence[tuple[str, Response]]) -> None:
+        with decode_boundary(some[0][1].endpoint, update_id=some[0][0]):
+            _batches(some, id_source, cutoff)
+
     bad: dict[str, BadItem] = {}
     try:
         batches = _batches(responses, id_source, cutoff)
     except DecodeError:
-        bad = _bad_items(responses, id_source, cutoff)
-        batches = _batches({each: response for each, response in responses.items() if each not in bad}, id_source, cutoff)
+        errors = find_errors(responses, check)
+        bad = {responses[number][0]: BadItem(responses[number][1].body, error) for number, error in errors.items()}
+        batches = _batches([item for item in responses if item[0] not in bad], id_source, cutoff)
     yield from batches
-    yield UnknownIds(tuple(update_id for update_id, result in results.items() if result is None))
-    yield BadIds(tuple(bad))
-    settle(net, bad.values(), on_bad_item, context.additions)
+    yield MissingIds(tuple(update_id for update_id, result in results.items() if result is None), tuple(bad))
+    settle(net, bad.values(), on_bad_item, context.report.additions)
     for lookup in lookups.values():
         lookup.result()
-
-
-def _bad_items(responses: Mapping[str, Response], id_source: str, cutoff: int) -> dict[str, BadItem]:
-    """Return the responses that cannot be decoded, by id.
-
-    This takes longer than decoding all at once.
-    """
-    bad: dict[str, BadItem] = {}
-    for update_id, response in responses.items():
-        try:
-            with decode_boundary(response.endpoint, update_id=update_id):
-                _batches({update_id: response}, id_source, cutoff)
-        except DecodeError as error:
-            bad[update_id] = BadItem(response.body, error, None)
-    return bad
 
 
 def _decode_event(response: Response, update_id: str) -> Event:
@@ -204,14 +174,14 @@ def _fetch_event(net: Network, update_id: str) -> Response | None:
         return None
 
 
-def _batches(responses: Mapping[str, Response], id_source: str, cutoff: int) -> list[Batch]:
+def _batches(responses: Sequence[tuple[str, Response]], id_source: str, cutoff: int) -> list[Batch]:
     """Return the events of responses, final if nothing more can arrive.
 
     A service that is still loading its history returns a part of an event without a warning (docs/facts.md#history-not-ready),
     so only an event with verdict and traffic is final.
     """
     groups: dict[tuple[bool, str], list[Event]] = {}
-    for update_id, response in responses.items():
+    for update_id, response in responses:
         event = _decode_event(response, update_id)
         is_whole = event.verdict is not None and event.traffic_summary is not None
         groups.setdefault((is_whole and position_of(event)[1] < cutoff, response.host), []).append(event)

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from ledgerframes.api.history import Cursor, History
 from ledgerframes.api.response import Response
 from ledgerframes.datasets._arrays import parse_timestamps
+from ledgerframes.datasets._boundary import DATA_ERRORS, decode_boundary
+from ledgerframes.datasets._decode import decode
 from ledgerframes.datasets._schema import INTEGER
+from ledgerframes.datasets._structs import Wire
+from ledgerframes.datasets.events.build import event_tables
 from ledgerframes.datasets.events.wire import Event, header_of
 from ledgerframes.errors import DecodeError, NotFoundError, UsageError
 from ledgerframes.extents import Migration, MigrationWindow, from_microseconds, microseconds
-from ledgerframes.loaders.bad_items import MAX_MIGRATIONS, BadItem, decode_items
+from ledgerframes.loaders.bad_items import BadItem, bad_item, find_errors
 from ledgerframes.windows import instant
 
+MAX_MIGRATIONS = 1_000_000
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 START_OF_TIME = microseconds(datetime(1, 1, 1, tzinfo=UTC))
 
@@ -28,50 +35,25 @@ Position = tuple[int, int]  # migration id, record time in microseconds
 
 @dataclass(frozen=True)
 class Page:
-    """Events of one page that are inside the window.
-
-    Attributes
-    ----------
-    events : list of Event
-    source : str
-        Host that returned the page.
-    complete_until : int
-        Everything in the window before this time has been fetched, in microseconds.
-    is_last : bool
-        Whether the listing has no more of this window now.
-    ends_migration : bool
-        Whether the listing continues in a later migration, so that this one is over.
-    bad_items : list of BadItem
-        Items that cannot be decoded.
-    uncertain : list of MigrationWindow
-        Record times at which they may be.
-    """
+    """Events of one page that are inside the window."""
 
     events: list[Event]
-    source: str
-    complete_until: int
-    is_last: bool
-    ends_migration: bool
     bad_items: list[BadItem]
-    uncertain: list[MigrationWindow]
+    source: str  # the host that returned the page
+    complete_until: int  # everything in the window before this time has been fetched, in microseconds
+    is_last: bool = False  # the listing has no more of this window now
+    ends_migration: bool = False  # the listing continues in a later migration, so that this one is over
 
 
-class PositionedEvent(NamedTuple):
-    """An event or a bad item, its position, and the last record time that it can have."""
+class PositionedItem(NamedTuple):
+    """An event or a bad item, and its position, or the first that it can have."""
 
     position: Position
-    event: Event | BadItem
-    last_time: int
+    item: Event | BadItem
 
 
 def position_of(event: Event) -> Position:
-    """Return the position of an event in the history.
-
-    Raises
-    ------
-    DecodeError
-        If its migration id or record time is invalid.
-    """
+    """Return the position of an event in the history."""
     migration_id, record_time, update_id = header_of(event)
     if not 0 <= migration_id < MAX_MIGRATIONS:
         raise DecodeError(f"Update {update_id} has the invalid migration id {migration_id}.", json_path="$..migration_id")
@@ -96,13 +78,7 @@ def positions_of(events: list[Event]) -> list[Position]:
 
 
 def discover_migrations(history: History, known: list[Migration]) -> list[Migration]:
-    """Return the migrations of a network, with one small HTTP request for each new one.
-
-    Raises
-    ------
-    UsageError
-        If the network does not list events by range.
-    """
+    """Return the migrations of a network, with one small HTTP request for each new one."""
     migrations = list(known)
     while True:
         after = Cursor(migrations[-1].migration_id, END_OF_TIME) if migrations else None
@@ -129,128 +105,128 @@ def _first_event(history: History, after: Cursor | None) -> list[Event]:
 
 def has_ended(history: History, window: MigrationWindow) -> bool:
     """Return whether a migration ended before a window, with one small HTTP request."""
-    events = history.events(_cursor_before(window), page_size=1)
+    events = history.events(_cursor_before(window.migration_id, window.start), page_size=1)
     return bool(events) and position_of(events[0])[0] > window.migration_id
 
 
 def pages(history: History, window: MigrationWindow, page_size: int, *, by_item: bool = False) -> Iterator[Page]:
-    """Yield the pages of one window in order.
-
-    Parameters
-    ----------
-    history : History
-    window : MigrationWindow
-    page_size : int
-        Events per page.
-    by_item : bool
-        Tell items that cannot be decoded from the good ones, instead of refusing their page.
-    """
+    """Yield the pages of one window in order, by item also those with bad items."""
     size = max(page_size, 2)  # each page starts with the last time of the one before
-    progress: _Progress | None = _Progress(_cursor_before(window), window.start)
-    while progress:
-        response = history.events_page(progress.after, page_size=size)
-        ordered = _positioned_items(response, window, progress.complete_until) if by_item else _positioned(response)
-        page, progress = _read_page(response, ordered, progress, window, size)
+    complete_until, is_last = window.start, False
+    while not is_last:
+        response = history.events_page(_cursor_before(window.migration_id, complete_until), page_size=size)
+        # No variable has the items, so that the caller can free their memory before the next page has arrived.
+        page = _read_page(
+            response,
+            _decode_items(response, window, complete_until) if by_item else _decode_events(response),
+            window,
+            complete_until,
+            size,
+        )
+        complete_until, is_last = page.complete_until, page.is_last
         yield page
 
 
-class _Progress(NamedTuple):
-    """The cursor of the next page, and the time before which everything has been fetched."""
-
-    after: Cursor
-    complete_until: int
+def _cursor_before(migration_id: int, time: int) -> Cursor:
+    """Return the cursor whose next event is the first at a time, or later."""
+    return Cursor(migration_id, from_microseconds(max(time - 1, START_OF_TIME)))
 
 
-def _positioned(response: Response) -> list[PositionedEvent]:
+def _decode_events(response: Response) -> list[PositionedItem]:
     events = History.decode_events(response)
-    return [PositionedEvent(position, event, position[1]) for position, event in zip(positions_of(events), events, strict=True)]
+    return list(map(PositionedItem, positions_of(events), events))
 
 
-def _positioned_items(response: Response, window: MigrationWindow, earliest: int) -> list[PositionedEvent]:
-    """Return the items of a page, a bad one at its position or between its neighbors.
-
-    Raises
-    ------
-    DecodeError
-        If no item has a position, so that the listing cannot be continued.
-    """
-    items = decode_items(response)
-    positions = [item.position if isinstance(item, BadItem) else position_of(item) for item in items]
-    if items and not any(positions):
-        raise next(item.error for item in items if isinstance(item, BadItem))
-    rows: list[PositionedEvent] = []
-    before = (window.migration_id, earliest)
-    for number, (item, position) in enumerate(zip(items, positions, strict=True)):
-        after = next((each for each in positions[number:] if each), None)
-        before = position or before
-        is_inside = after is not None and after[0] == before[0]
-        rows.append(PositionedEvent(before, item, after[1] if after and is_inside else window.stop - 1))
-    return rows
-
-
-def _read_page(
-    response: Response, items: list[PositionedEvent], progress: _Progress, window: MigrationWindow, size: int
-) -> tuple[Page, _Progress | None]:
-    """Return a page, and the progress of the listing if there is more.
+def _read_page(response: Response, items: list[PositionedItem], window: MigrationWindow, earliest: int, size: int) -> Page:
+    """Return a page, whose items begin at the earliest time.
 
     Two events may share a record time, and a page may end between them. So the events with the last time of a page are left to
     the next page, which starts with that time. A short page is not the end, because services hold events back and some cap the
     page (docs/facts.md#short-event-pages). A page with a single time is.
     """
-    ordered = _require_order(items, window, progress.complete_until)
-    inside, beyond = _split_at(ordered, (window.migration_id, window.stop))
+    for before, after in pairwise([(window.migration_id, earliest), *(each.position for each in items)]):
+        if after < before:
+            raise DecodeError(f"The listing is not in order, with an event of {after} after {before}.", json_path="$.events")
+    inside, beyond = _split_at(items, (window.migration_id, window.stop))
     if beyond:
         ends_migration = beyond[0].position[0] > window.migration_id
-        return _page(inside, response, window, window.stop, is_last=True, ends_migration=ends_migration), None
-    if not ordered:
-        return _page([], response, window, progress.complete_until, is_last=True), None
-    last_time = ordered[-1].position[1]
-    earlier, _ = _split_at(ordered, (window.migration_id, last_time))
+        return _page(inside, response, window.stop, is_last=True, ends_migration=ends_migration)
+    if not items:
+        return _page([], response, earliest, is_last=True)
+    last_time = items[-1].position[1]
+    earlier, _ = _split_at(items, (window.migration_id, last_time))
     if earlier:
-        return _page(earlier, response, window, last_time), _Progress(
-            Cursor(window.migration_id, _time(last_time - 1)), last_time
-        )
-    if len(ordered) >= size:
+        return _page(earlier, response, last_time)
+    if len(items) >= size:
         raise DecodeError(
             f"{response.host} lists more than {size} events with one record time. Raise page_size=.", json_path="$.events"
         )
-    return _page(ordered, response, window, last_time + 1, is_last=True), None
+    return _page(items, response, last_time + 1, is_last=True)
 
 
-def _page(
-    items: list[PositionedEvent],
-    response: Response,
-    window: MigrationWindow,
-    complete_until: int,
-    *,
-    is_last: bool = False,
-    ends_migration: bool = False,
-) -> Page:
-    bad = [(each.event, each.position[1], each.last_time) for each in items if isinstance(each.event, BadItem)]
-    uncertain = [replace(window, start=first, stop=min(last + 1, complete_until)) for _, first, last in bad]
-    events = [each.event for each in items if not isinstance(each.event, BadItem)]
-    return Page(events, response.host, complete_until, is_last, ends_migration, [item for item, _, _ in bad], uncertain)
+def _split_at(items: list[PositionedItem], position: Position) -> tuple[list[PositionedItem], list[PositionedItem]]:
+    """Split the items of a page, which are in order, at a position."""
+    count = bisect_left(items, position, key=attrgetter("position"))
+    return items[:count], items[count:]
 
 
-def _require_order(events: list[PositionedEvent], window: MigrationWindow, earliest: int) -> list[PositionedEvent]:
-    """Return the events of a page, which must be in order and not before the cursor."""
-    for before, after in pairwise([(window.migration_id, earliest), *(each.position for each in events)]):
-        if after < before:
-            raise DecodeError(f"The listing is not in order, with an event of {after} after {before}.", json_path="$.events")
-    return events
+def _page(items: list[PositionedItem], response: Response, complete_until: int, **ends: bool) -> Page:
+    events = [each.item for each in items if not isinstance(each.item, BadItem)]
+    bad_items = [each.item for each in items if isinstance(each.item, BadItem)]
+    return Page(events, bad_items, response.host, complete_until, **ends)
 
 
-def _time(microseconds_since_1970: int) -> datetime:
-    """Return the instant, or the first that a datetime can represent."""
-    return from_microseconds(max(microseconds_since_1970, START_OF_TIME))
+# -- pages with bad items ---------------------------------------------------------------------------------------------
 
 
-def _cursor_before(window: MigrationWindow) -> Cursor:
-    """Return the cursor whose next event is the first of the window."""
-    return Cursor(window.migration_id, _time(window.start - 1))
+class _RawPage(Wire):
+    """A page whose items stay bytes."""
+
+    events: list[msgspec.Raw]
 
 
-def _split_at(events: list[PositionedEvent], position: Position) -> tuple[list[PositionedEvent], list[PositionedEvent]]:
-    """Split the events of a page, which are in order, at a position."""
-    count = bisect_left(events, position, key=attrgetter("position"))
-    return events[:count], events[count:]
+def _decode_items(response: Response, window: MigrationWindow, earliest: int) -> list[PositionedItem]:
+    """Return the items of a page, a bad one at its position or between its neighbors."""
+    contents = list(map(bytes, response.decode(_RawPage).events))
+
+    def check(some: Sequence[bytes]) -> None:
+        events = [decode(content, Event, response.endpoint) for content in some]
+        with decode_boundary(response.endpoint):
+            event_tables(events, "listing")
+            list(map(position_of, events))
+
+    errors = find_errors(contents, check)
+    update_ids, positions = zip(*map(_identity, contents), strict=True) if contents else ((), ())
+    before = (window.migration_id, earliest)
+    items: list[PositionedItem] = []
+    for number, content in enumerate(contents):
+        before = positions[number] or before
+        item: Event | BadItem
+        if number in errors:
+            after = next(filter(None, positions[number:]), None)
+            stop = after[1] + 1 if after and after[0] == before[0] else window.stop
+            extent = replace(window, start=before[1], stop=stop)
+            item = bad_item(content, errors[number], number, "$.events", update_ids[number], extent)
+            if not any(positions):  # the listing cannot be continued
+                raise item.error
+        else:
+            item = decode(content, Event, response.endpoint)
+        items.append(PositionedItem(before, item))
+    return items
+
+
+def _identity(content: bytes) -> tuple[str, Position | None]:
+    """Return update id and position of an item, as far as they can be read."""
+    try:
+        item: Any = msgspec.json.decode(content)
+        part = item.get("update") or item.get("verdict")
+        update_id = str(part.get("update_id") or "")
+    except (*DATA_ERRORS, AttributeError):
+        return "", None
+    try:
+        migration_id = int((part.get("event") or part)["migration_id"])
+        position = (migration_id, microseconds(instant(part["record_time"])))
+    except (*DATA_ERRORS, AttributeError, UsageError):
+        return update_id, None
+    # A position that no event can have would end the listing of the window.
+    return update_id, position if 0 <= migration_id < MAX_MIGRATIONS else None

@@ -18,7 +18,7 @@ from ledgerframes.loaders import buffering
 from ledgerframes.loaders.bad_items import OnBadItem, settle
 from ledgerframes.loaders.committed_ids import committed_ids
 from ledgerframes.loaders.event_pages import Page, discover_migrations, has_ended, pages
-from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader
+from ledgerframes.loaders.sync import Batch, ChunkContext, ChunkResult, Loader, Reader, split_batches
 from ledgerframes.network import Network
 from ledgerframes.windows import Window, iso
 
@@ -39,15 +39,7 @@ class OpenEnd:
 
 
 class EventLoader(Loader[MigrationWindow]):
-    """Loads the events of a window of record times.
-
-    Parameters
-    ----------
-    net : Network
-    window : Window
-    on_bad_item : {"raise", "quarantine"}
-        What to do with an item that cannot be decoded.
-    """
+    """Loads the events of a window of record times."""
 
     dataset, noun, unit, pipelined = EVENTS, "events", "h", True
 
@@ -132,10 +124,9 @@ class EventLoader(Loader[MigrationWindow]):
 
     def frames(self) -> Frames:
         """Return frames of the window."""
-        tables = [table.name for table in EVENTS.tables]
         return Frames(
             self.net.store.snapshot(EVENTS, self.window),
-            tables,
+            [table.name for table in EVENTS.tables],
             window=self.window,
             population=EVENTS.population,
             committed_ids=functools.partial(committed_ids, self.net.store),
@@ -145,15 +136,11 @@ class EventLoader(Loader[MigrationWindow]):
 def _merge(open_ends: Iterable[OpenEnd]) -> list[OpenEnd]:
     """Return the open ends of the chunks, as one where they are adjacent."""
     merged: list[OpenEnd] = []
-    for item in sorted(open_ends, key=lambda each: (each.window.migration_id, each.window.start)):
-        before = merged[-1] if merged else None
-        if (
-            before
-            and before.source == item.source
-            and (before.window.migration_id, before.window.stop) == (item.window.migration_id, item.window.start)
-        ):
-            item = replace(item, window=replace(item.window, start=merged.pop().window.start))
-        merged.append(item)
+    for item in sorted(open_ends, key=lambda each: each.window):
+        if merged and merged[-1].source == item.source and (window := merged[-1].window.merge_with(item.window)):
+            merged[-1] = OpenEnd(window, item.source)
+        else:
+            merged.append(item)
     return merged
 
 
@@ -163,39 +150,30 @@ def _read_window(
     """Yield the events of a window in batches, up to a failure of the service.
 
     Pages are decoded whole, which is fast. If one cannot be, what is not committed is read again item by item.
-
-    Parameters
-    ----------
-    net : Network
-    cutoff : int
-        Traffic and activity of earlier events have arrived, in microseconds; later events are provisional.
-    on_bad_item : {"raise", "quarantine"}
-    chunk : MigrationWindow
-    context : ChunkContext
     """
     buffer = _EventBuffer(chunk, cutoff)
     try:
-        yield from _read_pages(net, buffer, context)
+        yield from _read_pages(net, buffer, context, on_bad_item, by_item=False)
     except DecodeError:
         context.advance((buffer.start - buffer.complete_until) / HOUR)
-        by_item = _EventBuffer(replace(chunk, start=buffer.start), cutoff)
-        yield from _read_pages(net, by_item, context, on_bad_item)
+        rest = _EventBuffer(replace(chunk, start=buffer.start), cutoff)
+        yield from _read_pages(net, rest, context, on_bad_item, by_item=True)
 
 
 def _read_pages(
-    net: Network, buffer: _EventBuffer, context: ChunkContext, on_bad_item: OnBadItem | None = None
+    net: Network, buffer: _EventBuffer, context: ChunkContext, on_bad_item: OnBadItem, *, by_item: bool
 ) -> Iterator[ChunkResult]:
-    """Yield the events of the window of a buffer, with ``on_bad_item`` item by item."""
+    """Yield the events of the window of a buffer."""
     chunk = buffer.chunk
-    window_pages = pages(net.history, chunk, net.settings.limits.page_size, by_item=on_bad_item is not None)
-    failures = (ServiceError, TransportError) if on_bad_item is None else (ServiceError, TransportError, DecodeError)
+    window_pages = pages(net.history, chunk, net.settings.limits.page_size, by_item=by_item)
+    failures = (ServiceError, TransportError, DecodeError) if by_item else (ServiceError, TransportError)
     try:
         for page in context.pipeline.prefetch_when_waiting(window_pages):
             context.advance((page.complete_until - buffer.complete_until) / HOUR)
             if page.source != buffer.source:  # a segment has the rows of one host
                 yield from buffer.flush()
             buffer.add(page)
-            settle(net, page.bad_items, on_bad_item, context.additions)
+            settle(net, page.bad_items, on_bad_item, context.report.additions)
             if page.ends_migration:
                 yield Migration(chunk.migration_id, chunk.start, ended=chunk.stop)
             if buffer.bytes >= buffering.SEGMENT_BYTES:
@@ -215,7 +193,8 @@ class _EventBuffer:
 
     def __init__(self, chunk: MigrationWindow, cutoff: int) -> None:
         self.start = self.complete_until = chunk.start
-        self.chunk, self._cutoff = chunk, cutoff
+        self.chunk = chunk
+        self._cutoff = cutoff  # traffic and activity of later events may be missing yet
         self._uncertain: list[MigrationWindow] = []
         self._rows = EventTableBuilder("listing")
         self.source = ""
@@ -227,12 +206,13 @@ class _EventBuffer:
     def add(self, page: Page) -> None:
         with decode_boundary(LISTING):
             self._rows.add(page.events)
-        self._uncertain += page.uncertain
         page.events.clear()  # the page itself stays in memory until the next one has arrived
+        window = replace(self.chunk, start=self.complete_until, stop=page.complete_until)
+        self._uncertain += window.difference(window.difference(bad.extent for bad in page.bad_items if bad.extent))
         self.complete_until, self.source = page.complete_until, page.source
 
     def flush(self) -> Iterator[Batch]:
-        """Yield what was added since the last flush, split into final and provisional."""
+        """Yield what was added since the last flush, provisional if recent or near a bad item."""
         if self.start == self.complete_until:
             return
         buffering.release_memory()
@@ -240,14 +220,5 @@ class _EventBuffer:
         with decode_boundary(LISTING):
             tables = self._rows.tables()
         self.start, self._rows = self.complete_until, EventTableBuilder("listing")
-        for part, final in self._parts(window):
-            rows = tables if part == window else {name: table.filter(part.filter()) for name, table in tables.items()}
-            yield Batch(part, rows, self.source, final=final)
-
-    def _parts(self, window: MigrationWindow) -> list[tuple[MigrationWindow, bool]]:
-        """Return the parts of a window, final ones being neither recent nor near a bad item."""
-        cutoff = min(max(self._cutoff, window.start), window.stop)
-        old, recent = replace(window, stop=cutoff), replace(window, start=cutoff)
-        certain = old.difference(self._uncertain)
-        parts = [(part, True) for part in certain] + [(part, False) for part in [*old.difference(certain), recent]]
-        return sorted(((part, final) for part, final in parts if part.start < part.stop), key=lambda each: each[0].start)
+        recent = replace(window, start=min(max(self._cutoff, window.start), window.stop))
+        yield from split_batches(window, [*self._uncertain, recent], tables, self.source)

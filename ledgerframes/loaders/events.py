@@ -11,7 +11,7 @@ import pandas as pd
 from ledgerframes.errors import UsageError
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
-from ledgerframes.loaders.bad_items import OnBadItem, require_on_bad_item
+from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.event_ids import EventIdLoader, parse_update_ids
 from ledgerframes.loaders.event_windows import EventLoader
 from ledgerframes.loaders.sync import load
@@ -21,7 +21,6 @@ from ledgerframes.windows import Time, window
 __all__ = ["load_activity", "load_events", "load_traffic", "load_verdicts"]
 
 IdSource = Literal["user", "ledger", "bulk"]
-THREADS = "threads of this process"
 
 
 class EventOptions(TypedDict, total=False):
@@ -43,7 +42,7 @@ def load_events(net: Network, *, plan: Literal[False] = ..., **options: Unpack[E
 def load_events(net: Network, *, plan: Literal[True], **options: Unpack[EventOptions]) -> pd.DataFrame: ...
 @overload
 def load_events(net: Network, *, plan: bool, **options: Unpack[EventOptions]) -> Frames | pd.DataFrame: ...
-@loader(default_executor=THREADS)
+@loader(default_executor="threads of this process")
 def load_events(
     net: Network,
     *,
@@ -104,7 +103,6 @@ def load_events(
     >>> frames.traffic["total_traffic_cost"].dtype
     dtype('int64')
     """
-    require_on_bad_item(on_bad_item)
     if update_ids is None:
         by_window = EventLoader(net, window(net.now(), since, until, during), on_bad_item)
         return load(by_window, plan=plan, executor=executor, progress=progress)

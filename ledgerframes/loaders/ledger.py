@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, TypedDict, Unpack, overload
 
@@ -16,9 +17,10 @@ from ledgerframes.errors import PrunedOffsetError, UsageError
 from ledgerframes.extents import OffsetRange
 from ledgerframes.frames import Frames
 from ledgerframes.loaders.arguments import loader
-from ledgerframes.loaders.bad_items import OnBadItem, require_on_bad_item
+from ledgerframes.loaders.bad_items import OnBadItem
 from ledgerframes.loaders.buffering import NO_TIMEOUT
-from ledgerframes.loaders.ledger_pages import LedgerFilter, OffsetReader, follow, gap, open_ledger, pruned_through
+from ledgerframes.loaders.ledger_filter import LedgerFilter, open_ledger, pruned_through
+from ledgerframes.loaders.ledger_pages import OffsetReader, follow, gap
 from ledgerframes.loaders.sync import Loader, Reader, load, require_coverage
 from ledgerframes.network import Network
 
@@ -29,22 +31,7 @@ MAX_WORKER_CHUNKS = 64  # of a range, because offsets may be sparse; all of a ch
 
 
 class LedgerLoader(Loader[OffsetRange]):
-    """Loads a range of offsets through one filter.
-
-    Parameters
-    ----------
-    net : Network
-    ledger_filter : LedgerFilter
-    offsets : OffsetRange
-    explicit : bool
-        Whether the caller chose the lower bound, so that pruned offsets are an error instead of a gap.
-    page_size : int, optional
-        Updates per page; by default that of the profile.
-    descending : bool
-        Read from the end.
-    on_bad_item : {"raise", "quarantine"}
-        What to do with an update that cannot be decoded.
-    """
+    """Loads a range of offsets through one filter."""
 
     dataset, noun, unit = LEDGER, "updates", "offsets"
 
@@ -54,14 +41,13 @@ class LedgerLoader(Loader[OffsetRange]):
         ledger_filter: LedgerFilter,
         offsets: OffsetRange,
         *,
-        explicit: bool,
+        explicit: bool,  # the caller chose the lower bound, so that pruned offsets are an error instead of a gap
         page_size: int | None = None,
         descending: bool = False,
         on_bad_item: OnBadItem = "raise",
     ) -> None:
-        self.on_bad_item = on_bad_item
         self.net, self.ledger_filter, self.offsets = net, ledger_filter, offsets
-        self.explicit, self.descending = explicit, descending
+        self.explicit, self.descending, self.on_bad_item = explicit, descending, on_bad_item
         self.page_size = net.settings.limits.page_size if page_size is None else page_size
         self.threads = net.settings.limits.max_concurrency
         if not isinstance(self.page_size, int) or self.page_size < 1:
@@ -69,22 +55,20 @@ class LedgerLoader(Loader[OffsetRange]):
 
     def missing(self, *, accept_provisional: bool = False) -> Mapping[str, Mapping[str, object]]:
         """Return the missing offset ranges."""
-        return {str(missing): missing.coverage() for missing in self._missing()}
+        return {str(missing): missing.coverage() for missing in self.net.store.missing_offsets(LEDGER, self.offsets)}
 
     def count_text(self, count: int) -> str:
         """Return the number of missing offset ranges."""
         return f"{count:,} offset ranges are" if count > 1 else "an offset range is"
 
-    def _missing(self) -> list[OffsetRange]:
-        return self.net.store.missing_offsets(LEDGER, self.offsets)
-
     def chunks(self, *, distributed: bool) -> list[OffsetRange]:
         """Return the missing offsets, after committing what is pruned as a gap."""
-        if missing := self._missing():
+        if missing := self.net.store.missing_offsets(LEDGER, self.offsets):
             self._commit_gaps(missing)
         limit = MAX_WORKER_CHUNKS if distributed else self.threads
         length = self.page_size * PAGES_PER_CHUNK
-        return [chunk for each in self._missing() for chunk in each.split(max(1, min(limit, (each.stop - each.start) // length)))]
+        rest = self.net.store.missing_offsets(LEDGER, self.offsets)
+        return [chunk for each in rest for chunk in each.split(max(1, min(limit, (each.stop - each.start) // length)))]
 
     def _commit_gaps(self, missing: list[OffsetRange]) -> None:
         pruned = pruned_through(self.net)
@@ -110,10 +94,9 @@ class LedgerLoader(Loader[OffsetRange]):
 
     def frames(self) -> Frames:
         """Return frames of the offsets."""
-        tables = [table.name for table in LEDGER.tables]
         return Frames(
             self.net.store.snapshot(LEDGER, self.offsets),
-            tables,
+            [table.name for table in LEDGER.tables],
             offsets=(self.offsets.start, self.offsets.stop),
             population=LEDGER.population,
         )
@@ -224,7 +207,6 @@ def load_updates(
     """
     if follow and (plan or through is not None or descending or poll_seconds <= 0):
         raise UsageError("follow=True cannot be combined with plan=, through= or descending=, and needs poll_seconds > 0.")
-    require_on_bad_item(on_bad_item)
     wanted_format = update_format(
         parties=parties,
         templates=templates,
@@ -235,26 +217,24 @@ def load_updates(
     )
     ledger_filter = open_ledger(net, wanted_format, bind=not plan)
     offsets = _offset_range(net, ledger_filter, after, through)
-    explicit = after is not None
     ledger = LedgerLoader(
-        net, ledger_filter, offsets, explicit=explicit, page_size=page_size, descending=descending, on_bad_item=on_bad_item
+        net,
+        ledger_filter,
+        offsets,
+        explicit=after is not None,
+        page_size=page_size,
+        descending=descending,
+        on_bad_item=on_bad_item,
     )
-    if follow:
-        load(ledger, plan=False, executor=executor, progress=progress)
-        reached = _follow_until_interrupted(net, ledger_filter, offsets.stop, poll_seconds, on_bad_item)
-        ledger.offsets = replace(offsets, stop=reached)
-        return ledger.frames()
-    return load(ledger, plan=plan, executor=executor, progress=progress)
+    frames = load(ledger, plan=plan, executor=executor, progress=progress)
+    if not follow:
+        return frames
+    ledger.offsets = replace(offsets, stop=_follow_until_interrupted(ledger, poll_seconds))
+    return ledger.frames()
 
 
 def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, through: int | None) -> OffsetRange:
-    """Return the offsets to load, up to the end of the ledger, or offline of the store.
-
-    Raises
-    ------
-    UsageError
-        If the offsets are invalid, or after the ledger's end.
-    """
+    """Return the offsets to load, up to the end of the ledger, or offline of the store."""
     for name, offset in (("after", after), ("through", through)):
         if offset is not None and (not isinstance(offset, int) or offset < 0):
             raise UsageError(f"{name}= must be a whole number of at least 0, got {offset!r}.")
@@ -269,16 +249,16 @@ def _offset_range(net: Network, ledger_filter: LedgerFilter, after: int | None, 
     return ledger_filter.offset_range(start, stop)
 
 
-def _follow_until_interrupted(
-    net: Network, ledger_filter: LedgerFilter, after: int, poll_seconds: float, on_bad_item: OnBadItem
-) -> int:
+def _follow_until_interrupted(ledger: LedgerLoader, poll_seconds: float) -> int:
     """Follow the ledger until Ctrl-C, and return the last committed offset."""
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        reached = pool.submit(follow, net, ledger_filter, after, poll_seconds, stop, on_bad_item)
         try:
-            return reached.result(NO_TIMEOUT)
-        except KeyboardInterrupt:
+            reached = pool.submit(
+                follow, ledger.net, ledger.ledger_filter, ledger.offsets.stop, poll_seconds, stop, ledger.on_bad_item
+            )
+            with suppress(KeyboardInterrupt):
+                return reached.result(NO_TIMEOUT)
             stop.set()
             return reached.result(NO_TIMEOUT)
         finally:

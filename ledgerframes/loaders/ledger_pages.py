@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,115 +9,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ledgerframes.api.paging import PageChain
 from ledgerframes.api.response import Response
-from ledgerframes.api.update_format import UpdateFormat
-from ledgerframes.datasets._boundary import decode_boundary
-from ledgerframes.datasets.ledger.build import ledger_tables
 from ledgerframes.datasets.ledger.wire import PAGE, UpdatesPage
 from ledgerframes.datasets.registry import LEDGER
-from ledgerframes.errors import (
-    DecodeError,
-    InvalidPageTokenError,
-    InvalidRequestError,
-    PrunedOffsetError,
-    StoreError,
-    UsageError,
-)
-from ledgerframes.extents import OffsetRange
-from ledgerframes.gc_pause import pause_gc
+from ledgerframes.errors import DecodeError, InvalidPageTokenError, InvalidRequestError, PrunedOffsetError, UsageError
+from ledgerframes.extents import ExtentRange, OffsetRange
 from ledgerframes.loaders import buffering
 from ledgerframes.loaders.additions import Additions
-from ledgerframes.loaders.bad_items import OnBadItem, settle
-from ledgerframes.loaders.bad_updates import BadUpdate, decode_updates
-from ledgerframes.loaders.buffering import TableBuffer
-from ledgerframes.loaders.sync import Batch, ChunkContext, require_coverage
+from ledgerframes.loaders.bad_items import BadItem, OnBadItem, settle
+from ledgerframes.loaders.bad_updates import decode_updates
+from ledgerframes.loaders.ledger_filter import MAX_OFFSET, LedgerFilter, pruned_through
+from ledgerframes.loaders.sync import Batch, ChunkContext, split_batches
 from ledgerframes.network import Network
 
+DecodedPage = tuple[Response, UpdatesPage, dict[str, pa.Table], list[BadItem]]
+
 logger = logging.getLogger("ledgerframes")
-
-
-@dataclass(frozen=True)
-class LedgerFilter:
-    """A filter on one participant's ledger, within which offsets can be compared.
-
-    Attributes
-    ----------
-    participant_id : str
-    update_format : UpdateFormat
-    """
-
-    participant_id: str
-    update_format: UpdateFormat
-
-    @property
-    def partition(self) -> str:
-        """Name of the filter in the store."""
-        return f"{self.participant_id} {hashlib.sha256(str(self.update_format).encode()).hexdigest()[:16]}"
-
-    def offset_range(self, after: int, through: int) -> OffsetRange:
-        """Return the offsets with ``after < offset <= through``."""
-        return OffsetRange(self.partition, after, through)
-
-    def tables(self, page: UpdatesPage) -> dict[str, pa.Table]:
-        """Return the tables of a page, whose updates must be inside its bounds."""
-        with pause_gc(), decode_boundary(PAGE):
-            trees = self.update_format.shape == "ledger_effects"
-            tables = ledger_tables(page.updates, self.participant_id, trees=trees)
-        offsets = pc.min_max(tables["ledger_updates"]["offset"]).as_py()
-        start, stop = page.lowest_page_offset_exclusive, page.highest_page_offset_inclusive
-        if offsets["min"] is not None and not start < offsets["min"] <= offsets["max"] <= stop:
-            raise DecodeError(
-                f"A page of updates covers offsets {start} < … <= {stop}, but contains {offsets['min']} to {offsets['max']}.",
-                json_path="$.updates[...].offset",
-            )
-        return tables
-
-
-def open_ledger(net: Network, update_format: UpdateFormat, *, bind: bool) -> LedgerFilter:
-    """Return the ledger that responds, or offline the one in the store.
-
-    Parameters
-    ----------
-    net : Network
-    update_format : UpdateFormat
-    bind : bool
-        Bind a store without a ledger to this participant.
-
-    Raises
-    ------
-    CoverageError
-        If the network is offline and no ledger is stored.
-    StoreError
-        If another participant responds, or its ledger ends before the offsets in the store.
-    """
-    stored_id = net.store.participant()  # before the first request, for a catalog that is lost
-    if net.offline:
-        require_coverage(net, "the ledger is", [] if stored_id else ["ledger"])
-        return LedgerFilter(stored_id or "", update_format)
-    participant_id = net.ledger.participant_id()
-    stored_id = net.store.bind_participant(participant_id) if bind else stored_id or participant_id
-    if stored_id != participant_id:
-        raise StoreError(
-            f"The store {net.store.location} has the ledger of {stored_id}, which cannot be mixed with that of {participant_id}. "
-            "Check ledger_url, or use a profile with another network name.",
-            path=str(net.store.location),
-        )
-    end, stored_end = net.ledger.ledger_end(), net.store.max_position(LEDGER)
-    if end < stored_end:
-        raise StoreError(
-            f"The ledger of {participant_id} ends at {end}, before offset {stored_end} in the store. "
-            f"Try again, or if the ledger was reset, move {net.store.location}.",
-            path=str(net.store.location),
-        )
-    return LedgerFilter(participant_id, update_format)
-
-
-def pruned_through(net: Network) -> int:
-    """Return the last offset that the participant has pruned, 0 if none."""
-    return net.ledger.latest_pruned_offsets().participant_pruned_up_to_inclusive
 
 
 def gap(net: Network, offsets: OffsetRange) -> Batch:
@@ -129,22 +37,11 @@ def gap(net: Network, offsets: OffsetRange) -> Batch:
 
 @dataclass(frozen=True)
 class OffsetReader:
-    """Reads the pages of a range of offsets.
-
-    Attributes
-    ----------
-    net : Network
-    ledger_filter : LedgerFilter
-    page_size : int
-        Updates per page, at first.
-    descending : bool
-    on_bad_item : {"raise", "quarantine"}
-        What to do with an update that cannot be decoded.
-    """
+    """Reads the pages of a range of offsets."""
 
     net: Network
     ledger_filter: LedgerFilter
-    page_size: int
+    page_size: int  # at first
     descending: bool
     on_bad_item: OnBadItem = "raise"
 
@@ -186,71 +83,66 @@ class OffsetReader:
             raise DecodeError(f"{self.net.name} refused offset {rest.start} as pruned, but is pruned through {pruned}.")
         return gap(self.net, replace(rest, stop=min(rest.stop, pruned)))
 
-    def _after(self, known: OffsetRange) -> OffsetRange:
-        """Return the empty range from which the known offsets continue after a flush."""
-        return replace(known, stop=known.start) if self.descending else replace(known, start=known.stop)
-
     def _read_pages(self, rest: OffsetRange, page_size: int, context: ChunkContext) -> Iterator[Batch]:
-        buffer = TableBuffer(LEDGER.tables)
-        known = replace(rest, start=rest.stop) if self.descending else replace(rest, stop=rest.start)
-        source = ""
-
-        def flush(bad_updates: Sequence[BadUpdate] = ()) -> Iterator[Batch]:
-            if known.start < known.stop:
-                tables = buffer.flush(descending=self.descending)
-                yield from _batches(known, tables, source, bad_updates, descending=self.descending)
-
+        buffer = _UpdateBuffer(rest, self.descending)
         try:
-            for response, page, bad_updates in self._iter_pages(rest, page_size):
-                extended = _append_page(known, page, rest, self.descending)
-                tables = self.ledger_filter.tables(page)
-                if response.host != source:  # a segment has the rows of one host
-                    yield from flush()
-                    known = self._after(known)
-                    extended = _append_page(known, page, rest, self.descending)
-                buffer.add(tables)
-                context.advance(extended.stop - extended.start - (known.stop - known.start))
-                known, source = extended, response.host  # only now, because a page that cannot be decoded is not known
-                if buffer.bytes >= buffering.SEGMENT_BYTES or bad_updates:
-                    yield from flush(bad_updates)
-                    known = self._after(known)
-                settle(self.net, [bad.item for bad in bad_updates], self.on_bad_item, context.additions)
+            for response, page, tables, bad_items in self._iter_pages(rest, page_size):
+                if response.host != buffer.source:  # a segment has the rows of one host
+                    yield from buffer.flush()
+                context.advance(buffer.add(response, page, tables, bad_items))
+                if buffer.bytes >= buffering.SEGMENT_BYTES:
+                    yield from buffer.flush()
+                settle(self.net, bad_items, self.on_bad_item, context.report.additions)
                 if context.is_stopped:
                     break
         except Exception:
-            yield from flush()  # the pages before an error are retained
+            yield from buffer.flush()  # the pages before an error are retained
             raise
-        yield from flush()
+        yield from buffer.flush()
 
-    def _iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[tuple[Response, UpdatesPage, list[BadUpdate]]]:
-        """Yield the pages of a range, and the bad updates of each."""
-        request: dict[str, Any] = {
-            "updateFormat": self.ledger_filter.update_format.as_json(),
-            "beginOffsetExclusive": offsets.start,
-            "endOffsetInclusive": offsets.stop,
-            "maxPageSize": page_size,
-            "descendingOrder": self.descending,
-        }
+    def _iter_pages(self, offsets: OffsetRange, page_size: int) -> Iterator[DecodedPage]:
+        """Yield the pages of a range, each with its tables and bad updates."""
+        request = self.ledger_filter.request(offsets.start, page_size, through=offsets.stop, descending=self.descending)
         chain = PageChain(PAGE)
-        while True:
-            response = self.net.ledger.get_updates_page(request)
-            page, bad_updates = decode_updates(response, self.ledger_filter.tables)
-            yield response, page, bad_updates
+        token: str | None = ""
+        while token is not None:
+            response = self.net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
+            page, tables, bad_items = decode_updates(response, self.ledger_filter)
+            yield response, page, tables, bad_items
             token = chain.next_token(page.next_page_token, _page_bounds(page))
-            if token is None:
-                return
-            request = {**request, "pageToken": token}
 
 
-def _batches(
-    known: OffsetRange, tables: dict[str, pa.Table], source: str, bad_updates: Sequence[BadUpdate], *, descending: bool = False
-) -> Iterator[Batch]:
-    """Yield the known offsets in reading order, provisional near a bad update."""
-    certain = known.difference([replace(known, start=bad.after, stop=bad.through) for bad in bad_updates])
-    parts = [(part, True) for part in certain] + [(part, False) for part in known.difference(certain)]
-    for part, final in sorted(parts, key=lambda each: each[0].start, reverse=descending):
-        rows = tables if part == known else {name: table.filter(part.filter()) for name, table in tables.items()}
-        yield Batch(part, rows, source, final=final)
+class _UpdateBuffer:
+    """Updates of one range that do not fill a segment yet."""
+
+    def __init__(self, rest: OffsetRange, descending: bool = False) -> None:
+        self.known = replace(rest, start=rest.stop) if descending else replace(rest, stop=rest.start)
+        self._rest, self._descending = rest, descending
+        self._uncertain: list[ExtentRange] = []
+        self._pages: list[dict[str, pa.Table]] = []
+        self.bytes = 0
+        self.source = ""
+
+    def add(self, response: Response, page: UpdatesPage, tables: dict[str, pa.Table], bad_items: Sequence[BadItem]) -> int:
+        """Add a page, and return the number of its offsets."""
+        before = self.known
+        self.known = _append_page(before, page, self._rest, self._descending)
+        self.source = response.host
+        self._uncertain += [bad.extent for bad in bad_items if bad.extent]
+        self._pages.append(tables)
+        self.bytes += sum(table.nbytes for table in tables.values())
+        return (self.known.stop - self.known.start) - (before.stop - before.start)
+
+    def flush(self) -> Iterator[Batch]:
+        """Yield what was added since the last flush, provisional near a bad update."""
+        known, pages = self.known, self._pages[::-1] if self._descending else self._pages
+        if known.start == known.stop:
+            return
+        buffering.release_memory()
+        tables = {table.name: pa.concat_tables([page[table.name] for page in pages]) for table in LEDGER.tables}
+        self.known = replace(known, stop=known.start) if self._descending else replace(known, start=known.stop)
+        self._pages, self.bytes = [], 0
+        yield from split_batches(known, self._uncertain, tables, self.source, descending=self._descending)
 
 
 def _append_page(known: OffsetRange, page: UpdatesPage, rest: OffsetRange, descending: bool) -> OffsetRange:
@@ -287,61 +179,36 @@ def follow(
     stop: threading.Event,
     on_bad_item: OnBadItem = "raise",
 ) -> int:
-    """Commit what the ledger appends, page by page, until an event is set.
+    """Commit what the ledger appends until an event is set, and return the last offset.
 
-    Parameters
-    ----------
-    net : Network
-    ledger_filter : LedgerFilter
-    after : int
-        Everything through this offset is in the store.
-    poll_seconds : float
-        Pause after a page without updates.
-    stop : threading.Event
-        Ends the loop after the page in progress.
-    on_bad_item : {"raise", "quarantine"}
-        What to do with an update that cannot be decoded, after the others of its page are committed.
-
-    Returns
-    -------
-    int
-        Everything through this offset is in the store now.
+    Everything through the offset ``after`` must be in the store. The seconds are the pause after a page without updates.
     """
-    token, reached, additions = None, after, Additions()
-    request = _open_end_request(net, ledger_filter, after)
+    additions, page_size = Additions(), net.settings.limits.page_size
+    buffer = _UpdateBuffer(ledger_filter.offset_range(after, MAX_OFFSET))
+    token, request = None, ledger_filter.request(after, page_size)
     while not stop.is_set():
         try:
             response = net.ledger.get_updates_page({**request, "pageToken": token} if token else request)
         except InvalidPageTokenError:
-            token, request = None, _open_end_request(net, ledger_filter, reached)  # the token has expired
+            token, request = None, ledger_filter.request(buffer.known.stop, page_size)  # the token has expired
             stop.wait(poll_seconds)
             continue
-        page, bad_updates = decode_updates(response, ledger_filter.tables)
-        end = ledger_filter.offset_range(reached, page.highest_page_offset_inclusive)
-        reached = _append_page(replace(end, stop=reached), page, end, descending=False).stop
-        tables = ledger_filter.tables(page)
-        if page.updates or bad_updates:
-            for batch in _batches(ledger_filter.offset_range(after, reached), tables, response.host, bad_updates):
-                net.store.commit(LEDGER, batch.extent, batch.tables, final=batch.final, source=batch.source)
-            after = reached
+        page, tables, bad_items = decode_updates(response, ledger_filter)
+        buffer.add(response, page, tables, bad_items)
+        if page.updates or bad_items:
+            _commit(net, buffer)
             additions.note(tables)
-            settle(net, [bad.item for bad in bad_updates], on_bad_item, additions)
+            settle(net, bad_items, on_bad_item, additions)
             additions.log(net.name)
         else:
             stop.wait(poll_seconds)
         token = page.next_page_token
         if not token:
-            request = _open_end_request(net, ledger_filter, reached)
-    if after < reached:
-        net.store.commit(LEDGER, ledger_filter.offset_range(after, reached), {}, final=True, source=response.host)
-    return reached
+            request = ledger_filter.request(buffer.known.stop, page_size)
+    _commit(net, buffer)
+    return buffer.known.stop
 
 
-def _open_end_request(net: Network, ledger_filter: LedgerFilter, after: int) -> dict[str, Any]:
-    """Return a request whose pages never end (docs/facts.md#open-ended-pages)."""
-    return {
-        "updateFormat": ledger_filter.update_format.as_json(),
-        "beginOffsetExclusive": after,
-        "maxPageSize": net.settings.limits.page_size,
-        "descendingOrder": False,
-    }
+def _commit(net: Network, buffer: _UpdateBuffer) -> None:
+    for batch in buffer.flush():
+        net.store.commit(LEDGER, batch.extent, batch.tables, final=batch.final, source=batch.source)

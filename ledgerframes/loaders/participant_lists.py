@@ -22,14 +22,10 @@ from ledgerframes.datasets.state.build import (
     synchronizer_table,
 )
 from ledgerframes.datasets.state.wire import Completion, CompletionItem, PartyDetails, Synchronizer, VettedPackages
-from ledgerframes.errors import DecodeError
 from ledgerframes.loaders.additions import Additions
-from ledgerframes.loaders.bad_items import OnBadItem, bad_item, quarantine
+from ledgerframes.loaders.bad_items import OnBadItem, bad_item, find_errors, settle
+from ledgerframes.loaders.ledger_filter import MAX_OFFSET
 from ledgerframes.network import Network
-
-__all__ = ["ParticipantLists"]
-
-MAX_OFFSET = 2**63 - 1
 
 
 def _completion_rows(items: list[CompletionItem]) -> None:
@@ -39,26 +35,11 @@ def _completion_rows(items: list[CompletionItem]) -> None:
 
 @dataclass(frozen=True)
 class ItemList:
-    """The list in the responses of an operation.
+    """The list in the responses of an operation."""
 
-    Attributes
-    ----------
-    member : str
-        Member of the response with the list, or "" if the response is the list.
-    kind : type
-        Type of the list.
-    build : callable
-        Builds the rows of items, and raises an error for an item that is no row.
-    """
-
-    member: str
-    kind: Any
-    build: Callable[[list[Any]], object]
-
-    def check(self, items: bytes, endpoint: str) -> None:
-        """Raise DecodeError unless a JSON array has only items that are rows."""
-        with decode_boundary(endpoint):
-            self.build(decode(items, self.kind, endpoint))
+    member: str  # of the response that has the list, or "" if the response is the list
+    kind: Any  # type of the list
+    build: Callable[[list[Any]], object]  # builds the rows of items, and raises an error for an item that is no row
 
 
 CONTRACTS = list[ActiveContractItem]
@@ -81,21 +62,7 @@ LISTS = {
 
 
 class ParticipantLists(Ledger):
-    """The ledger API, whose lists miss what is in quarantine.
-
-    Parameters
-    ----------
-    net : Network
-    on_bad_item : {"raise", "quarantine"}
-        With ``raise``, the ledger API as it is.
-
-    Attributes
-    ----------
-    quarantined : list of bytes
-        The items.
-    additions : Additions
-        What the participant sends and this release does not know.
-    """
+    """The ledger API, whose lists miss what is in quarantine."""
 
     def __init__(self, net: Network, on_bad_item: OnBadItem) -> None:
         super().__init__(net.ledger.transport)
@@ -113,30 +80,27 @@ class ParticipantLists(Ledger):
         content = members.get(items.member)
         if content is None:
             return response
-        try:
-            items.check(bytes(content), response.endpoint)
-        except DecodeError:
-            contents = decode(content, list[msgspec.Raw], response.endpoint)
-            good = self._good_items(items, contents, response.endpoint, request)
-            body = {**members, items.member: good} if items.member else good
-            return replace(response, body=msgspec.json.encode(body))
-        return response
+        contents = list(_split(items, decode(content, list[msgspec.Raw], response.endpoint)))
 
-    def _good_items(self, items: ItemList, contents: Sequence[msgspec.Raw], endpoint: str, request: Request) -> list[msgspec.Raw]:
-        """Return the items of a list that are rows."""
+        def check(some: Sequence[bytes]) -> None:
+            with decode_boundary(response.endpoint):
+                items.build(decode(b"[%s]" % b",".join(some), items.kind, response.endpoint))
+
+        errors = find_errors(contents, check)
+        if not errors:
+            return response
         good: list[msgspec.Raw] = []
         path = f"$.{items.member}" if items.member else "$"
-        for number, content in enumerate(_split(items, contents)):
-            try:
-                items.check(b"[%s]" % content, endpoint)
-                good.append(msgspec.Raw(content))
-            except DecodeError as error:
-                quarantine(self._net, bad_item(content, number, endpoint, "", error, path))
-                self.additions.note_error(error)
-                self.quarantined.append(content)
-                if items is COMPLETIONS:
-                    good.append(_checkpoint(content, good, request))
-        return good
+        for number, item in enumerate(contents):
+            if number not in errors:
+                good.append(msgspec.Raw(item))
+                continue
+            settle(self._net, [bad_item(item, errors[number], number, path)], "quarantine", self.additions)
+            self.quarantined.append(item)
+            if items is COMPLETIONS:
+                good.append(_checkpoint(item, good, request))
+        body = {**members, items.member: good} if items.member else good
+        return replace(response, body=msgspec.json.encode(body))
 
 
 def _split(items: ItemList, contents: Sequence[msgspec.Raw]) -> Iterator[bytes]:

@@ -5,20 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, TextIO
 
 DELAY = 1  # seconds before the line appears
 ROUNDING = 1 + 1e-9  # parts of a float can add up to a little more than the whole, of which tqdm warns
-
-
-class Output(Protocol):
-    """Destination of a line, as tqdm needs it."""
-
-    def write(self, text: str, /) -> object:
-        """Write a text, which starts with a carriage return."""
-
-    def flush(self) -> object:
-        """Show what was written."""
 
 
 class Progress:
@@ -44,7 +34,7 @@ class Progress:
         self._subject = subject
         self._start = monotonic()
         self._visible = (_is_notebook() or sys.stderr.isatty()) if visible is None else visible
-        self._output: Output = NotebookLine() if _is_notebook() else sys.stderr
+        self._output: NotebookLine | TextIO = NotebookLine() if _is_notebook() else sys.stderr
         self._rows = self._chunks = 0
         self._bar = tqdm(
             total=total and total * ROUNDING,

@@ -17,12 +17,12 @@ from ledgerframes.api.update_format import UpdateFormat
 from ledgerframes.datasets._schema import Table
 from ledgerframes.datasets.bookkeeping import ADDED, CHANGED, REMOVED, UPSTREAM_CHANGES
 from ledgerframes.datasets.bulk.extent import ObjectSet
-from ledgerframes.datasets.registry import BULK, BULK_BY_KEY, DATASETS
+from ledgerframes.datasets.registry import DATASETS
 from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extents import Extent, ExtentRange, IdSet
 from ledgerframes.loaders.bulk_loader import BulkKeyLoader
-from ledgerframes.loaders.bulk_object import FILE, BulkKind
-from ledgerframes.loaders.repair import VERDICTS, Repair, UnrecoverableError, recovery_loaders, repair
+from ledgerframes.loaders.bulk_object import FILE
+from ledgerframes.loaders.repair import VERDICTS, Repair, UnrecoverableError, object_options, recovery_loaders, repair
 from ledgerframes.loaders.sync import Loader, sync
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
@@ -184,8 +184,8 @@ def _changes(net: Network, segment: Segment, part: Extent, update_formats: Seque
 def _loaders(net: Network, segment: Segment, update_formats: Sequence[UpdateFormat]) -> list[Loader[Any]]:
     """Return the loaders that fetch the rows of a segment into an empty store."""
     if isinstance(segment.extent, ObjectSet):
-        kind: BulkKind = "updates" if segment.dataset in (BULK.name, BULK_BY_KEY.name) else "acs"
-        return [BulkKeyLoader(net, segment.extent.object_keys, kind, None, False)]
+        options = dataclasses.replace(object_options(segment), by_key=True)
+        return [BulkKeyLoader(net, options, segment.extent.object_keys)]
     return recovery_loaders(net, segment, {VERDICTS}, update_formats)
 
 

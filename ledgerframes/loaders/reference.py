@@ -52,11 +52,7 @@ def load_price_votes(net: Network, *, refresh: bool = True, plan: bool = False, 
     >>> votes["observed_at"].nunique()
     1
     """
-
-    def observe(now: datetime) -> pa.Table:
-        return price_vote_table(net.history.price_votes(), now, net.settings.vocabulary.coin)
-
-    return _load_observations(net, PRICE_VOTES, "price votes", observe, refresh, plan, progress)
+    return _load_observations(net, PRICE_VOTES, "price votes", _observe_price_votes, refresh, plan, progress)
 
 
 @loader()
@@ -88,18 +84,14 @@ def load_name_rules(net: Network, *, refresh: bool = True, plan: bool = False, p
     >>> rules["cache_hit"].tolist()
     [False]
     """
-
-    def observe(now: datetime) -> pa.Table:
-        return _observe_name_rules(net, now)
-
-    return _load_observations(net, NAME_RULES, "name rules", observe, refresh, plan, progress)
+    return _load_observations(net, NAME_RULES, "name rules", _observe_name_rules, refresh, plan, progress)
 
 
 def _load_observations(
     net: Network,
     dataset: Dataset,
     noun: str,
-    observe: Callable[[datetime], pa.Table],
+    observe: Callable[[Network, datetime], pa.Table],
     refresh: bool,
     plan: bool,
     progress: bool | None,
@@ -111,9 +103,8 @@ def _load_observations(
     if refresh:
         net.store.create()
         with Progress(f"{noun} ({net.name})", 1, "observations", progress) as bar:
-            rows = observe(now)
-            tables = {dataset.tables[0].name: rows}
-            source = net.history.transport.last_host
+            rows = observe(net, now)
+            tables, source = {dataset.tables[0].name: rows}, net.history.transport.last_host
             net.store.commit(dataset, Observation.at(now), tables, final=True, source=source)
             bar.advance(1)
             bar.count(rows=rows.num_rows)
@@ -123,6 +114,10 @@ def _load_observations(
 def _observations(net: Network, dataset: Dataset) -> pd.DataFrame:
     table = dataset.tables[0].name
     return Frames(net.store.snapshot(dataset), [table]).read(table)
+
+
+def _observe_price_votes(net: Network, now: datetime) -> pa.Table:
+    return price_vote_table(net.history.price_votes(), now, net.settings.vocabulary.coin)
 
 
 def _observe_name_rules(net: Network, now: datetime) -> pa.Table:

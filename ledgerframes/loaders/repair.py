@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -12,15 +12,15 @@ import pyarrow.parquet as pq
 from ledgerframes.api.update_format import SHAPES, UpdateFormat
 from ledgerframes.datasets.bulk.extent import ObjectSet
 from ledgerframes.datasets.bulk.keys import ObjectKey
-from ledgerframes.datasets.registry import BULK, BULK_ACS_BY_KEY, BULK_BY_KEY, DATASETS, EVENTS, EVENTS_BY_ID, LEDGER
+from ledgerframes.datasets.registry import DATASETS, EVENTS, EVENTS_BY_ID, LEDGER
 from ledgerframes.errors import CoverageError, LedgerframesError
 from ledgerframes.extents import IdSet, MigrationWindow, OffsetRange
-from ledgerframes.loaders.bulk_loader import BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader
-from ledgerframes.loaders.bulk_object import FILE, BulkKind
+from ledgerframes.loaders.bulk_loader import BulkKeyLoader, BulkLoader, BulkSnapshotLoader, BulkWindowLoader, FolderLoader
+from ledgerframes.loaders.bulk_object import FILE, OBJECT_DATASETS, ObjectOptions
 from ledgerframes.loaders.event_ids import EventIdLoader
 from ledgerframes.loaders.event_windows import EventLoader
 from ledgerframes.loaders.ledger import LedgerLoader
-from ledgerframes.loaders.ledger_pages import LedgerFilter, open_ledger, pruned_through
+from ledgerframes.loaders.ledger_filter import LedgerFilter, open_ledger, pruned_through
 from ledgerframes.loaders.sync import Loader, sync
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
@@ -69,10 +69,6 @@ class Repair:
 
 class UnrecoverableError(Exception):
     """A segment cannot be fetched again, for the reason in the text."""
-
-
-# The loaders that fetch a segment again, or the reason why that is impossible or unknown.
-Recovery = list[Loader[Any]] | UnrecoverableError | LedgerframesError
 
 
 def repair(
@@ -129,88 +125,69 @@ def repair(
         raise CoverageError(f"{net.name} is offline, so nothing was moved or repaired. Reconnect without offline=True.")
     segments = {file.segment.segment_id: file.segment for file in damage}
     tables = {segment_id: {file.table for file in damage if file.segment.segment_id == segment_id} for segment_id in segments}
-    recoveries: dict[str, Recovery] = {}
-    for segment_id, segment in segments.items():
-        try:
-            recoveries[segment_id] = recovery_loaders(net, segment, tables[segment_id], update_formats)
-        except (UnrecoverableError, LedgerframesError) as reason:
-            recoveries[segment_id] = reason
-    removals = [segment for segment in segments.values() if _is_removed(recoveries[segment.segment_id], drop_unrecoverable)]
-    folders = _complete_folders(net, removals)
-    _quarantine(net, removals, folders)
-    repairs = [
-        _recover(net, segment, recoveries[segment_id], drop_unrecoverable, tables[segment_id])
+    plans = {
+        segment_id: _plan(net, segment, tables[segment_id], drop_unrecoverable, update_formats)
         for segment_id, segment in segments.items()
+    }
+    _quarantine(net, [segments[key] for key, plan in plans.items() if not isinstance(plan, Repair) or plan.outcome == DROPPED])
+    return [
+        plan if isinstance(plan, Repair) else _recover(net, segments[segment_id], plan, tables[segment_id])
+        for segment_id, plan in plans.items()
     ]
-    _restore_folders(net, folders, repairs)
-    return repairs
 
 
-def _quarantine(net: Network, segments: Sequence[Segment], folders: Sequence[Segment]) -> None:
-    """Remove segments from the catalog in one transaction, and move their files."""
+def _plan(
+    net: Network, segment: Segment, damaged_tables: set[str], drop_unrecoverable: bool, update_formats: Sequence[UpdateFormat]
+) -> list[Loader[Any]] | Repair:
+    """Return the loaders that fetch a segment again, or the outcome without them."""
+    try:
+        return recovery_loaders(net, segment, damaged_tables, update_formats)
+    except UnrecoverableError as reason:
+        return Repair(segment, DROPPED if drop_unrecoverable else UNRECOVERABLE, str(reason))
+    except LedgerframesError as error:
+        logger.warning("repair_skipped dataset=%s extent=%s error=%s", segment.dataset, segment.extent, error)
+        return Repair(segment, FAILED, f"left where it was: {error}")
+
+
+def _quarantine(net: Network, segments: Sequence[Segment]) -> None:
+    """Remove segments and the marks of their folders at once, and move their files."""
     if not segments:
         return
+    removals = {each.segment_id for segment in segments for each in (segment, *_folder_marks(net, segment))}
     with net.store.catalog.write_transaction() as connection:
-        for segment in (*segments, *folders):
-            records.remove_segment(connection, segment.segment_id)
+        for segment_id in removals:
+            records.remove_segment(connection, segment_id)
     for segment in segments:
         for file in segment.files.values():
             if net.store.location.exists(file.path):
                 net.store.location.move(file.path, f"{QUARANTINE}/{file.path}")
 
 
-def _folders(segment: Segment) -> frozenset[str]:
-    return segment.extent.folders if isinstance(segment.extent, ObjectSet) else frozenset()
+def _folder_marks(net: Network, segment: Segment) -> list[Segment]:
+    """Return the segments that mark the folders of a segment as complete.
+
+    The load of a whole folder commits them again.
+    """
+    if not isinstance(segment.extent, ObjectSet):
+        return []
+    return net.store.segments(DATASETS[segment.dataset], replace(segment.extent, object_keys=segment.extent.folders))
 
 
-def _complete_folders(net: Network, removals: Sequence[Segment]) -> list[Segment]:
-    """Return the segments that mark a folder as complete, of folders that lose objects."""
-    incomplete = {(segment.dataset, folder) for segment in removals for folder in _folders(segment)}
-    segments = [segment for name in {dataset for dataset, _ in incomplete} for segment in net.store.segments(DATASETS[name])]
-    return [
-        segment
-        for segment in segments
-        if isinstance(segment.extent, ObjectSet)
-        and segment.extent.is_folder
-        and any((segment.dataset, folder) in incomplete for folder in segment.extent.folders)
-    ]
-
-
-def _restore_folders(net: Network, folders: Sequence[Segment], repairs: Sequence[Repair]) -> None:
-    """Mark folders as complete again, except those with objects that were not fetched."""
-    incomplete = {(each.segment.dataset, folder) for each in repairs if not each.is_repaired for folder in _folders(each.segment)}
-    for segment in folders:
-        if not any((segment.dataset, folder) in incomplete for folder in _folders(segment)):
-            net.store.add_segment(DATASETS[segment.dataset], segment)
-
-
-def _is_removed(recovery: Recovery, drop_unrecoverable: bool) -> bool:
-    """Return whether a segment is removed, which needs a recovery or drop_unrecoverable=True."""
-    return drop_unrecoverable if isinstance(recovery, UnrecoverableError) else not isinstance(recovery, LedgerframesError)
-
-
-def _recover(net: Network, segment: Segment, recovery: Recovery, drop_unrecoverable: bool, damaged_tables: set[str]) -> Repair:
-    if isinstance(recovery, UnrecoverableError):
-        return Repair(segment, DROPPED if drop_unrecoverable else UNRECOVERABLE, str(recovery))
-    if isinstance(recovery, LedgerframesError):
-        logger.warning("repair_skipped dataset=%s extent=%s error=%s", segment.dataset, segment.extent, recovery)
-        return Repair(segment, FAILED, f"left where it was: {recovery}")
+def _recover(net: Network, segment: Segment, loaders: Sequence[Loader[Any]], damaged_tables: set[str]) -> Repair:
     try:
-        for loader in recovery:
+        for loader in loaders:
             sync(loader, progress=False)
             loader.frames()  # raises the error of a bulk object
     except LedgerframesError as error:
         # The other segments may still be repaired. This one is no longer covered, so the next load fetches it.
         logger.warning("repair_failed dataset=%s extent=%s error=%s", segment.dataset, segment.extent, error)
         return Repair(segment, FAILED, str(error))
-    rows = _count_rows(net, segment)
-    notes = [
-        f"{segment.rows:,} rows before, {rows:,} now" if rows != segment.rows else "",
-        "the origin of the ids is lost: id_source is user now"
-        if segment.dataset == EVENTS_BY_ID.name and VERDICTS in damaged_tables
-        else "",
-    ]
-    return Repair(segment, FETCHED, "; ".join(filter(None, notes)))
+    rows, notes = _count_rows(net, segment), []
+    if rows != segment.rows:
+        notes.append(f"{segment.rows:,} rows before, {rows:,} now")
+    if segment.dataset == EVENTS_BY_ID.name and VERDICTS in damaged_tables:
+        notes.append("the origin of the ids is lost: id_source is user now")
+    return Repair(segment, FETCHED, "; ".join(notes))
 
 
 # -- how each dataset is fetched again -------------------------------------------------------------------------------
@@ -266,20 +243,26 @@ def _object_loader(net: Network, segment: Segment, objects: ObjectSet) -> BulkLo
     """Return a loader of the objects, or of the one folder that contains them."""
     if segment.source == FILE:
         raise UnrecoverableError("it was read from a file: drop it, and load the file again")
-    kind: BulkKind = "updates" if segment.dataset in (BULK.name, BULK_BY_KEY.name) else "acs"
-    if segment.dataset in (BULK_BY_KEY.name, BULK_ACS_BY_KEY.name):
-        return BulkKeyLoader(net, objects.object_keys, kind, None, False)
+    options = object_options(segment)
+    if options.by_key:
+        return BulkKeyLoader(net, options, objects.object_keys)
     key = ObjectKey.parse(min(objects.object_keys))
-    loader: BulkWindowLoader | BulkSnapshotLoader = (
-        BulkWindowLoader(net, Window(key.since, key.until), None, False)
-        if kind == "updates"
-        else BulkSnapshotLoader(net, key.since, None, False)
+    loader: FolderLoader = (
+        BulkWindowLoader(net, options, Window(key.since, key.until))
+        if options.kind == "updates"
+        else BulkSnapshotLoader(net, options, key.since)
     )
     loader.folders = loader.list_folders()  # now, because the store still covers them
     unlisted = objects.object_keys - {task.object_key for task in loader.tasks()}
     if unlisted:
         raise UnrecoverableError(f"{min(unlisted)} is not listed any more")
     return loader
+
+
+def object_options(segment: Segment) -> ObjectOptions:
+    """Return the options with which the objects of a segment are loaded."""
+    [(kind, by_key)] = [key for key, dataset in OBJECT_DATASETS.items() if dataset.name == segment.dataset]
+    return ObjectOptions(kind, by_key)
 
 
 def _count_rows(net: Network, segment: Segment) -> int:

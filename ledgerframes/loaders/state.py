@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -23,11 +24,12 @@ from ledgerframes.datasets.state.build import (
     synchronizer_table,
 )
 from ledgerframes.datasets.state.schema import COMPLETIONS, LEDGER_ACTIVE_CONTRACTS, PACKAGES, PARTIES, SYNCHRONIZERS
-from ledgerframes.datasets.state.wire import Completion, Synchronizer, VettedPackages
+from ledgerframes.datasets.state.wire import Completion, VettedPackages
 from ledgerframes.errors import DecodeError, UnsupportedOperationError
 from ledgerframes.loaders.arguments import loader
-from ledgerframes.loaders.bad_items import OnBadItem, require_on_bad_item
-from ledgerframes.loaders.participant_lists import MAX_OFFSET, ParticipantLists
+from ledgerframes.loaders.bad_items import OnBadItem
+from ledgerframes.loaders.ledger_filter import MAX_OFFSET
+from ledgerframes.loaders.participant_lists import ParticipantLists
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.loaders.sync import plan_frame
 from ledgerframes.network import Network
@@ -53,7 +55,6 @@ def _load_state(
     **extent: int | None,
 ) -> pd.DataFrame:
     """Return the plan of a state, or fetch its items and return their table."""
-    require_on_bad_item(on_bad_item)
     if plan:
         return plan_frame(table.name, [extent])
     ledger, items = ParticipantLists(net, on_bad_item), []
@@ -69,7 +70,7 @@ def _load_state(
     return table.to_pandas(rows)
 
 
-@loader()
+@loader(bad_item="a contract")
 def load_active_contracts(
     net: Network,
     *,
@@ -95,9 +96,6 @@ def load_active_contracts(
         Only contracts of these, such as ``package-name:Module:Entity``.
     include_blobs : bool
         Include created-event blobs, several kB per row.
-    on_bad_item : {"raise", "quarantine"}
-        What to do with a contract that cannot be decoded. ``quarantine`` keeps its bytes in a file below the store, logs where,
-        and returns the other contracts (docs/facts.md#unknown-kinds).
 
     Returns
     -------
@@ -125,13 +123,8 @@ def load_active_contracts(
     """
     contract_format = event_format(parties, templates, interfaces, blobs=include_blobs)
     offset = active_at_offset if plan or active_at_offset is not None else net.ledger.ledger_end()
-
-    def build(items: list[ActiveContractItem], participant_id: str) -> pa.Table:
-        return active_contract_table(items, participant_id, offset or 0)
-
-    def fetch(ledger: ParticipantLists) -> Iterator[ActiveContractItem]:
-        return _iter_contracts(ledger, contract_format, offset or 0)
-
+    fetch = partial(_iter_contracts, contract_format=contract_format, offset=offset or 0)
+    build = partial(active_contract_table, active_at_offset=offset or 0)
     return _load_state(net, plan, progress, on_bad_item, LEDGER_ACTIVE_CONTRACTS, fetch, build, through=offset)
 
 
@@ -153,7 +146,7 @@ def _iter_contracts(ledger: ParticipantLists, contract_format: EventFormat, offs
             return
 
 
-@loader()
+@loader(bad_item="a completion")
 def load_completions(
     net: Network,
     *,
@@ -175,8 +168,6 @@ def load_completions(
         Only completions after this offset.
     limit : int, optional
         Maximum number of completions; all by default.
-    on_bad_item : {"raise", "quarantine"}
-        What to do with a completion that cannot be decoded, as for :func:`load_active_contracts`.
 
     Returns
     -------
@@ -194,10 +185,7 @@ def load_completions(
     >>> bool(completions["offset"].is_monotonic_increasing)
     True
     """
-
-    def fetch(ledger: ParticipantLists) -> Iterator[Completion]:
-        return _iter_completions(ledger, parties, after, limit)
-
+    fetch = partial(_iter_completions, parties=parties, after=after, limit=limit)
     return _load_state(net, plan, progress, on_bad_item, COMPLETIONS, fetch, completion_table, after=after)
 
 
@@ -231,7 +219,7 @@ def _require_progress(contents: Sequence[Completion | OffsetCheckpoint], after: 
         reached = content.offset
 
 
-@loader()
+@loader(bad_item="a party")
 def load_parties(
     net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
 ) -> pd.DataFrame:
@@ -240,8 +228,6 @@ def load_parties(
     Parameters
     ----------
     net : Network
-    on_bad_item : {"raise", "quarantine"}
-        What to do with a party that cannot be decoded, as for :func:`load_active_contracts`.
 
     Returns
     -------
@@ -262,18 +248,17 @@ def load_parties(
     return _load_state(net, plan, progress, on_bad_item, PARTIES, ParticipantLists.parties, party_table)
 
 
-@loader()
+@loader(bad_item="a package or its vetting")
 def load_packages(
     net: Network, *, on_bad_item: OnBadItem = "raise", plan: bool = False, progress: bool | None = None
 ) -> pd.DataFrame:
     """Load the packages of a participant, and the synchronizers they are vetted on.
 
+    Without a vetting that cannot be decoded, its package would seem not to be vetted. So the package is excluded with it.
+
     Parameters
     ----------
     net : Network
-    on_bad_item : {"raise", "quarantine"}
-        What to do with a package or its vetting that cannot be decoded, as for :func:`load_active_contracts`.
-        Without its vetting, a package would seem not to be vetted. So it is excluded with it.
 
     Returns
     -------
@@ -305,7 +290,7 @@ def load_packages(
     return _load_state(net, plan, progress, on_bad_item, PACKAGES, fetch, build)
 
 
-@loader()
+@loader(bad_item="a synchronizer")
 def load_synchronizers(
     net: Network,
     *,
@@ -321,8 +306,6 @@ def load_synchronizers(
     net : Network
     party : str, optional
         Also return this party's permission.
-    on_bad_item : {"raise", "quarantine"}
-        What to do with a synchronizer that cannot be decoded, as for :func:`load_active_contracts`.
 
     Returns
     -------
@@ -340,8 +323,5 @@ def load_synchronizers(
     >>> len(synchronizers) > 0
     True
     """
-
-    def fetch(ledger: ParticipantLists) -> list[Synchronizer]:
-        return ledger.connected_synchronizers(party=party)
-
+    fetch = partial(ParticipantLists.connected_synchronizers, party=party)
     return _load_state(net, plan, progress, on_bad_item, SYNCHRONIZERS, fetch, synchronizer_table)

@@ -6,13 +6,12 @@ A family declares how its dataset is planned, split, read and committed. Everyth
 from __future__ import annotations
 
 import functools
-import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
@@ -20,45 +19,44 @@ import pyarrow as pa
 
 from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import DATASETS, Dataset
-from ledgerframes.errors import CoverageError, LedgerframesError
-from ledgerframes.extents import Extent
+from ledgerframes.errors import CoverageError, LedgerframesError, UsageError
+from ledgerframes.extents import Extent, ExtentRange
 from ledgerframes.frames import Frames
 from ledgerframes.gc_pause import pause_gc
 from ledgerframes.loaders.additions import Additions
 from ledgerframes.loaders.buffering import Pipeline
 from ledgerframes.loaders.estimates import with_estimates
-from ledgerframes.loaders.executors import inline, require_executor, run
+from ledgerframes.loaders.executors import Inline, run
 from ledgerframes.loaders.progress import Progress
 from ledgerframes.network import Network
 from ledgerframes.store import Segment
 
-logger = logging.getLogger("ledgerframes")
-
 WATCH_SECONDS = 0.5  # between looks at the waits of worker processes
 
 C = TypeVar("C")  # a chunk
+R = TypeVar("R", bound=ExtentRange)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows that fill a segment, and the extent that is complete with them.
-
-    Attributes
-    ----------
-    extent : Extent
-    tables : mapping of str to Table
-    source : str
-        Host that returned the rows.
-    final : bool
-    gap : bool
-        Whether the extent was pruned before it could be fetched.
-    """
+    """Rows that fill a segment, and the extent that is complete with them."""
 
     extent: Extent
     tables: Mapping[str, pa.Table]
-    source: str
+    source: str  # the host that returned them
     final: bool = True
-    gap: bool = False
+    gap: bool = False  # the extent was pruned before it could be fetched
+
+
+def split_batches(
+    extent: R, uncertain: Iterable[R], tables: Mapping[str, pa.Table], source: str, *, descending: bool = False
+) -> Iterator[Batch]:
+    """Yield the rows of an extent in reading order, provisional where the extent is uncertain."""
+    certain = extent.difference(uncertain)
+    parts = [(part, True) for part in certain] + [(part, False) for part in extent.difference(certain)]
+    for part, final in sorted(parts, key=lambda each: each[0].start, reverse=descending):
+        rows = tables if part == extent else {name: table.filter(part.filter()) for name, table in tables.items()}
+        yield Batch(part, rows, source, final=final)
 
 
 ChunkResult = Batch | Any  # a batch, or what is committed as it is
@@ -66,61 +64,47 @@ CommitItem = Segment | Any  # a segment whose files are written, or an item of t
 Reader = Callable[[C, "ChunkContext"], Iterator[ChunkResult]]
 
 
+@dataclass
+class ChunkReport:
+    """The end of a chunk."""
+
+    items: list[CommitItem] = field(default_factory=list)  # left to commit
+    progress: float = 0.0  # that the bar was told
+    additions: Additions = field(default_factory=Additions)
+    error: LedgerframesError | None = None
+
+
+@dataclass
 class ChunkContext:
-    """Pipeline, progress and stop signal for the reader of one chunk.
+    """Pipeline, report, progress bar and stop signal for the reader of one chunk."""
 
-    Attributes
-    ----------
-    pipeline : Pipeline
-    progress : float
-        Work reported so far.
-    additions : Additions
-        What services send and this release does not know.
-    """
-
-    def __init__(self, pipeline: Pipeline, bar: Progress | None, stop: threading.Event | None) -> None:
-        self.pipeline = pipeline
-        self.progress = 0.0
-        self.additions = Additions()
-        self._bar = bar
-        self._stop = stop
+    pipeline: Pipeline
+    report: ChunkReport
+    bar: Progress | None  # None in a worker, as is the signal
+    stop: threading.Event | None
 
     def advance(self, amount: float) -> None:
         """Report completed work, where a progress bar is within reach."""
-        if self._bar:
-            self.progress += amount
-            self._bar.advance(amount)
+        if self.bar:
+            self.report.progress += amount
+            self.bar.advance(amount)
 
     @property
     def is_stopped(self) -> bool:
         """Whether to stop after the page in progress."""
-        return self._stop is not None and self._stop.is_set()
+        return self.stop is not None and self.stop.is_set()
 
 
 class Loader(ABC, Generic[C]):
-    """One load of a dataset, as its family declares it.
-
-    Attributes
-    ----------
-    net : Network
-    dataset : Dataset
-    noun, unit : str
-        What the progress bar calls the dataset, and what it counts.
-    threads : int
-        Chunks that threads of this process read at the same time; 0 to read one at a time in the caller's thread.
-    pipelined : bool
-        Whether a chunk is read ahead and written behind.
-    needs_network : bool
-        Whether offline loads only read the store.
-    """
+    """One load of a dataset, as its family declares it."""
 
     net: Network
     dataset: Dataset
-    noun: str
-    unit: str
-    threads: int = 0
-    pipelined: bool = False
-    needs_network: bool = True
+    noun: str  # what the progress bar calls the dataset
+    unit: str  # what it counts
+    threads: int = 0  # chunks that threads of this process read at the same time; 0 to read one at a time in the caller's thread
+    pipelined: bool = False  # a chunk is read ahead and written behind
+    needs_network: bool = True  # offline loads only read the store
 
     @property
     @abstractmethod
@@ -172,7 +156,8 @@ def load(loader: Loader[C], *, plan: bool, executor: Executor | None, progress: 
     CoverageError
         If the network is offline and the store does not cover the load.
     """
-    require_executor(executor)
+    if not isinstance(executor, Executor | None):
+        raise UsageError(f"executor= must be a concurrent.futures.Executor, got {executor!r}.")
     if plan:
         name = loader.dataset.name
         return plan_frame(name, with_estimates(loader.net, name, loader.missing().values()))
@@ -204,12 +189,6 @@ def sync(loader: Loader[C], *, executor: Executor | None = None, progress: bool 
 
     Threads of this process commit while they read. Workers of an executor write the files of a chunk, and the caller commits
     them. After a failure or Ctrl-C, the other chunks stop at their next page, and what is committed stays.
-
-    Parameters
-    ----------
-    loader : Loader
-    executor : Executor, optional
-    progress : bool, optional
     """
     chunks = loader.chunks(distributed=executor is not None)
     if chunks:
@@ -228,20 +207,19 @@ def _fetch_chunks(loader: Loader[C], chunks: list[C], executor: Executor | None,
         Progress(f"{loader.noun} ({loader.net.name})", total, loader.unit, progress) as bar,
         loader.net.waits.session(bar.show_wait, stop),
         nullcontext() if here else _showing_waits_of_workers(loader.net, bar),
-        (ThreadPoolExecutor(loader.threads) if loader.threads else inline()) if here else nullcontext(executor) as pool,
+        (ThreadPoolExecutor(loader.threads) if loader.threads else Inline()) if here else nullcontext(executor) as pool,
     ):
         commit = functools.partial(_commit, loader, bar)
         if here:
             fetch = functools.partial(fetch, commit=commit, bar=bar, stop=stop)
         try:
             with closing(run(fetch, chunks, pool)) as outcomes:
-                for outcome in outcomes:
-                    report = outcome.result()
+                for chunk, report in outcomes:
                     for item in report.items:
                         commit(item)
                     additions.add(report.additions)
-                    loader.finish_chunk(outcome.task, report.error)
-                    bar.advance(loader.size(outcome.task) - report.progress)
+                    loader.finish_chunk(chunk, report.error)
+                    bar.advance(loader.size(chunk) - report.progress)
                     bar.count(chunks=1)
         finally:
             stop.set()
@@ -269,27 +247,6 @@ def _showing_waits_of_workers(net: Network, bar: Progress) -> Iterator[None]:
         watcher.join()
 
 
-@dataclass(frozen=True)
-class ChunkReport:
-    """The end of a chunk.
-
-    Attributes
-    ----------
-    items : list
-        Left to commit.
-    progress : float
-        Work reported.
-    error : LedgerframesError or None
-    additions : Additions
-        What services send and this release does not know.
-    """
-
-    items: list[CommitItem]
-    progress: float
-    error: LedgerframesError | None
-    additions: Additions
-
-
 def _fetch_chunk(
     net: Network,
     dataset: str,
@@ -301,24 +258,23 @@ def _fetch_chunk(
     stop: threading.Event | None = None,
 ) -> ChunkReport:
     """Read one chunk and write its segments, and report an error with what precedes it."""
-    items: list[CommitItem] = []
-    accept = commit or items.append
+    report = ChunkReport()
+    accept = commit or report.items.append
 
     def write(result: ChunkResult) -> None:
         if isinstance(result, Batch):
-            context.additions.note(result.tables)
+            report.additions.note(result.tables)
             status = {"final": result.final, "gap": result.gap}
             result = net.store.write_segment(DATASETS[dataset], result.extent, result.tables, source=result.source, **status)
         accept(result)
 
-    context = ChunkContext(Pipeline(pipelined), bar, stop)
     try:
-        with context.pipeline as pipeline, pause_gc():
-            for result in reader(chunk, context):
+        with Pipeline(pipelined) as pipeline, pause_gc():
+            for result in reader(chunk, ChunkContext(pipeline, report, bar, stop)):
                 pipeline.write_behind(write, result)
     except LedgerframesError as error:
-        return ChunkReport(items, context.progress, error, context.additions)
-    return ChunkReport(items, context.progress, None, context.additions)
+        report.error = error
+    return report
 
 
 def _commit(loader: Loader[Any], bar: Progress, item: CommitItem) -> None:

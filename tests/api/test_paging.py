@@ -19,7 +19,8 @@ from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import DecodeError
 from ledgerframes.extents import OffsetRange
 from ledgerframes.loaders.bulk_listing import _list_updates
-from ledgerframes.loaders.ledger_pages import LedgerFilter, OffsetReader, follow
+from ledgerframes.loaders.ledger_filter import LedgerFilter
+from ledgerframes.loaders.ledger_pages import OffsetReader, follow
 from ledgerframes.windows import Window, instant
 
 Page = dict[str, Any]

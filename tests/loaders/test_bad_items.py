@@ -36,6 +36,7 @@ LATER = {**event(0), "verdict": {**event(0)["verdict"], "update_id": "later", "r
 SPOILED: dict[str, Callable[[Item], Any]] = {
     "no event": lambda item: {"update": 5},
     "no time": lambda item: {**item, "verdict": {**item["verdict"], "record_time": "soon"}},
+    "an impossible migration": lambda item: {**item, "verdict": {**item["verdict"], "migration_id": 2**40}},
     "no result": lambda item: {**item, "verdict": {**item["verdict"], "verdict_result": 3}},
     "no finalization time": lambda item: {**item, "verdict": {**item["verdict"], "finalization_time": "late"}},
     "a huge number": lambda item: {**item, "traffic_summary": {"total_traffic_cost": 2**70}},

@@ -3,13 +3,17 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import pytest
 from equality import assert_equal, every_table
 from interrupts import HISTORY, LEDGER, WHOLE
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
+from ledgerframes.loaders import ledger
 
 
 def pressed(what: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -23,6 +27,17 @@ def test_following_the_tail_loses_and_doubles_nothing(tmp_path: Path) -> None:
     followed = lf.open_frames(tmp_path / "followed")
     at_once = lf.load_updates(lf.connect("sandbox", **LEDGER, store=tmp_path / "other"))
     assert_equal(every_table(followed), every_table(at_once))
+
+
+def test_an_interrupt_before_following_has_begun_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(ThreadPoolExecutor):
+        def submit(self, *arguments: Any, **options: Any) -> Any:
+            super().submit(*arguments, **options)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ledger, "ThreadPoolExecutor", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lf.load_updates(lf.connect("sandbox", **LEDGER, store=tmp_path), follow=True, poll_seconds=0.01)
 
 
 def test_an_interrupt_stops_between_pages_and_keeps_what_is_committed(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import ledgerframes as lf
 from ledgerframes.errors import CoverageError
 from ledgerframes.extents import MigrationWindow
-from ledgerframes.loaders.event_bounds import history_bounds
+from ledgerframes.loaders.event_bounds import history_bounds, require_overlap
 from ledgerframes.windows import Window, instant
 
 WORLD: Any = {"events": 400, "days": 1}
@@ -30,19 +30,19 @@ def times(net: lf.Network) -> pd.Series:
 
 
 def test_bounds_are_those_of_all_events(net: lf.Network, times: pd.Series) -> None:
-    bounds = history_bounds(net)
-    assert bounds.first == times.iloc[0]
-    assert times.iloc[-1] - pd.Timedelta(seconds=1) < bounds.last <= times.iloc[-1]
+    begin, end = history_bounds(net)
+    assert begin == times.iloc[0]
+    assert times.iloc[-1] - pd.Timedelta(seconds=1) < end <= times.iloc[-1]
 
 
 def test_a_window_beside_the_history_is_refused_and_one_inside_is_not(net: lf.Network, times: pd.Series) -> None:
-    bounds, microsecond = history_bounds(net), pd.Timedelta(microseconds=1)
-    first, last = pd.Timestamp(bounds.first), pd.Timestamp(bounds.last)
+    first, last = map(pd.Timestamp, history_bounds(net))
+    microsecond = pd.Timedelta(microseconds=1)
     for since, until in ((first - microsecond, first), (last + microsecond, last + 2 * microsecond)):
         with pytest.raises(CoverageError, match=r"its events begin at 2026-.* and end at 2026-11-09T0"):
-            bounds.require_overlap(Window(since.to_pydatetime(), until.to_pydatetime()))
+            require_overlap(net, Window(since.to_pydatetime(), until.to_pydatetime()))
     for since, until in ((first, first + microsecond), (last, last + microsecond), (first - microsecond, last + microsecond)):
-        bounds.require_overlap(Window(since.to_pydatetime(), until.to_pydatetime()))
+        require_overlap(net, Window(since.to_pydatetime(), until.to_pydatetime()))
 
 
 def test_loading_a_window_beside_the_history_is_logged(net: lf.Network, caplog: pytest.LogCaptureFixture) -> None:
@@ -56,7 +56,7 @@ def test_a_quiet_moment_inside_the_history_is_no_error(tmp_path: Path, times: pd
     since, until = (f"{time:%Y-%m-%dT%H:%M:%S.%fZ}" for time in (quiet, quiet + pd.Timedelta(seconds=1)))
     store = lf.connect("sandbox", store=tmp_path, **WORLD)
     assert lf.load_events(store, since=since, until=until).verdicts.empty
-    history_bounds(store).require_overlap(Window(instant(since), instant(until)))
+    require_overlap(store, Window(instant(since), instant(until)))
 
 
 def test_a_window_after_the_last_event_is_one_extent_without_files(tmp_path: Path) -> None:

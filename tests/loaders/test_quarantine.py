@@ -16,7 +16,8 @@ import ledgerframes as lf
 from ledgerframes.api.update_format import update_format
 from ledgerframes.errors import DecodeError, IntegrityError, UsageError
 from ledgerframes.loaders import state
-from ledgerframes.loaders.ledger_pages import follow, open_ledger
+from ledgerframes.loaders.ledger_filter import open_ledger
+from ledgerframes.loaders.ledger_pages import follow
 
 Item = dict[str, Any]
 

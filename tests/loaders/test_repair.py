@@ -109,6 +109,18 @@ def test_a_repair_of_objects_after_compaction(tmp_path: Path) -> None:
     assert net.store.committed_keys(BULK) == keys
 
 
+def test_all_objects_of_a_folder_are_repaired(tmp_path: Path) -> None:
+    net = connect(tmp_path)
+    expected, keys = tables(lf.load_bulk(net, **DAY)), net.store.committed_keys(BULK)
+    count = sum("bulk_objects" in segment.files for segment in net.store.segments(BULK))
+    assert count > 1
+    for number in range(count):
+        damage(net, BULK, "bulk_objects", number)
+    assert [done.outcome for done in repair(net, verify(net.store))] == ["fetched again"] * count
+    assert_same(tables(lf.load_bulk(connect(tmp_path, offline=True), **DAY)), expected)
+    assert net.store.committed_keys(BULK) == keys
+
+
 def test_how_ids_were_found_is_kept_where_it_can_be_read(tmp_path: Path) -> None:
     net = connect(tmp_path)
     by_ids(net)

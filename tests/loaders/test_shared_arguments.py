@@ -21,7 +21,7 @@ from ledgerframes.datasets.bookkeeping import PLAN
 from ledgerframes.datasets.registry import EVENTS_BY_ID, LEDGER
 from ledgerframes.errors import AuthenticationError, CoverageError, ServiceUnavailableError, UsageError
 from ledgerframes.loaders.ledger import LedgerLoader
-from ledgerframes.loaders.ledger_pages import LedgerFilter
+from ledgerframes.loaders.ledger_filter import LedgerFilter
 from ledgerframes.sandbox import Sandbox
 
 WORLD = {"events": 400, "days": 1}

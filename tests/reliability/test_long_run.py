@@ -20,7 +20,8 @@ from ledgerframes.api.transport import in_process
 from ledgerframes.api.update_format import update_format
 from ledgerframes.datasets.registry import LEDGER
 from ledgerframes.errors import LedgerframesError
-from ledgerframes.loaders.ledger_pages import follow, open_ledger
+from ledgerframes.loaders.ledger_filter import open_ledger
+from ledgerframes.loaders.ledger_pages import follow
 from ledgerframes.network import Network
 from ledgerframes.sandbox import Faults, Sandbox
 from ledgerframes.settings import load_settings
