@@ -236,10 +236,10 @@ def _wait_text(seconds: float, reason: str) -> str:
 
 
 class HostRates:
-    """The request rates of all hosts, whose records are those that `record` returns."""
+    """The request rates of all hosts, each kept in what `record` returns for its name."""
 
-    def __init__(self, record: Callable[[str], MemoryRecord] = lambda host: MemoryRecord()) -> None:
-        self._record = record
+    def __init__(self, record: Callable[[str], MemoryRecord] | None = None) -> None:
+        self._record = record or (lambda host: MemoryRecord())
         self._rates: dict[str, HostRate] = {}
 
     def of(self, host: str, per_second: float) -> HostRate:
