@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pandas as pd
 import psutil
 import pytest
+from bulk_files import write_bulk_files
 from equality import assert_equal, every_table
 
 import ledgerframes as lf
@@ -33,12 +33,7 @@ WHOLE = {"since": "2026-11-07", "until": "2026-11-09"}
 
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("objects")
-    box = Sandbox(**WORLD)
-    for day in box.bulk.folders():
-        for key in box.bulk.keys(day):
-            (folder / quote(key, safe="~:")).write_bytes(box.bulk.get(key) or b"")
-    return folder
+    return write_bulk_files(Sandbox(**WORLD), tmp_path_factory.mktemp("objects"))
 
 
 @pytest.fixture(scope="module")

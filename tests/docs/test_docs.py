@@ -78,12 +78,6 @@ def figures_are_closed() -> Iterator[None]:
     pyplot.close("all")
 
 
-@pytest.fixture
-def cached_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages read the events of one world again and again, which take longer to build than memory costs here."""
-    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_BYTES", 1_000_000_000)
-
-
 @pytest.mark.usefixtures("figures_are_closed", "copied_first_loads", "cached_world")
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_run(page: str) -> None:

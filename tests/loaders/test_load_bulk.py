@@ -17,6 +17,7 @@ import httpx
 import pandas as pd
 import pytest
 import zstandard
+from bulk_files import write_bulk_files
 from equality import assert_equal, with_sorted_payloads
 
 import ledgerframes as lf
@@ -55,12 +56,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> lf.Frames:
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every object of the world as a file named by its key."""
-    folder = tmp_path_factory.mktemp("objects")
-    box = Sandbox(**WORLD)
-    for day in box.bulk.folders():
-        for key in box.bulk.keys(day):
-            (folder / quote(key, safe="~:")).write_bytes(box.bulk.get(key) or b"")
-    return folder
+    return write_bulk_files(Sandbox(**WORLD), tmp_path_factory.mktemp("objects"))
 
 
 # -- what is right --------------------------------------------------------------------------------------------------
