@@ -9,6 +9,7 @@ import pandas as pd
 
 from ledgerframes import extents
 from ledgerframes.analysis._groups import Flags, Integers, Rates, distinct, microseconds, ratio
+from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.datasets.bulk.keys import ObjectKey
 from ledgerframes.errors import CoverageError
 from ledgerframes.frames import Frames
@@ -48,6 +49,7 @@ class CoveredTime:
 NO_TIME = CoveredTime(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
+@once_per_frames
 def covered_time(frames: Frames, *, accept_provisional: bool = False) -> CoveredTime:
     """Return the time that is final in every migration that can have rows in it.
 

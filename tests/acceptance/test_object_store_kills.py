@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from equality import assert_equal, every_table
 from object_stores import SERVERS, ObjectStore, served
 from processes import begin, end
 
@@ -64,9 +65,8 @@ def sync(uri: str, moment: str | None = None) -> None:
     lf.load_events(lf.connect("sandbox", store=uri, page_size=40, max_concurrency=2, **WORLD), **WHOLE)
 
 
-def every_table(store: str | Path) -> dict[str, pd.DataFrame]:
-    frames = lf.load_events(lf.connect("sandbox", store=store, offline=True, **WORLD), **WHOLE)
-    return {name: frames.read(name) for name in frames.tables}
+def tables_of(store: str | Path) -> dict[str, pd.DataFrame]:
+    return every_table(lf.load_events(lf.connect("sandbox", store=store, offline=True, **WORLD), **WHOLE))
 
 
 def committed(uri: str) -> int:
@@ -85,12 +85,7 @@ def objects(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
 def undisturbed(tmp_path: Path) -> dict[str, pd.DataFrame]:
     """Every table of a local store that nobody disturbed."""
     lf.load_events(lf.connect("sandbox", store=tmp_path / "undisturbed", **WORLD), **WHOLE)
-    return every_table(tmp_path / "undisturbed")
-
-
-def assert_equal(found: dict[str, pd.DataFrame], expected: dict[str, pd.DataFrame]) -> None:
-    for name, frame in expected.items():
-        pd.testing.assert_frame_equal(found[name], frame, obj=name)
+    return tables_of(tmp_path / "undisturbed")
 
 
 def test_killed_at_the_worst_moments_nothing_is_lost_or_doubled(
@@ -103,11 +98,11 @@ def test_killed_at_the_worst_moments_nothing_is_lost_or_doubled(
         before = committed(uri)
     assert before > 0
     assert end(begin(sync, uri)) == 0
-    assert_equal(every_table(uri), undisturbed)
+    assert_equal(tables_of(uri), undisturbed)
 
 
 def test_two_processes_on_one_bucket_double_nothing(objects: ObjectStore, undisturbed: dict[str, pd.DataFrame]) -> None:
     uri = objects.uri("both")
     both = [begin(sync, uri), begin(sync, uri)]
     assert [end(process) for process in both] == [0, 0]
-    assert_equal(every_table(uri), undisturbed)
+    assert_equal(tables_of(uri), undisturbed)

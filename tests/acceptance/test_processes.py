@@ -75,4 +75,4 @@ def test_over_a_port_the_frames_are_those_of_the_embedded_network(
     Path("ledgerframes.toml").write_text(f'[local]\nhistory_url = "http://127.0.0.1:{port}"\nrequests_per_second = 0\n')
     with lf.connect("local", store=tmp_path) as net:
         frames = lf.load_events(net, **WHOLE)
-    assert_equal({name: frames.read(name) for name in frames.tables}, undisturbed[0])
+    assert_equal(every_table(frames), undisturbed[0])

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
+from equality import assert_table_equal, with_sorted_payloads
 
 import ledgerframes as lf
 from ledgerframes.sandbox import Sandbox
@@ -20,7 +20,6 @@ from ledgerframes.sandbox.serve import make_server
 
 WORLD = {"events": 6500, "days": 30}
 WHOLE = {"since": "2026-10-10", "until": "2026-11-09"}
-PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
 
 
 @pytest.fixture
@@ -47,12 +46,8 @@ def ledgerframes(*arguments: str, port: int, store: Path) -> Any:
     return json.loads(done.stdout)
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table whose payloads are values: objects sort the keys of theirs, the listing does not."""
-    return frame.assign(**{name: frame[name].map(json.loads, na_action="ignore") for name in PAYLOADS if name in frame})
-
-
 @pytest.mark.loopback
+@pytest.mark.usefixtures("cached_world")
 def test_thirty_days_of_objects_hold_what_the_listing_gives(tmp_path: Path, port: int) -> None:
     whole = [part for name, time in WHOLE.items() for part in (f"--{name}", time)]
     read = ledgerframes("sync", "bulk", *whole, "--workers", "2", port=port, store=tmp_path)
@@ -62,5 +57,5 @@ def test_thirty_days_of_objects_hold_what_the_listing_gives(tmp_path: Path, port
         objects, listed = lf.load_bulk(net, **WHOLE), lf.load_events(net, **WHOLE)
         assert len(listed.updates) > 5000
         for name in ("updates", "tree_events", "reassignments"):
-            pd.testing.assert_frame_equal(readable(objects.read(name)), readable(listed.read(name)), obj=name)
+            assert_table_equal(with_sorted_payloads(objects.read(name)), with_sorted_payloads(listed.read(name)), name)
     assert ledgerframes("sync", "bulk", *whole, port=port, store=tmp_path)["requests"] == 0

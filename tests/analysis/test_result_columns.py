@@ -47,7 +47,7 @@ def assert_declared(frame, columns):
     assert frame.index.equals(frame.reset_index(drop=True).index)
 
 
-@pytest.fixture(params=["sample", "empty", "empty by id"])
+@pytest.fixture(scope="module", params=["sample", "empty", "empty by id"])
 def frames(request, build, sample):
     return {"sample": sample, "empty": build([]), "empty by id": build([], window=None)}[request.param]
 

@@ -75,10 +75,12 @@ class Host:
     def __init__(self) -> None:
         self.box = Sandbox(events=400, days=1)
         self.mode = "well"
+        self.paths: list[str] = []  # of the requests so far
         self.server = make_server("127.0.0.1", 0, self, server_class=_Server, handler_class=_Silent)
         self.url = f"http://127.0.0.1:{self.server.server_port}/api/scan"
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        self.paths.append(environ["PATH_INFO"])
         fault = getattr(self, f"_{self.mode}", None)
         if fault is None:
             return self.box.app(environ, start_response)

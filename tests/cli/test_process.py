@@ -14,6 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from conftest import Host
+
+from ledgerframes.sandbox import Faults, Sandbox
 
 COMMAND = [sys.executable, "-m", "ledgerframes"]
 HEAVY = ("pandas", "pyarrow", "numpy", "httpx", "flask", "matplotlib", "nbclient", "rich")
@@ -67,20 +70,24 @@ def free_port() -> int:
 
 
 @pytest.mark.loopback
-def test_ctrl_c_while_fetching_from_a_served_sandbox(tmp_path: Path) -> None:
-    port = free_port()
-    serve = ["sandbox", "--events", "400", "--days", "1", "--port", str(port), "--fault", "latency_seconds=0.4"]
-    with running(serve) as sandbox:
-        (tmp_path / "ledgerframes.toml").write_text(f'[live]\nhistory_url = "http://127.0.0.1:{port}/api/scan"\npage_size = 1\n')
-        wait_until(lambda: listens(port))
-        with running(["--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-09"]) as syncing:
-            wait_until(lambda: any(tmp_path.glob("store/*/catalog.sqlite")))
-            syncing.send_signal(signal.SIGINT)
-            out, err = syncing.communicate(timeout=30)
-        sandbox.send_signal(signal.SIGINT)
-        sandbox.communicate(timeout=30)
+def test_ctrl_c_while_fetching(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.box = Sandbox(events=400, days=1, faults=Faults(latency_seconds=0.4))
+    monkeypatch.setenv("LEDGERFRAMES_PAGE_SIZE", "1")
+    with running(["--profile", "live", "sync", "events", "--since", "2026-11-08", "--until", "2026-11-09"]) as syncing:
+        wait_until(lambda: sum(path.endswith("/v0/events") for path in host.paths) > 2)
+        syncing.send_signal(signal.SIGINT)
+        out, err = syncing.communicate(timeout=30)
     assert (syncing.returncode, out) == (130, "")
     assert err == "ledgerframes: Interrupted from the keyboard. Committed segments stay in the store.\n"
+
+
+@pytest.mark.loopback
+def test_ctrl_c_while_serving() -> None:
+    port = free_port()
+    with running(["sandbox", "--events", "400", "--days", "1", "--port", str(port)]) as sandbox:
+        wait_until(lambda: listens(port))
+        sandbox.send_signal(signal.SIGINT)
+        sandbox.communicate(timeout=30)
     assert sandbox.returncode in (0, 130)
 
 

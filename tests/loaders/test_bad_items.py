@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from ledger_items import update
 
 import ledgerframes as lf
 from ledgerframes.datasets.registry import EVENTS
@@ -142,14 +143,6 @@ def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
 
 
 # -- a participant's updates ----------------------------------------------------------------------------------------------
-
-
-def update(offset: int, kind: str = "Transaction", **members: Any) -> Item:
-    value = {
-        "updateId": f"u{offset}", "offset": offset, "recordTime": "2026-11-01T00:00:00Z", "synchronizerId": "s", "events": [],
-        "effectiveAt": "2026-11-01T00:00:00Z", **members,
-    }  # fmt: skip
-    return {"update": {kind: {"value": value}}}
 
 
 BAD_UPDATES: dict[str, Any] = {

@@ -17,6 +17,8 @@ import httpx
 import pandas as pd
 import pytest
 import zstandard
+from bulk_files import write_bulk_files
+from equality import assert_equal, with_sorted_payloads
 
 import ledgerframes as lf
 from ledgerframes.datasets import TABLES
@@ -29,25 +31,14 @@ from ledgerframes.sandbox import Faults, Sandbox
 WORLD = {"events": 900, "days": 3}
 WHOLE = {"since": "2026-11-06", "until": "2026-11-09"}
 DAY = {"since": "2026-11-08", "until": "2026-11-09"}
-PAYLOADS = ("create_arguments", "choice_argument", "exercise_result")
 
 
 def connect(store: Path, **overrides: Any) -> lf.Network:
     return lf.connect("sandbox", **{**WORLD, "store": store, **overrides})
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table whose payloads are values: objects sort the keys of theirs, the listing does not."""
-    return frame.assign(**{name: frame[name].map(json.loads, na_action="ignore") for name in PAYLOADS if name in frame})
-
-
 def tables(frames: lf.Frames) -> dict[str, pd.DataFrame]:
-    return {name: readable(frames.read(name)) for name in ("updates", "tree_events", "reassignments")}
-
-
-def assert_equal(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
-    for name, frame in left.items():
-        pd.testing.assert_frame_equal(frame, right[name], obj=name)
+    return {name: with_sorted_payloads(frames.read(name)) for name in ("updates", "tree_events", "reassignments")}
 
 
 @pytest.fixture(scope="module")
@@ -57,26 +48,26 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
 
 
 @pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> lf.Frames:
+    """What the objects give where nothing goes wrong."""
+    return lf.load_bulk(connect(tmp_path_factory.mktemp("good")), **WHOLE)
+
+
+@pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every object of the world as a file named by its key."""
-    folder = tmp_path_factory.mktemp("objects")
-    box = Sandbox(**WORLD)
-    for day in box.bulk.folders():
-        for key in box.bulk.keys(day):
-            (folder / quote(key, safe="~:")).write_bytes(box.bulk.get(key) or b"")
-    return folder
+    return write_bulk_files(Sandbox(**WORLD), tmp_path_factory.mktemp("objects"))
 
 
 # -- what is right --------------------------------------------------------------------------------------------------
 
 
-def test_objects_hold_what_the_listing_gives(tmp_path: Path, listed: dict[str, pd.DataFrame]) -> None:
-    frames = lf.load_bulk(connect(tmp_path), **WHOLE)
-    assert len(set(frames.updates["migration_id"])) == 2, "the world has a migration, or nothing is shown about order"
-    assert_equal(tables(frames), listed)
-    assert frames.tables == ("updates", "tree_events", "reassignments", "bulk_objects")
-    assert frames.bulk_objects["lines"].sum() == len(frames.updates)
-    assert set(frames.bulk_objects["digest_status"]) == {"matched"}
+def test_objects_hold_what_the_listing_gives(good: lf.Frames, listed: dict[str, pd.DataFrame]) -> None:
+    assert len(set(good.updates["migration_id"])) == 2, "the world has a migration, or nothing is shown about order"
+    assert_equal(tables(good), listed)
+    assert good.tables == ("updates", "tree_events", "reassignments", "bulk_objects")
+    assert good.bulk_objects["lines"].sum() == len(good.updates)
+    assert set(good.bulk_objects["digest_status"]) == {"matched"}
 
 
 def test_an_object_is_a_segment_and_is_read_once(tmp_path: Path) -> None:
@@ -136,8 +127,8 @@ def test_a_snapshot_of_the_network_is_a_base(tmp_path: Path) -> None:
     net = connect(tmp_path)
     base = lf.load_bulk(net, kind="acs", at="2026-11-08").active_contracts
     day = lf.load_bulk(net, **DAY)
-    expected = readable(lf.load_bulk(net, kind="acs", at="2026-11-09").active_contracts)
-    pd.testing.assert_frame_equal(readable(lf.contracts.active_at(day, "2026-11-09", base=base)), expected)
+    expected = with_sorted_payloads(lf.load_bulk(net, kind="acs", at="2026-11-09").active_contracts)
+    pd.testing.assert_frame_equal(with_sorted_payloads(lf.contracts.active_at(day, "2026-11-09", base=base)), expected)
 
 
 def test_rows_of_two_segments_are_sorted_together(tmp_path: Path, objects: Path) -> None:
@@ -229,8 +220,8 @@ def test_state_from_history_equals_the_objects_of_active_contracts(tmp_path: Pat
     net = connect(tmp_path)
     frames = lf.load_bulk(net, since="0001-01-01", until="2026-11-09")
     for day in ("2026-11-07", "2026-11-08", "2026-11-09"):
-        snapshot = readable(lf.load_bulk(net, kind="acs", at=day).active_contracts)
-        pd.testing.assert_frame_equal(readable(lf.contracts.active_at(frames, day)), snapshot)
+        snapshot = with_sorted_payloads(lf.load_bulk(net, kind="acs", at=day).active_contracts)
+        pd.testing.assert_frame_equal(with_sorted_payloads(lf.contracts.active_at(frames, day)), snapshot)
 
 
 # -- who does the work ----------------------------------------------------------------------------------------------
@@ -332,21 +323,20 @@ def test_a_range_without_objects_is_empty_and_whole(tmp_path: Path) -> None:
         ("bomb_object", "max_decompression_ratio"),
     ],
 )
-def test_a_bad_object_is_named_and_the_rest_goes_on(tmp_path: Path, fault: str, words: str) -> None:
+def test_a_bad_object_is_named_and_the_rest_goes_on(tmp_path: Path, good: lf.Frames, fault: str, words: str) -> None:
     net = connect(tmp_path, faults=Faults(**{fault: 0.2}))
     with pytest.raises(IntegrityError, match=words) as caught:
         lf.load_bulk(net, **WHOLE)
     failed = dict(caught.value.failures)
     assert not list(tmp_path.rglob("*.part")), "the disk would fill up with what is asked for again and again"
-    good = connect(tmp_path / "good")
-    every = set(lf.load_bulk(good, **WHOLE).bulk_objects["object_key"])
+    every = set(good.bulk_objects["object_key"])
     assert 0 < len(failed) < len(every)
     assert net.store.committed_keys(BULK) & every == every - failed.keys()
     frames = lf.load_bulk(net, **WHOLE, allow_partial=True)
     assert set(frames.bulk_objects["object_key"]) == every - failed.keys()
     # Where the service gives them right, only those are read.
     mended = connect(tmp_path)
-    assert_equal(tables(lf.load_bulk(mended, **WHOLE)), tables(lf.load_bulk(good, **WHOLE)))
+    assert_equal(tables(lf.load_bulk(mended, **WHOLE)), tables(good))
 
 
 def test_a_download_that_breaks_off_goes_on(tmp_path: Path, listed: dict[str, pd.DataFrame]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 import zstandard
+from ledger_items import update
 
 import ledgerframes as lf
 from ledgerframes.api.update_format import update_format
@@ -133,14 +134,6 @@ PARTICIPANT = {
     "/v2/state/ledger-end": {"offset": 0},
     "/v2/state/latest-pruned-offsets": {"participantPrunedUpToInclusive": 0},
 }
-
-
-def update(offset: int, kind: str = "Transaction", **members: Any) -> Item:
-    value = {
-        "updateId": f"u{offset}", "offset": offset, "recordTime": "2026-11-01T00:00:00Z", "synchronizerId": "s", "events": [],
-        "effectiveAt": "2026-11-01T00:00:00Z", **members,
-    }  # fmt: skip
-    return {"update": {kind: {"value": value}}}
 
 
 def growing(store: Path, pages: list[list[Item]], stop: threading.Event) -> lf.Network:

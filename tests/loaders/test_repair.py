@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pandas as pd
 import pytest
+from equality import assert_equal, fetched_rows
 from object_stores import served
 
 import ledgerframes as lf
@@ -46,16 +46,6 @@ def damage(net: Network, dataset: Dataset, table: str, number: int = 0) -> Path:
     return path
 
 
-def tables(frames: lf.Frames) -> dict[str, pd.DataFrame]:
-    shown = {name: frames.read(name) for name in frames.tables}
-    return {name: frame.drop(columns="fetched_at", errors="ignore") for name, frame in shown.items()}
-
-
-def assert_same(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
-    for name, frame in left.items():
-        pd.testing.assert_frame_equal(frame, right[name], obj=name)
-
-
 def by_ids(net: Network) -> lf.Frames:
     listed = lf.load_events(connect(Path("elsewhere")), **DAY)
     return lf.load_events(net, update_ids=listed.verdicts["update_id"].head(9).tolist(), id_source="ledger")
@@ -74,7 +64,7 @@ LOADS: dict[str, tuple[Callable[[Network], lf.Frames], Dataset, str]] = {
 def test_what_was_damaged_is_as_before(tmp_path: Path, kind: str) -> None:
     load, dataset, table = LOADS[kind]
     net = connect(tmp_path)
-    expected = tables(load(net))
+    expected = fetched_rows(load(net))
     path = damage(net, dataset, table)
     (done,) = repair(net, verify(net.store))
     assert (done.outcome, done.note) == ("fetched again", "")
@@ -82,30 +72,30 @@ def test_what_was_damaged_is_as_before(tmp_path: Path, kind: str) -> None:
     assert (tmp_path / net.name / "quarantine" / table / path.name).exists()
     assert not path.exists()
     again = connect(tmp_path, offline=True)
-    assert_same(tables(load(again)) if kind != "offsets" else tables(load(net)), expected)
+    assert_equal(fetched_rows(load(again)) if kind != "offsets" else fetched_rows(load(net)), expected)
     assert net.store.committed_keys(BULK) == again.store.committed_keys(BULK)
 
 
 def test_a_repair_after_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 30_000)
     net = connect(tmp_path, page_size=20)
-    expected = tables(lf.load_events(net, **DAY))
+    expected = fetched_rows(lf.load_events(net, **DAY))
     compact(net.store)
     for number in range(len(net.store.segments(EVENTS))):
         damage(net, EVENTS, "verdicts", number)
     assert all(done.is_repaired for done in repair(net, verify(net.store)))
-    assert_same(tables(lf.load_events(net, **DAY)), expected)
+    assert_equal(fetched_rows(lf.load_events(net, **DAY)), expected)
 
 
 def test_a_repair_of_objects_after_compaction(tmp_path: Path) -> None:
     net = connect(tmp_path)
-    expected, keys = tables(lf.load_bulk(net, **DAY)), net.store.committed_keys(BULK)
+    expected, keys = fetched_rows(lf.load_bulk(net, **DAY)), net.store.committed_keys(BULK)
     (merged,) = compact(net.store)
     assert merged.segments_after < merged.segments_before
     damage(net, BULK, "tree_events")
     (done,) = repair(net, verify(net.store))
     assert (done.outcome, done.note) == ("fetched again", "")
-    assert_same(tables(lf.load_bulk(connect(tmp_path, offline=True), **DAY)), expected)
+    assert_equal(fetched_rows(lf.load_bulk(connect(tmp_path, offline=True), **DAY)), expected)
     assert net.store.committed_keys(BULK) == keys
 
 
@@ -150,14 +140,14 @@ def test_a_snapshot_of_votes_cannot_be_fetched_again_and_is_never_dropped_silent
 def test_a_filter_that_is_not_known_stays_until_it_is_named(tmp_path: Path) -> None:
     net = connect(tmp_path)
     wanted = update_format(topology=False)
-    expected = tables(lf.load_updates(net, through=400, include_topology=False))
+    expected = fetched_rows(lf.load_updates(net, through=400, include_topology=False))
     damage(net, LEDGER, "ledger_updates")
     (done,) = repair(net, verify(net.store))
     assert done.outcome == "cannot be fetched again"
     assert "filter" in done.note
     (done,) = repair(net, verify(net.store), update_formats=[wanted])
     assert done.is_repaired
-    assert_same(tables(lf.load_updates(net, through=400, include_topology=False)), expected)
+    assert_equal(fetched_rows(lf.load_updates(net, through=400, include_topology=False)), expected)
 
 
 def test_pruned_offsets_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +179,7 @@ def test_objects_that_are_not_listed_any_more_stay(
 ) -> None:
     net = connect(tmp_path)
     asked, dataset, table = ({"kind": "acs"}, BULK_ACS, "active_contracts") if kind == "acs" else (DAY, BULK, "updates")
-    expected = tables(lf.load_bulk(net, **asked))
+    expected = fetched_rows(lf.load_bulk(net, **asked))
     if compacted:
         compact(net.store)
     last = max(
@@ -212,7 +202,7 @@ def test_objects_that_are_not_listed_any_more_stay(
     assert len(verify(net.store)) == 1
     monkeypatch.undo()
     assert repair(net, verify(net.store))[0].is_repaired
-    assert_same(tables(lf.load_bulk(connect(tmp_path, offline=True), **asked)), expected)
+    assert_equal(fetched_rows(lf.load_bulk(connect(tmp_path, offline=True), **asked)), expected)
 
 
 def test_offline_nothing_is_moved(tmp_path: Path) -> None:
@@ -238,7 +228,7 @@ def test_a_service_that_is_down_leaves_the_range_uncovered_and_the_others_repair
 
     urls = {"history_url": box.history_url, "ledger_url": box.ledger_url, "wallet_url": box.wallet_url}
     net = lf.connect("sandbox", transport=in_process(app), store=tmp_path, requests_per_second=0, retries=0, **urls)
-    expected = tables(lf.load_bulk(net, **DAY))
+    expected = fetched_rows(lf.load_bulk(net, **DAY))
     lf.load_updates(net, through=400)
     damage(net, BULK, "updates")
     damage(net, LEDGER, "ledger_updates")
@@ -249,12 +239,12 @@ def test_a_service_that_is_down_leaves_the_range_uncovered_and_the_others_repair
     with pytest.raises(ServiceUnavailableError):
         lf.load_bulk(net, **DAY)  # the folder is not taken for known any more
     down.clear()
-    assert_same(tables(lf.load_bulk(net, **DAY)), expected)
+    assert_equal(fetched_rows(lf.load_bulk(net, **DAY)), expected)
 
 
 def test_a_service_that_cannot_be_asked_keeps_nothing_else_from_being_repaired(tmp_path: Path) -> None:
     net = connect(tmp_path)
-    expected = tables(lf.load_events(net, **DAY))
+    expected = fetched_rows(lf.load_events(net, **DAY))
     lf.load_updates(net, through=400)
     damage(net, EVENTS, "traffic")
     path = damage(net, LEDGER, "ledger_updates")
@@ -275,7 +265,7 @@ def test_a_service_that_cannot_be_asked_keeps_nothing_else_from_being_repaired(t
         assert drop or outcomes["events"].is_repaired
     assert path.exists()
     assert [finding.path.partition("/")[0] for finding in verify(net.store)] == ["ledger_updates"]
-    assert_same(tables(lf.load_events(connect(tmp_path, offline=True), **DAY)), expected)
+    assert_equal(fetched_rows(lf.load_events(connect(tmp_path, offline=True), **DAY)), expected)
     (done,) = repair(net, verify(net.store))
     assert done.is_repaired
 
@@ -323,10 +313,10 @@ def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(buffering, "SEGMENT_BYTES", 60_000)
     with served() as objects:
         net = lf.connect("sandbox", store=objects.uri("upkeep"), page_size=50, max_concurrency=2, **WORLD)
-        expected = tables(lf.load_events(net, **DAY))
+        expected = fetched_rows(lf.load_events(net, **DAY))
         (done,) = compact(net.store)
         assert done.segments_after < done.segments_before
-        assert_same(tables(lf.load_events(net, **DAY)), expected)
+        assert_equal(fetched_rows(lf.load_events(net, **DAY)), expected)
         assert len(prune(net.store, min_age=timedelta(0)).deleted_files) > 0
         segment = net.store.segments(EVENTS)[0]
         net.store.location.remove(segment.files["traffic"].path)
@@ -334,4 +324,4 @@ def test_upkeep_of_a_store_in_an_object_store(tmp_path: Path, monkeypatch: pytes
         assert (finding.path, finding.problem) == (segment.files["traffic"].path, "missing")
         (repaired,) = repair(net, [finding])
         assert (repaired.outcome, verify(net.store)) == ("fetched again", [])
-        assert_same(tables(lf.load_events(net, **DAY)), expected)
+        assert_equal(fetched_rows(lf.load_events(net, **DAY)), expected)

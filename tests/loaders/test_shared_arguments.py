@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from equality import assert_equal, every_table
+from equality import assert_equal, fetched_rows
 
 import ledgerframes as lf
 from ledgerframes.api.transport import in_process
@@ -77,10 +77,6 @@ STATE = {
 }
 
 
-def tables(frames: lf.Frames) -> dict[str, pd.DataFrame]:
-    return {name: frame.drop(columns="fetched_at", errors="ignore") for name, frame in every_table(frames).items()}
-
-
 # -- executor= ------------------------------------------------------------------------------------------------------
 
 
@@ -91,18 +87,21 @@ def pools() -> Iterator[dict[str, Executor]]:
         yield {"threads": threads, "processes": processes}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.fixture(scope="module", params=WAYS)
+def way_and_frames(request: pytest.FixtureRequest, update_ids: list[str], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A way to load, and what this process loads."""
+    return request.param, loads(update_ids)[request.param](connect(tmp_path_factory.mktemp("here")))
+
+
 @pytest.mark.parametrize("pool", ["threads", "processes"])
 def test_an_executor_gives_the_same_frames(
-    tmp_path: Path, update_ids: list[str], pools: dict[str, Executor], way: str, pool: str
+    tmp_path: Path, update_ids: list[str], pools: dict[str, Executor], way_and_frames: tuple[str, lf.Frames], pool: str
 ) -> None:
-    load = loads(update_ids)[way]
-    expected = load(connect(tmp_path / "here"))
-    net = connect(tmp_path / "workers")
-    frames = load(net, executor=pools[pool])
-    assert_equal(tables(frames), tables(expected))
+    way, expected = way_and_frames
+    frames = loads(update_ids)[way](connect(tmp_path), executor=pools[pool])
+    assert_equal(fetched_rows(frames), fetched_rows(expected))
     assert frames.unknown_ids == expected.unknown_ids
-    assert sum(len(frame) for frame in tables(frames).values())
+    assert sum(len(frame) for frame in fetched_rows(frames).values())
 
 
 def test_workers_fetch_and_the_caller_commits(tmp_path: Path, pools: dict[str, Executor]) -> None:

@@ -7,17 +7,17 @@ from collections import Counter
 from datetime import datetime
 from fractions import Fraction
 
-from .head_by_hand import weights_of
+from .head_by_hand import leaders, weights_of
 from .rewards_by_hand import computed_burns, rewards_of, rewards_sentence
-from .stored import Stored, percent, shortened
-from .traffic_by_hand import Sides, half_up, tenths
+from .stored import Stored, percent, shortened, tenths
+from .traffic_by_hand import Sides, half_up
 
 
 def sentences_on_activity(sides: Sides) -> list[str]:
     assert sides.whole is not None
     stored, whole = sides.after, sides.whole
     weights = weights_of(stored)
-    total, leader = weights.total(), min(weights, key=lambda party: (-weights[party], party))
+    total, leader = weights.total(), leaders(weights)[0]
     _, rewards = rewards_of(whole, stored)
     paid = [reward.is_paid for parties in rewards.values() for reward in parties.values()]
     below = (

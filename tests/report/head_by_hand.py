@@ -7,23 +7,33 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from decimal import ROUND_FLOOR
-from typing import Any
 
 from .rewards_by_hand import rewards_sentence
-from .stored import ACCEPTED, REJECTED, TIMEOUT, Stored, design_effect, latency_of, percent, seconds, shortened, wilson
-from .traffic_by_hand import Sides, Statement, listing, money, points, rate, signed, signed_percent, statements_on_traffic, tenths
+from .stored import (
+    ACCEPTED,
+    REJECTED,
+    TIMEOUT,
+    Row,
+    Stored,
+    design_effect,
+    latency_of,
+    middle,
+    percent,
+    seconds,
+    shortened,
+    tenths,
+    wilson,
+)
+from .traffic_by_hand import Sides, Statement, listing, money, points, rate, signed, signed_percent, statements_on_traffic
 
 # -- verdicts -------------------------------------------------------------------------------------------------------------
 
 
 def statements_on_verdicts(sides: Sides) -> Iterator[Statement]:
     decided = decided_of(sides.after)
-    rejected = [verdict for verdict in decided if verdict["verdict_result"] == REJECTED]
-    effect = design_effect(decided)
-    low, high = wilson(len(rejected) / effect, len(decided) / effect)
-    interval = f"{tenths(math.floor(low * 1000))} to {tenths(math.ceil(high * 1000))} %"
+    rejected = rejected_of(decided)
     timeouts = sum(latency_of(verdict) >= TIMEOUT for verdict in rejected)
-    text = f"{len(rejected):,} of {len(decided):,} decided requests, {percent(len(rejected), len(decided))} ({interval})."
+    text = f"{len(rejected):,} of {len(decided):,} decided requests, {rejection_rate(decided)}."
     yield "Rejections", f"{text} {timeouts:,} of them timed out.", []
     yield "Change of the rejections", change_of_rejections(sides), []
     yield "Cost of the rejections", waste(sides), []
@@ -33,8 +43,19 @@ def statements_on_verdicts(sides: Sides) -> Iterator[Statement]:
     yield "Latency", f"{text}{earlier}.", []
 
 
-def decided_of(stored: Stored) -> list[dict[str, Any]]:
+def decided_of(stored: Stored) -> list[Row]:
     return [verdict for verdict in stored.verdicts.values() if verdict["verdict_result"] in (ACCEPTED, REJECTED)]
+
+
+def rejected_of(decided: list[Row]) -> list[Row]:
+    return [verdict for verdict in decided if verdict["verdict_result"] == REJECTED]
+
+
+def rejection_rate(decided: list[Row]) -> str:
+    """The rate of rejected requests with its interval."""
+    rejected, effect = len(rejected_of(decided)), design_effect(decided)
+    low, high = wilson(rejected / effect, len(decided) / effect)
+    return f"{percent(rejected, len(decided))} ({tenths(math.floor(low * 1000))} to {tenths(math.ceil(high * 1000))} %)"
 
 
 def change_of_rejections(sides: Sides) -> str:
@@ -42,7 +63,7 @@ def change_of_rejections(sides: Sides) -> str:
         return f"Not compared, because only 0 % of the {sides.name} is final and in the history."
     decided = [decided_of(side) for side in (sides.before, sides.after)]
     effect = max(map(design_effect, decided))
-    hits = [sum(verdict["verdict_result"] == REJECTED for verdict in side) for side in decided]
+    hits = [len(rejected_of(side)) for side in decided]
     (p1, l1, u1), (p2, l2, u2) = (
         (x / len(side), *wilson(x / effect, len(side) / effect)) for x, side in zip(hits, decided, strict=True)
     )
@@ -69,9 +90,8 @@ def waste(sides: Sides) -> str:
 
 
 def median_latency(stored: Stored) -> str:
-    latencies = sorted(latency_of(verdict) for verdict in stored.verdicts.values() if verdict["verdict_result"] == ACCEPTED)
-    possible = [latency for latency in latencies if latency >= timedelta(0)]
-    return seconds(possible[(len(possible) - 1) // 2])
+    latencies = [latency_of(verdict) for verdict in stored.verdicts.values() if verdict["verdict_result"] == ACCEPTED]
+    return seconds(middle(latency for latency in latencies if latency >= timedelta(0)))
 
 
 # -- activity and problems ------------------------------------------------------------------------------------------------
@@ -79,7 +99,7 @@ def median_latency(stored: Stored) -> str:
 
 def statements_on_activity(sides: Sides) -> Iterator[Statement]:
     weights = weights_of(sides.after)
-    first = sorted(weights, key=lambda party: (-weights[party], party))[:3]
+    first = leaders(weights)[:3]
     share = percent(sum(weights[party] for party in first), sum(weights.values()))
     names = listing([shortened(party) for party in first])
     text = f"A weight of {sum(weights.values()):,} bytes for {len(weights):,} app providers. {names} have {share} of it."
@@ -87,6 +107,11 @@ def statements_on_activity(sides: Sides) -> Iterator[Statement]:
     yield "Change of the activity", change_of_activity(sides, weights), []
     assert sides.whole is not None
     yield "Rewards", rewards_sentence(sides.whole, sides.after, sides.prices["market"]), []
+
+
+def leaders(weights: Counter[str]) -> list[str]:
+    """All parties, the one with the highest weight first."""
+    return sorted(weights, key=lambda party: (-weights[party], party))
 
 
 def weights_of(stored: Stored) -> Counter[str]:

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from decimal import ROUND_FLOOR
 from fractions import Fraction
 
-from .head_by_hand import decided_of, weights_of
+from .head_by_hand import decided_of, leaders, rejected_of, weights_of
 from .rewards_by_hand import coins_and_value, total_reward
-from .stored import ACCEPTED, REJECTED, TIMEOUT, Row, Stored, latency_of, percent, seconds, shortened
+from .stored import ACCEPTED, REJECTED, TIMEOUT, Row, Stored, latency_of, middle, percent, seconds, shortened
 from .traffic_by_hand import Sides, at_least, basis, costs_by_kind, costs_by_payer, kind_name, money, rate, verdict_of
 
 SIZES = (0, 2_000, 5_000, 10_000, 20_000, 50_000)
@@ -88,10 +88,6 @@ def usual_latencies(stored: Stored, rows: list[Row], culprits: list[Row]) -> dic
     return {row["update_id"]: middle(by_size[size(row)]) if len(by_size[size(row)]) >= 30 else overall for row in rows}
 
 
-def middle(values: list[timedelta]) -> timedelta:
-    return sorted(values)[(len(values) - 1) // 2]
-
-
 def delays(
     rows: list[Row], culprits: list[Row], parties: dict[str, set[str]], usual: dict[str, timedelta], shift: timedelta
 ) -> dict[str, tuple[int, timedelta]]:
@@ -163,7 +159,7 @@ def sentences_on_the_week(sides: Sides) -> list[str]:
     three = sum(sorted((sum(costs) for costs in payers.values()), reverse=True)[:3])
     number, share = len([name for name in payers if name]), percent(three, sum(stored.costs.values()))
     decided = decided_of(stored)
-    rejected = sum(verdict["verdict_result"] == REJECTED for verdict in decided)
+    rejected = len(rejected_of(decided))
     return [
         sentence_on_kinds(sides),
         sentence_on_days(stored),
@@ -182,7 +178,7 @@ def sentence_on_kinds(sides: Sides) -> str:
     dearer = sorted((kind for kind in verdicts if verdicts[kind] == "dearer"), key=lambda kind: -abs(changes[kind]))
     texts = []
     for kind in dearer:
-        before, after = (sorted(side[kind])[(len(side[kind]) - 1) // 2] for side in (first, second))
+        before, after = (middle(side[kind]) for side in (first, second))
         texts.append(f"{kind[3] or 'create'} +{percent(after - before, before)}")
     counts = Counter(verdicts.values())
     listed = f" ({', '.join(texts)})" if texts else ""
@@ -203,8 +199,7 @@ def sentence_on_days(stored: Stored) -> str:
 
 def sentence_on_providers(stored: Stored) -> str:
     weights = weights_of(stored)
-    first = sorted(weights, key=lambda party: (-weights[party], party))[:3]
-    texts = [f"{shortened(party)} {percent(weights[party], weights.total())}" for party in first]
+    texts = [f"{shortened(party)} {percent(weights[party], weights.total())}" for party in leaders(weights)[:3]]
     return f"{len(weights):,} app providers earned a weight of {weights.total():,} bytes. The highest: {', '.join(texts)}."
 
 

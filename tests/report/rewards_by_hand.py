@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from .stored import ACCEPTED, Stored
@@ -74,9 +75,13 @@ class State:
 # -- weights --------------------------------------------------------------------------------------------------------------
 
 
+state_of = cache(State)
+
+
+@cache
 def computed_burns(whole: Stored, stored: Stored) -> dict[tuple[str, str], tuple[int, Fraction]]:
     """Bytes before the factor, and the factor, of each request and app provider."""
-    state = State(whole)
+    state = state_of(whole)
     envelopes, confirmers = defaultdict(list), defaultdict(set)
     for row in stored.rows("envelopes"):
         envelopes[row["update_id"]].append(row)
@@ -112,9 +117,10 @@ class Reward:
     is_paid: bool
 
 
+@cache
 def rewards_of(whole: Stored, stored: Stored) -> tuple[int, dict[int, dict[str, Reward]]]:
     """Number of rounds in a window, and the rewards of those with all records by round and party."""
-    state = State(whole)
+    state = state_of(whole)
     weights: dict[int, Counter[str]] = defaultdict(Counter)
     for row in stored.rows("activity_records"):
         weights[row["round_number"]][row["party"]] += row["weight"]

@@ -29,6 +29,7 @@ class Stored:
 
     def __init__(self, root: Path, since: datetime, until: datetime) -> None:
         self._root, self.since, self.until = root, since, until
+        self._read: dict[str, list[Row]] = {}
         self.begin = min(time.as_py() for time in ds.dataset(root / "verdicts", format="parquet").to_table()["record_time"])
         heads = [row for table in ("verdicts", "updates", "traffic") for row in self._files(table)]
         self._first: dict[str, tuple[int, datetime]] = {}
@@ -44,11 +45,10 @@ class Stored:
             self.second_verdicts += sum(row["rows"] for row in self._files("dropped_rows") if row["table"] == "verdicts")
 
     def _files(self, table: str) -> list[Row]:
-        files = ds.dataset(self._root / table, format="parquet")
-        rows: list[Row] = (
-            files.filter((ds.field("record_time") >= self.since) & (ds.field("record_time") < self.until)).to_table().to_pylist()
-        )
-        return rows
+        if table not in self._read:
+            is_inside = (ds.field("record_time") >= self.since) & (ds.field("record_time") < self.until)
+            self._read[table] = ds.dataset(self._root / table, format="parquet").to_table(filter=is_inside).to_pylist()
+        return self._read[table]
 
     def rows(self, table: str) -> list[Row]:
         """Return the rows of a table that belong to the first event of their request."""
@@ -78,11 +78,11 @@ def percent(part: int, whole: int) -> str:
         return "< 0.1 %"
     if Fraction(999, 10) < value < 100:
         return "> 99.9 %"
-    return f"{decimal(math.floor(value * 10 + Fraction(1, 2)))} %"
+    return f"{tenths(math.floor(value * 10 + Fraction(1, 2)))} %"
 
 
-def decimal(tenths: int) -> str:
-    return f"{tenths // 10}.{tenths % 10}"
+def tenths(number: int) -> str:
+    return f"{'−' if number < 0 else ''}{abs(number) // 10:,}.{abs(number) % 10}"
 
 
 def shortened(name: str) -> str:
@@ -93,6 +93,12 @@ def shortened(name: str) -> str:
 def seconds(latency: timedelta) -> str:
     exact = Decimal(latency // timedelta(microseconds=1)).scaleb(-6)
     return f"{Context(prec=3, rounding=ROUND_HALF_UP).create_decimal(exact):f}"
+
+
+def middle(values: Iterable[Any]) -> Any:
+    """The lower median."""
+    ordered = sorted(values)
+    return ordered[(len(ordered) - 1) // 2]
 
 
 # -- latency and rates ---------------------------------------------------------------------------------------------------
@@ -130,8 +136,11 @@ def wilson(hits: float, trials: float) -> tuple[float, float]:
 
 
 def stored_of(result: ReportResult, net: Network) -> Stored:
-    since, until = window_of(result)
-    return Stored(Path(str(net.settings.store)) / net.name, since, until)
+    return Stored(root_of(net), *window_of(result))
+
+
+def root_of(net: Network) -> Path:
+    return Path(str(net.settings.store)) / net.name
 
 
 def window_of(result: ReportResult) -> tuple[datetime, datetime]:
@@ -142,4 +151,8 @@ def window_of(result: ReportResult) -> tuple[datetime, datetime]:
 def elements(page: str, kind: str) -> list[str]:
     """Return the text of all elements of a class, with plain spaces."""
     found = re.findall(rf'<(\w+) class="{kind}">(.*?)</\1>', page, re.DOTALL)
-    return [html.unescape(re.sub(r"<[^>]+>", "", text)).replace("\N{NO-BREAK SPACE}", " ").strip() for _, text in found]
+    return [text_of(element) for _, element in found]
+
+
+def text_of(element: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", element)).replace("\N{NO-BREAK SPACE}", " ").strip()

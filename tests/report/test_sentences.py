@@ -14,6 +14,7 @@ import pytest
 from ledgerframes.network import Network
 from ledgerframes.report import ReportResult
 
+from .head_by_hand import decided_of, rejected_of, rejection_rate
 from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, sides_of
 from .stored import (
     ACCEPTED,
@@ -22,7 +23,6 @@ from .stored import (
     TIMEOUT,
     Row,
     Stored,
-    decimal,
     design_effect,
     elements,
     latency_of,
@@ -30,8 +30,8 @@ from .stored import (
     seconds,
     shortened,
     stored_of,
-    wilson,
 )
+from .traffic_by_hand import at_least, first_roots
 
 pytestmark = pytest.mark.loopback
 
@@ -41,8 +41,7 @@ pytestmark = pytest.mark.loopback
 
 def sentences_on_cost(stored: Stored) -> list[str]:
     total, known = sum(stored.costs.values()), sum(update_id in stored.costs for update_id in stored.ids)
-    step = 10 ** max(0, len(str(total)) - 3)
-    lower_bound = f"at least {total // step * step:,} bytes. The cost of {percent(known, len(stored.ids))} of them is known."
+    lower_bound = f"at least {at_least(total):,} bytes. The cost of {percent(known, len(stored.ids))} of them is known."
     cost = f"{total:,} bytes." if known == len(stored.ids) else lower_bound
     return [
         f"{len(stored.ids):,} confirmation requests cost {cost}",
@@ -70,13 +69,8 @@ def sentence_on_participants(stored: Stored, total: int) -> str:
 
 def sentence_on_kinds(stored: Stored, total: int) -> str:
     updates = {row["update_id"]: row["kind"] for row in stored.rows("updates")}
-    first_roots: dict[str, Row] = {}
-    for node in stored.rows("tree_events"):
-        root = first_roots.get(node["update_id"])
-        if node["depth"] == 0 and (root is None or node["node_index"] < root["node_index"]):
-            first_roots[node["update_id"]] = node
     spent: Counter[tuple[str, str, str | None]] = Counter()
-    for update_id, root in first_roots.items():
+    for update_id, root in first_roots(stored).items():
         if updates[update_id] == "transaction":
             spent[root["package_name"], root["template_name"], root["choice"]] += stored.costs.get(update_id, 0)
     share = percent(sum(sorted(spent.values(), reverse=True)[:3]), total)
@@ -122,16 +116,12 @@ def sentence_on_the_largest(stored: Stored) -> str:
 
 
 def sentences_on_verdicts(stored: Stored) -> list[str]:
-    decided = [verdict for verdict in stored.verdicts.values() if verdict["verdict_result"] in (ACCEPTED, REJECTED)]
-    rejected = [verdict for verdict in decided if verdict["verdict_result"] == REJECTED]
-    effect = design_effect(decided)
-    low, high = wilson(len(rejected) / effect, len(decided) / effect)
-    interval = f"{decimal(math.floor(low * 1000))} to {decimal(math.ceil(high * 1000))} %"
+    decided = decided_of(stored)
+    rejected = rejected_of(decided)
     timeouts = sum(latency_of(verdict) >= TIMEOUT for verdict in rejected)
-    rate = f"{percent(len(rejected), len(decided))} ({interval})"
     return [
-        f"{len(rejected):,} of {len(decided):,} decided requests were rejected: {rate}.",
-        sentence_on_groups(stored, decided, effect),
+        f"{len(rejected):,} of {len(decided):,} decided requests were rejected: {rejection_rate(decided)}.",
+        sentence_on_groups(stored, decided, design_effect(decided)),
         sentence_on_latency(decided),
         f"By the heuristic, {len(rejected) - timeouts:,} rejections are contention and {timeouts:,} are timeouts.",
         sentence_on_quorums(stored),

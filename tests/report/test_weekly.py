@@ -16,8 +16,8 @@ from ledgerframes.statistics import printing
 from .activity_by_hand import sentences_on_activity
 from .conftest import NoParameters, Small
 from .operations_by_hand import sentences_on_operations, sentences_on_the_week
-from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, page_of, root_of, sides_of
-from .stored import Stored, elements, window_of
+from .page_checks import assert_head, assert_notes, assert_prose, assert_statements, page_of, sides_of
+from .stored import Stored, elements, root_of, window_of
 from .test_page import assert_self_contained
 from .traffic_by_hand import Sides
 

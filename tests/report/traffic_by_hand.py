@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
-from .stored import Stored, percent, shortened
+from .stored import Stored, middle, percent, shortened, tenths
 
 Kind = tuple[str, str | None, str | None, str | None]
 Statement = tuple[str, str, list[str]]
@@ -34,10 +35,6 @@ class Sides:
 def half_up(value: Fraction) -> int:
     magnitude = math.floor(abs(value) + Fraction(1, 2))
     return magnitude if value >= 0 else -magnitude
-
-
-def tenths(number: int) -> str:
-    return f"{'−' if number < 0 else ''}{abs(number) // 10:,}.{abs(number) % 10}"
 
 
 def signed(number: int) -> str:
@@ -86,6 +83,7 @@ def at_least(number: int) -> int:
 # -- kinds of request ---------------------------------------------------------------------------------------------------
 
 
+@cache
 def kinds_of(stored: Stored) -> dict[str, Kind]:
     """Kind, package, template and choice of each request."""
     updates = {row["update_id"]: row["kind"] for row in stored.rows("updates")}
@@ -98,6 +96,7 @@ def kinds_of(stored: Stored) -> dict[str, Kind]:
     return kinds
 
 
+@cache
 def first_roots(stored: Stored) -> dict[str, dict[str, Any]]:
     roots: dict[str, dict[str, Any]] = {}
     for node in stored.rows("tree_events"):
@@ -232,7 +231,7 @@ def reason(kind: Kind, first: Any, second: Any, old: Any, current: Any) -> str:
     counts = f"{len(second[kind]):,} {noun} ({len(first[kind]):,} before)"
     if verdict in ("too few", "no clear change"):
         return counts + (", no clear change of the median cost" if verdict == "no clear change" else "")
-    medians = [sorted(side[kind])[(len(side[kind]) - 1) // 2] for side in (first, second)]
+    medians = [middle(side[kind]) for side in (first, second)]
     size = signed_percent(medians[1] - medians[0], medians[0])
     new = sorted(current[kind] - old[kind]) if old[kind] else []
     package = f", with the new package {new[0][:8]}" if new else ""

@@ -27,7 +27,7 @@ TABLES = ("updates", "verdicts")
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     """Two segments with the same number of rows."""
-    store = Store(tmp_path, "net", DATASETS)
+    store = Store(tmp_path, "net", {EVENTS.name: EVENTS})
     for start, stop in pairwise([0, 40, 80]):
         put(store, EVENTS, MigrationWindow(4, start, stop), list(range(start, stop)))
     return store

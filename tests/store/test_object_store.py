@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pytest
+from equality import assert_equal, every_table
 from object_stores import CATALOG, KEYS, Machine, ObjectStore, commit, left_in, replace_catalog, seen, served
 
 import ledgerframes as lf
@@ -50,8 +50,7 @@ def test_a_store_in_a_bucket_holds_what_a_folder_holds(uri: str, machine: Machin
     offline = lf.load_events(lf.connect("sandbox", store=uri, offline=True, **WORLD), **DAY)
     for frames in (found, offline):
         assert frames.tables == expected.tables
-        for name in expected.tables:
-            pd.testing.assert_frame_equal(frames.read(name), expected.read(name), obj=name)
+        assert_equal(every_table(frames), every_table(expected))
     assert len(found.traffic) > 0
 
     document = describe(net)

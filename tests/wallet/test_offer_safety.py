@@ -7,7 +7,7 @@ import logging
 import sqlite3
 from contextlib import closing
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,9 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wallet_service import OFFER, POST_FAULTS, STATUS_FAULTS, TOKEN, URL, Connect, WalletService
+from wallet_service import NOW, OFFER, POST_FAULTS, STATUS_FAULTS, TOKEN, Connect, WalletService, offers_wallet
 
 import ledgerframes as lf
-from ledgerframes.api.transport import Transport
 from ledgerframes.errors import (
     CoverageError,
     HostUnreachableError,
@@ -26,16 +25,6 @@ from ledgerframes.errors import (
     StoreError,
     UsageError,
 )
-from ledgerframes.settings import Limits
-from ledgerframes.wallet import Journal, OffersWallet
-
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
-
-
-def offers_wallet(service: WalletService, folder: Path, now: datetime = NOW, retries: int = 5) -> OffersWallet:
-    limits = Limits(requests_per_second=0, retries=retries)
-    return OffersWallet(Transport((URL,), limits, service.transport()), Journal(folder), lambda: now)
-
 
 # -- expiry -----------------------------------------------------------------------------------------------------------
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from wallet_service import EXPIRY, OFFER, POST_FAULTS, URL, Connect, WalletService, jwt
+from wallet_service import EXPIRY, NOW, OFFER, POST_FAULTS, Connect, WalletService, jwt, offers_wallet
 
 import ledgerframes as lf
-from ledgerframes.api.transport import Transport
 from ledgerframes.errors import (
     AuthenticationError,
     BadRequestError,
@@ -21,16 +20,7 @@ from ledgerframes.errors import (
     UsageError,
 )
 from ledgerframes.extents import microseconds
-from ledgerframes.settings import Limits
-from ledgerframes.wallet import Journal, OffersWallet
-
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
-
-
-def offers_wallet(service: WalletService, folder: Path, now: datetime = NOW, retries: int = 5) -> OffersWallet:
-    limits = Limits(requests_per_second=0, retries=retries)
-    return OffersWallet(Transport((URL,), limits, service.transport()), Journal(folder), lambda: now)
-
+from ledgerframes.wallet import Journal
 
 # -- all is well ------------------------------------------------------------------------------------------------------
 

@@ -14,17 +14,22 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import httpx
 
 import ledgerframes as lf
+from ledgerframes.api.transport import Transport
+from ledgerframes.settings import Limits
+from ledgerframes.wallet import Journal, OffersWallet
 
 OFFERS = "/v0/wallet/transfer-offers"
 PREFIX = "/api/validator"
 Reply = tuple[int, Any]
 URL = "http://wallet.invalid/api/validator"
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
 EXPIRY = datetime(2100, 1, 1, 12, 0, 0, 123457, tzinfo=UTC)
 OFFER: dict[str, Any] = {
     "receiver": "bob::1220bb",
@@ -249,3 +254,9 @@ def encoded(body: object) -> bytes:
     if body is None:
         return b""
     return body if isinstance(body, bytes) else json.dumps(body).encode()
+
+
+def offers_wallet(service: WalletService, folder: Path, now: datetime = NOW, retries: int = 5) -> OffersWallet:
+    """A wallet whose offers are written in a folder, at a time."""
+    limits = Limits(requests_per_second=0, retries=retries)
+    return OffersWallet(Transport((URL,), limits, service.transport()), Journal(folder), lambda: now)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 import pandas as pd
@@ -27,6 +28,7 @@ COLUMNS = [
     "migration_id", "record_time", "update_id", "event_id", "node_index", "parent_event_id", "contract_id", "template_name",
     "package_name", "choice", "consuming", "signatories", "create_arguments", "choice_argument", "exercise_result",
 ]  # fmt: skip
+MAX_KEPT_NODES = 100_000  # they take about 250 MB with their payloads
 ORDER = ["migration_id", "record_time", "update_id", "node_index"]
 
 
@@ -93,6 +95,9 @@ class Trees:
         return [node for node in self.nodes if node.choice in choices and node.is_own]
 
 
+_last_trees: WeakKeyDictionary[Frames, tuple[Frames | None, Trees]] = WeakKeyDictionary()
+
+
 def require_all_updates(frames: Frames, name: str) -> None:
     """Raise a CoverageError unless the frames are those of a whole time."""
     if frames.window is None or frames.coverage.empty or frames.is_filtered:
@@ -106,11 +111,23 @@ def require_all_updates(frames: Frames, name: str) -> None:
 def read_trees(frames: Frames, base: Frames | pd.DataFrame | None = None) -> Trees:
     """Return the trees of all updates that have a node of the network's packages.
 
-    Amounts of older coins come from `base`, the contracts that were active before.
+    Amounts of older coins come from `base`, the contracts that were active before. The next figure of the same frames gets the
+    same trees.
     """
+    last = _last_trees.get(frames)
+    if last is not None and last[0] is base:
+        return last[1]
+    trees = _read_trees(frames, base)
+    _last_trees.clear()
+    if len(trees.nodes) <= MAX_KEPT_NODES and not isinstance(base, pd.DataFrame):  # which the caller may change
+        _last_trees[frames] = base, trees
+    return trees
+
+
+def _read_trees(frames: Frames, base: Frames | pd.DataFrame | None) -> Trees:
     rows = _own_rows(frames)
     coin = _coin_of(rows)
-    nodes = [_node(row, coin) for row in rows.to_dict("records")]
+    nodes = [_node(row, coin) for row in _records(rows)]
     _link(nodes, rows["parent_event_id"].tolist(), frames)
     older = [_node(row, coin) for row in _snapshot_rows(base)]
     creates = {node.contract_id: node for node in [*older, *nodes] if not node.choice}
@@ -148,16 +165,24 @@ def _own_rows(frames: Frames) -> pd.DataFrame:
     is_own = pc.match_substring_regex(pc.field("package_name").cast(pa.string()), pattern="^splice-")
     table = frames.scan("tree_events").filter(is_own).to_table(columns=COLUMNS)
     rows: pd.DataFrame = table.to_pandas().sort_values(ORDER, ignore_index=True)
-    return rows.assign(time=microseconds(rows["record_time"]))
+    return rows.assign(time=microseconds(rows.pop("record_time")))
 
 
-def _snapshot_rows(base: Frames | pd.DataFrame | None) -> list[dict[Any, Any]]:
+def _snapshot_rows(base: Frames | pd.DataFrame | None) -> list[dict[str, Any]]:
     if isinstance(base, Frames):
         base = base.read("active_contracts")
     if base is None:
         return []
-    rows = base[base["package_name"].astype("str").str.startswith("splice-")]
-    return [{**dict.fromkeys(COLUMNS), "time": 0, "update_id": "", "event_id": "", **row} for row in rows.to_dict("records")]
+    is_own = base["package_name"].astype("str").str.startswith("splice-")
+    rows = base.loc[is_own, base.columns.intersection(COLUMNS)]
+    return [{**dict.fromkeys(COLUMNS), "time": 0, "update_id": "", "event_id": "", **row} for row in _records(rows)]
+
+
+def _records(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield rows as dicts. `DataFrame.to_dict` takes ten times as long for columns of texts."""
+    names, columns = [str(name) for name in rows], [rows[name].to_numpy(object) for name in rows]
+    for values in zip(*columns, strict=True):
+        yield dict(zip(names, values, strict=True))
 
 
 def _coin_of(rows: pd.DataFrame) -> str:

@@ -13,9 +13,10 @@ from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts, from_scaled, sum_if_known
 from ledgerframes.analysis._coverage import covered_time
 from ledgerframes.analysis._groupings import periods_of
-from ledgerframes.analysis._groups import Rates, from_microseconds, microseconds
+from ledgerframes.analysis._groups import Rates, from_microseconds
 from ledgerframes.analysis.economy._flows import BURNED, MINTED, Flow, Rounds, flows_of, issued_flows, ratio, totals
 from ledgerframes.analysis.economy._nodes import Node, read_trees, require_all_updates
+from ledgerframes.extents import microseconds
 from ledgerframes.frames import Frames
 
 ISSUED = ("issued_app", "issued_validator", "issued_sv", "expired")
@@ -175,7 +176,9 @@ def _by_round(frames: Frames, flows: list[Flow], known: Rounds) -> Table:
     rows: list[int | None] = [*numbers, *([None] if None in sums else [])]
     keys = pd.DataFrame({"round_number": pd.array(rows, "Int64")})
     keys["coverage_time"] = _covered_shares(frames, rows, known)
-    is_partial = np.array([_is_partial(frames, number, known) for number in rows], dtype=bool)
+    assert frames.window is not None
+    since = microseconds(frames.window.since)
+    is_partial = np.array([_begins_or_ends_outside(number, known, since) for number in rows], dtype=bool)
     keys["is_partial"] = pd.array(is_partial | (keys["coverage_time"] < 1), "boolean")
     return Table(keys, [sums.get(number, {}) for number in rows], _known_amounts(flows, lambda flow: flow.round_number, rows))
 
@@ -190,13 +193,12 @@ def _covered_shares(frames: Frames, numbers: Iterable[int | None], known: Rounds
     return np.where((starts < 0) | (ends < 0), np.nan, covered_time(frames).share(starts, ends))
 
 
-def _is_partial(frames: Frames, number: int | None, known: Rounds) -> bool:
+def _begins_or_ends_outside(number: int | None, known: Rounds, since: int) -> bool:
     """Return whether a part of the round's life lies outside the frames."""
-    assert frames.window is not None
     if number is None or number not in known.ended:
         return True
     opened = known.opened.get(number)
-    return opened is None or opened.time < microseconds(pd.Series([pd.Timestamp(frames.window.since)]))[0]
+    return opened is None or opened.time < since
 
 
 def _by_period(frames: Frames, flows: list[Flow], every: str | None) -> Table:

@@ -13,6 +13,7 @@ import pandas as pd
 from ledgerframes.analysis import _figures as declare
 from ledgerframes.analysis._amounts import amounts
 from ledgerframes.analysis._figures import require_frames
+from ledgerframes.analysis._once import once_per_frames
 from ledgerframes.analysis.state._lifetimes import Contract, Lifetimes, read_lifetimes
 from ledgerframes.analysis.state._payloads import Values, read_right, read_round, read_rules, read_validators
 from ledgerframes.errors import UsageError
@@ -144,7 +145,7 @@ def rounds(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
     >>> len(lf.state.at(rounds, "2026-11-08T12:00:00Z"))
     3
     """
-    return _build(ROUNDS, frames, base, "OpenMiningRound", read_round)
+    return _build(ROUNDS, frames, base)
 
 
 @FEATURED.document
@@ -157,7 +158,7 @@ def featured(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd
     >>> bool((rights["weight"] >= 0).all())
     True
     """
-    return _build(FEATURED, frames, base, "FeaturedAppRight", read_right)
+    return _build(FEATURED, frames, base)
 
 
 @SUPER_VALIDATORS.document
@@ -169,7 +170,7 @@ def super_validators(frames: Frames, *, base: Frames | pd.DataFrame | None = Non
     >>> bool(lf.state.super_validators(frames)["participant"].str.startswith("PAR::").any())
     False
     """
-    return _build(SUPER_VALIDATORS, frames, base, "DsoRules", read_validators)
+    return _build(SUPER_VALIDATORS, frames, base)
 
 
 @CONFIG.document
@@ -181,7 +182,7 @@ def config(frames: Frames, *, base: Frames | pd.DataFrame | None = None) -> pd.D
     >>> lf.state.config(frames)["source"].unique().tolist()
     ['history']
     """
-    return _build(CONFIG, frames, base, "CoinRules", read_rules)
+    return _build(CONFIG, frames, base)
 
 
 @PROBLEMS.document
@@ -241,16 +242,35 @@ def at(table: pd.DataFrame, time: Time) -> pd.DataFrame:
 
 # -- tables ------------------------------------------------------------------------------------------------------------
 
-Reader = Callable[[Contract], list[Values]]
+# Kind of contract of each figure, and what reads the values of its rows.
+READERS: dict[str, tuple[str, Callable[[Contract], list[Values]]]] = {
+    ROUNDS.name: ("OpenMiningRound", read_round),
+    FEATURED.name: ("FeaturedAppRight", read_right),
+    SUPER_VALIDATORS.name: ("DsoRules", read_validators),
+    CONFIG.name: ("CoinRules", read_rules),
+}
 
 
-def _build(figure: declare.Figure, frames: Frames, base: Frames | pd.DataFrame | None, kind: str, read: Reader) -> pd.DataFrame:
+def _build(figure: declare.Figure, frames: Frames, base: Frames | pd.DataFrame | None) -> pd.DataFrame:
     require_frames(frames, figure.name)
-    return table_of(frames, figure, read_lifetimes(frames, base), kind, read)
+    if base is None or isinstance(base, Frames):
+        return table_of(frames, figure, base)
+    return _table_of(frames, figure, read_lifetimes(frames, base))  # the caller may change a DataFrame
 
 
-def table_of(frames: Frames, figure: declare.Figure, lifetimes: Lifetimes, kind: str, read: Reader) -> pd.DataFrame:
+def table_of(frames: Frames, figure: declare.Figure, base: Frames | None = None) -> pd.DataFrame:
     """Return the declared table of one kind of contracts."""
+    return _tables_of(frames, base)[figure.name].copy(deep=False)
+
+
+@once_per_frames
+def _tables_of(frames: Frames, base: Frames | None) -> dict[str, pd.DataFrame]:
+    lifetimes = read_lifetimes(frames, base)
+    return {figure.name: _table_of(frames, figure, lifetimes) for figure in (ROUNDS, FEATURED, SUPER_VALIDATORS, CONFIG)}
+
+
+def _table_of(frames: Frames, figure: declare.Figure, lifetimes: Lifetimes) -> pd.DataFrame:
+    kind, read = READERS[figure.name]
     names = [column.name for column in figure.columns[: -len(LIFETIME)]]
     numbers, rows, known, total = [], [], 0, 0
     for number, contract in lifetimes.of_kind(kind):

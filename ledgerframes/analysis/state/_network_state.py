@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 from ledgerframes.analysis import state
 from ledgerframes.analysis._amounts import amounts, scaled, to_decimal
 from ledgerframes.analysis._groups import Flags, Integers, microseconds
-from ledgerframes.analysis.state._lifetimes import read_lifetimes
-from ledgerframes.analysis.state._payloads import MAX_FACTOR, read_right, read_round, read_validators
+from ledgerframes.analysis.state._payloads import MAX_FACTOR
 from ledgerframes.errors import IntegrityError, UsageError
 from ledgerframes.frames import Frames
 
@@ -69,18 +68,8 @@ def network_state(
         "featured": _checked("featured", featured, ["party", "weight"]),
         "sv_participants": _checked("sv_participants", sv_participants, ["participant"]),
     }
-    if any(table is None for table in tables.values()):
-        lifetimes = read_lifetimes(frames, None)
-        derived = {
-            "rounds": (state.ROUNDS, "OpenMiningRound", read_round),
-            "featured": (state.FEATURED, "FeaturedAppRight", read_right),
-            "sv_participants": (state.SUPER_VALIDATORS, "DsoRules", read_validators),
-        }
-        tables = {
-            name: state.table_of(frames, derived[name][0], lifetimes, *derived[name][1:]) if table is None else table
-            for name, table in tables.items()
-        }
-    return NetworkState(*(table for table in tables.values() if table is not None))
+    derived = {"rounds": state.ROUNDS, "featured": state.FEATURED, "sv_participants": state.SUPER_VALIDATORS}
+    return NetworkState(*(state.table_of(frames, derived[name]) if table is None else table for name, table in tables.items()))
 
 
 def _checked(argument: str, table: pd.DataFrame | None, columns: Sequence[str]) -> pd.DataFrame | None:

@@ -1,0 +1,66 @@
+"""What figures of the same frames need is computed once, and not kept for longer than the frames."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pandas as pd
+import pytest
+from network_world import World, usual_world
+
+import ledgerframes as lf
+from ledgerframes.analysis._once import once_per_frames
+from ledgerframes.analysis.economy import _nodes
+from ledgerframes.frames import Frames
+
+
+def test_a_value_is_computed_once_for_frames_and_options_and_dies_with_the_frames() -> None:
+    calls: list[Any] = []
+
+    @once_per_frames
+    def value(frames: Frames, *, option: int = 0) -> object:
+        calls.append(option)
+        return Value()
+
+    frames, others = usual_world().frames(), usual_world().frames()
+    first = value(frames)
+    assert value(frames) is first and value(frames, option=1) is not first and value(others) is not first
+    assert calls == [0, 1, 0]
+    alive = weakref.ref(first)
+    del first, frames
+    gc.collect()
+    assert alive() is None
+
+
+class Value:
+    """An object whose end can be observed."""
+
+
+def test_a_change_of_a_state_changes_no_other_figure() -> None:
+    frames = usual_world().frames()
+    rights = lf.state.featured(frames)
+    rights.loc[:, "party"] = "nobody"
+    assert set(lf.state.featured(frames)["party"]) == {"A", "B"}
+
+
+def test_trees_of_the_last_frames_are_kept_unless_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames, others = usual_world().frames(), World().rules().frames()
+    trees = _nodes.read_trees(frames)
+    assert _nodes.read_trees(frames) is trees
+    _nodes.read_trees(others)
+    assert _nodes.read_trees(frames) is not trees
+    monkeypatch.setattr(_nodes, "MAX_KEPT_NODES", 0)
+    assert _nodes.read_trees(others) is not _nodes.read_trees(others)
+
+
+def test_trees_over_a_dataframe_are_read_again(active_contracts: pd.DataFrame) -> None:
+    frames = usual_world().frames()
+    with_base = _nodes.read_trees(frames, active_contracts)
+    assert _nodes.read_trees(frames, active_contracts) is not with_base, "the caller can have changed it"
+
+
+@pytest.fixture
+def active_contracts() -> pd.DataFrame:
+    return lf.table("active_contracts").empty()
