@@ -181,9 +181,9 @@ class Network:
         """
         versions: dict[str, dict[str, str]] = {}
         for api, transport in self._opened().items():
-            for url in transport.urls:
-                if host_of(url) in transport.hosts and (version := met_version(transport, url, api)):
-                    versions.setdefault(api, {})[host_of(url)] = version
+            met = {host_of(url): met_version(transport, url, api) for url in transport.urls if host_of(url) in transport.hosts}
+            if met:
+                versions[api] = {host: version for host, version in met.items() if version}
         return versions
 
     def close(self) -> None:

@@ -97,7 +97,7 @@ def copied_first_loads(first_loads: FirstLoads, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture
 def cached_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """A world keeps all of its events. Otherwise a large one builds them again for each reader."""
-    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_BYTES", 1_000_000_000)
+    monkeypatch.setattr("ledgerframes.sandbox.world.MAX_CACHED_EVENTS", 1_000_000)
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "connect_timeout": float,
     "request_timeout": float,
 }
+MAX_LISTINGS = 5  # of a directory that changes meanwhile
 MAX_TAIL = 1 << 20  # bytes: more than the footer of any segment
 TIMEOUTS = {"connect_timeout": 5.0, "request_timeout": 10.0}  # seconds; Arrow tries each request three times
 
@@ -151,18 +152,22 @@ class Location:
 
     def iter_files(self, directory: str = "") -> Iterator[FileInfo]:
         """Iterate over all files below a directory of this location."""
-        selector = fs.FileSelector(directory, recursive=True, allow_not_found=True)
-        with self.translate_errors():
-            infos = self.filesystem.get_file_info(selector)
-        for info in infos:
+        for info in self._list(fs.FileSelector(directory, recursive=True, allow_not_found=True)):
             if info.type == fs.FileType.File:
                 yield FileInfo(info.path, info.size, info.mtime_ns / 1e9 if info.mtime_ns else 0.0)
 
     def list_directories(self) -> list[str]:
         """Return the names of the directories of this location."""
-        with self.translate_errors():
-            infos = self.filesystem.get_file_info(fs.FileSelector("", allow_not_found=True))
+        infos = self._list(fs.FileSelector("", allow_not_found=True))
         return sorted(info.base_name for info in infos if info.type == fs.FileType.Directory)
+
+    def _list(self, selector: fs.FileSelector) -> list[fs.FileInfo]:
+        """List files, again if another process creates or removes a directory at the same time."""
+        with self.translate_errors():
+            for _ in range(MAX_LISTINGS - 1):
+                with suppress(FileNotFoundError):
+                    return list(self.filesystem.get_file_info(selector))
+            return list(self.filesystem.get_file_info(selector))
 
     def remove(self, path: str) -> None:
         """Delete a file, if it exists."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from object_stores import KEYS, ObjectStore
+from pyarrow import fs
 
 from ledgerframes.errors import StoreError
 from ledgerframes.store.location import Location, object_store_error
@@ -89,6 +90,29 @@ def test_listings_are_recursive_and_only_of_the_directory(location: Location) ->
     assert location.list_directories() == ["a", "ab"]
     assert names(location.child("a")) == ["b/y", "x"]
     assert location.child("nothing").list_directories() == []
+
+
+class ChangingDirectory:
+    """A file system with a directory that is created while it is listed for the first time."""
+
+    def __init__(self, filesystem: fs.FileSystem) -> None:
+        self._filesystem = filesystem
+        self.listings = 0
+
+    def get_file_info(self, selector: fs.FileSelector) -> list[fs.FileInfo]:
+        self.listings += 1
+        if self.listings == 1:
+            raise FileNotFoundError(2, "Cannot list directory")
+        infos: list[fs.FileInfo] = self._filesystem.get_file_info(selector)
+        return infos
+
+
+def test_a_directory_that_changes_is_listed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    location = Location.parse(tmp_path)
+    put(location, "a/x", b"1")
+    changing = ChangingDirectory(location.filesystem)
+    monkeypatch.setattr(Location, "filesystem", changing)
+    assert (names(location), changing.listings) == (["a/x"], 2)
 
 
 def test_removing_and_moving(location: Location) -> None:
