@@ -30,7 +30,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "connect_timeout": float,
     "request_timeout": float,
 }
-MAX_LISTINGS = 5  # of a directory that changes meanwhile
+MAX_LISTINGS = 5  # of a directory that other processes change
 MAX_TAIL = 1 << 20  # bytes: more than the footer of any segment
 TIMEOUTS = {"connect_timeout": 5.0, "request_timeout": 10.0}  # seconds; Arrow tries each request three times
 
