@@ -11,21 +11,11 @@ MAX_ANCHOR = 60
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of a page.
-
-    Attributes
-    ----------
-    anchor : str
-        Its id on the page.
-    html : str
-        Its text as safe HTML without elements.
-    level : int
-        2 for a section, 3 for a part of one.
-    """
+    """A heading of a page."""
 
     anchor: str
-    html: str
-    level: int
+    html: str  # safe, without elements
+    level: int  # 2 for a section, 3 for a part of one
 
 
 @dataclass

@@ -20,7 +20,7 @@ from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
-from ledgerframes.report.history import daily_integers, history_window, json_rows, write_days
+from ledgerframes.report.history import daily_integers, history_window, json_rows
 from ledgerframes.report.loads import load_before, load_state
 from ledgerframes.report.registry import Report, file_digest
 from ledgerframes.report.summary.periods import Periods
@@ -68,7 +68,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
     history = None
     if kept_days is not None:
         history = catalog.with_name("history.parquet")
-        write_days(kept_days, history)
+        kept_days.to_parquet(history, index=False)
     before = load_before(offline, frames) if report.subjects else None
     state = load_state(offline, frames) if report.needs_state else None
     facts = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 
 import pandas as pd
 
@@ -81,13 +80,3 @@ def days_of_runs(runs: Sequence[dict[str, object]], network: str, window: Window
     first, last = (pd.Timestamp(time).floor("D") for time in (window.since, window.until))
     is_inside = (days["period_start"] >= first) & (days["period_start"] < last) & days["is_whole"]
     return days[is_inside].drop_duplicates("period_start", keep="last").sort_values("period_start", ignore_index=True)
-
-
-def write_days(days: pd.DataFrame, path: Path) -> None:
-    """Write the days that a notebook reads with :func:`load_history`."""
-    days.to_parquet(path, index=False)
-
-
-def read_days(path: Path) -> pd.DataFrame:
-    """Return the days of :func:`write_days`."""
-    return pd.read_parquet(path).astype(DAY_DTYPES)

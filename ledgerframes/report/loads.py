@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pandas as pd
 
@@ -14,7 +13,7 @@ from ledgerframes.frames import Frames
 from ledgerframes.loaders.bulk import load_bulk
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
-from ledgerframes.report.history import HISTORY_VARIABLE, HISTORY_WEEKS, history_window, read_days
+from ledgerframes.report.history import DAY_DTYPES, HISTORY_VARIABLE, HISTORY_WEEKS, history_window
 from ledgerframes.windows import Window, iso
 
 BEGINNING = "0001-01-01"
@@ -59,7 +58,7 @@ def load_history(
     """
     history = _load(net, history_window(_window_of(frames, "load_history"), weeks), progress)
     path = os.environ.get(HISTORY_VARIABLE)  # set for the notebook of a run
-    return read_days(Path(path)) if history is None and path else history
+    return pd.read_parquet(path).astype(DAY_DTYPES) if history is None and path else history
 
 
 def load_before(net: Network, frames: Frames, *, progress: bool | None = None) -> Frames | None:

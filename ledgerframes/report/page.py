@@ -36,31 +36,16 @@ ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}}
 
 @dataclass(frozen=True)
 class Block:
-    """A part of the page, with safe HTML.
+    """A part of the page, with safe HTML."""
 
-    Its kind is prose, code, plot, table or text. A table has the name of its files.
-    """
-
-    kind: str
+    kind: str  # prose, code, plot, table or text
     html: str = ""
     source: str = ""
-    table: str = ""
+    table: str = ""  # name of its files
 
 
 def render(book: NotebookNode, run: dict[str, Any]) -> str:
-    """Return the page of a run as HTML.
-
-    Parameters
-    ----------
-    book : NotebookNode
-        The executed notebook.
-    run : dict
-        The content of ``run.json`` so far.
-
-    Returns
-    -------
-    str
-    """
+    """Return the page of a run as HTML, from the executed notebook and the content of ``run.json`` so far."""
     contents = Contents()
     title, blocks = _blocks(book, contents)
     return render_template("report.html.j2", title=title or run["report"], blocks=blocks, run=run, sections=contents.sections())
@@ -108,10 +93,7 @@ def _blocks(book: NotebookNode, contents: Contents) -> tuple[str, list[Block]]:
 
 
 def _merge_code_blocks(blocks: list[Block]) -> list[Block]:
-    """Merge the code between two passages of prose into one block after its outputs.
-
-    The block has one toggle.
-    """
+    """Merge the code between two passages of prose into one block after its outputs."""
     merged: list[Block] = []
     code: list[str] = []
     for block in [*blocks, Block("prose")]:
@@ -126,10 +108,7 @@ def _merge_code_blocks(blocks: list[Block]) -> list[Block]:
 
 
 def _output_block(output: NotebookNode) -> Block | None:
-    """Return one output as a plot, a table or plain text, in this order of preference.
-
-    Progress bars and warnings give None.
-    """
+    """Return one output as a plot, a table or plain text, None for progress bars and warnings."""
     if output.output_type == "stream":
         return Block("text", f"<pre>{escape(output.text)}</pre>") if output.name == "stdout" else None
     data, metadata = output.get("data", {}), output.get("metadata", {})
@@ -145,10 +124,8 @@ def _output_block(output: NotebookNode) -> Block | None:
 
 
 def _render_pictures(data: dict[str, str], metadata: dict[str, Any]) -> str:
-    """Return a plot as images for wide and narrow pages, below its title.
-
-    An SVG in an image can neither run scripts nor load anything.
-    """
+    """Return a plot as images for wide and narrow pages, below its title."""
+    # An SVG in an image can neither run scripts nor load anything.
     title, note = (escape(metadata.get(name, "")) for name in ("title", "note"))
     caption = f"<figcaption><strong>{title}</strong> <small>{note}</small></figcaption>" if title else ""
     narrow = f'<source media="(max-width: 40rem)" srcset="{_data_url(data[NARROW_SVG])}">' if NARROW_SVG in data else ""
@@ -172,10 +149,7 @@ def _table_name(metadata: dict[str, Any]) -> str:
 
 
 def sanitize(html: str) -> str:
-    """Return the tables and the text of an output as safe HTML.
-
-    The remaining attributes can neither load nor run anything.
-    """
+    """Return the tables and the text of an output as HTML that can neither load nor run anything."""
     import nh3
 
     return nh3.clean(html, tags=ALLOWED_ELEMENTS, attributes=ALLOWED_ATTRIBUTES, url_schemes=set(), link_rel=None)

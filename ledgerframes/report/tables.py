@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from ledgerframes.analysis import FIGURES, SHARE
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.errors import UsageError
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
@@ -170,7 +171,7 @@ class TableOutput:
 
     def _note(self) -> str:
         visible, count = min(self.max_rows, len(self.frame)), self.row_count
-        text = f"{visible:,} of {count:,} rows" if visible < count else f"{count:,} {'row' if count == 1 else 'rows'}"
+        text = f"{visible:,} of {count:,} rows" if visible < count else pluralize(count, "row")
         return ". ".join(
             [text, *(f"{TAIL_NAMES[name]}: {value}" for name, value in self._constants().items() if value != printing.MISSING)]
         )

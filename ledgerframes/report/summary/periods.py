@@ -25,16 +25,9 @@ class Statement(TypedDict):
 
 @dataclass(frozen=True)
 class Periods:
-    """The requests of a window, and of the period of the same length before it.
+    """The window of a report, the period of the same length before it, and the state of the network.
 
-    Attributes
-    ----------
-    after : Frames
-        The window of the report.
-    before : Frames or None
-        The period before, None if the store does not have it.
-    state : dict of str to DataFrame, or None
-        The network's state, None if the report does not need it or the store does not have it.
+    The last two are None if the store does not have them, or the report does not need them.
     """
 
     after: Frames
