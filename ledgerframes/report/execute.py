@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes.errors import ReportError, UsageError
+from ledgerframes.errors import ReportError
+from ledgerframes.extras import extra_for
 from ledgerframes.network import Network
 from ledgerframes.report.history import HISTORY_VARIABLE
 from ledgerframes.report.tables import TABLES_VARIABLE
@@ -72,23 +73,21 @@ def execute(
     return book
 
 
+@extra_for("A report")
 def read_notebook(path: Path) -> NotebookNode:
     """Return the notebook in a file."""
-    try:
-        import nbformat
-    except ImportError as error:
-        raise _not_installed_error() from error
+    import nbformat
+
     book: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     return book
 
 
+@extra_for("A report")
 def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment, max_seconds: float | None = None) -> None:
     """Run the cells of a notebook in order, and store their outputs in it."""
-    try:
-        from nbclient import NotebookClient
-        from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
-    except ImportError as error:
-        raise _not_installed_error() from error
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
+
     with tempfile.TemporaryDirectory(prefix="lf-") as socket_dir:
         seconds = max(1, int(min(max_seconds or CELL_TIMEOUT_SECONDS, CELL_TIMEOUT_SECONDS)))
         client = NotebookClient(book, kernel_name="python3", timeout=seconds)
@@ -103,10 +102,6 @@ def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment, m
         except DeadKernelError:
             advice = "It can have run out of memory: choose a shorter window."
             raise ReportError(f"The Python process of {name} ended unexpectedly. {advice}") from None
-
-
-def _not_installed_error() -> UsageError:
-    return UsageError("Reports require more packages. Install them with: pip install 'ledgerframes[report]'.")
 
 
 def _use_current_python(client: NotebookClient, socket_dir: Path) -> None:

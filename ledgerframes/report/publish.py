@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ledgerframes.errors import ReportError, UsageError
@@ -84,12 +85,8 @@ class ReportDir:
     @contextmanager
     def staging_dir(self) -> Iterator[Path]:
         """Yield a temporary directory next to the published ones, and delete it afterwards."""
-        path = _staging_path(self.path)
-        path.mkdir()
-        try:
-            yield path
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
+        with TemporaryDirectory(prefix=STAGING_PREFIX, dir=self.path, ignore_cleanup_errors=True) as path:
+            yield Path(path)
 
     def is_complete(self, key: str) -> bool:
         """Return whether the report with this key is published."""

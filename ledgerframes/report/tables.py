@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from ledgerframes.analysis import FIGURES, SHARE
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.errors import UsageError
+from ledgerframes.export import write_csv
 from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
@@ -39,7 +40,6 @@ LEAST_NUMBER = 0.001
 ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
 MIN_HEX = 40  # digits of an id or digest
 HEX_ENDS = (12, 4)
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")  # of what a spreadsheet runs
 UNITS = {
     (column.name, column.dtype): column.unit
     for figure in FIGURES.values()
@@ -89,7 +89,7 @@ def show_table(
 
     Notes
     -----
-    The Parquet file has the dtypes of the frame. In the CSV, durations are seconds, in columns whose names end in ``_seconds``.
+    The Parquet file has the dtypes of the frame. The CSV is that of :func:`ledgerframes.export.write_csv`.
 
     Examples
     --------
@@ -184,24 +184,8 @@ def _write_files(tables_dir: Path, name: str, frame: pd.DataFrame) -> None:
     tables_dir.mkdir(parents=True, exist_ok=True)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     pq.write_table(table, tables_dir / f"{name}.parquet", compression="zstd")
-    _without_formulas(_durations_as_seconds(frame)).to_csv(tables_dir / f"{name}.csv", index=False, lineterminator="\n")
-
-
-def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame in which no text is a formula to a spreadsheet."""
-    texts = [str(name) for name, dtype in frame.dtypes.items() if pd.api.types.is_string_dtype(dtype) or dtype == "category"]
-    inert = {name: frame[name].map(_without_formula, na_action="ignore").astype(object) for name in texts}
-    return frame.assign(**inert)
-
-
-def _without_formula(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
-
-
-def _durations_as_seconds(frame: pd.DataFrame) -> pd.DataFrame:
-    durations = list(frame.select_dtypes("timedelta").columns)
-    seconds = frame.assign(**{name: frame[name].dt.total_seconds() for name in durations})
-    return seconds.rename(columns={name: f"{name}_seconds" for name in durations})
+    with (tables_dir / f"{name}.csv").open("wb") as file:
+        write_csv(frame, file)
 
 
 class _Column:
