@@ -64,7 +64,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Requirements:
-    """Requirements on the data of a report, as :func:`ledgerframes.report.run_report` takes them."""
+    """Requirements on the data, as :func:`ledgerframes.report.run_report` takes them."""
 
     min_coverage: float | None
     max_age: timedelta | None
@@ -109,7 +109,7 @@ def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
 
 
 def measure_coverage(net: Network, frames: Frames, window: Window, requests: pd.DataFrame) -> Coverage:
-    """Measure the coverage of a window, from its frames and their requests with ``total_traffic_cost``."""
+    """Measure the coverage of a window by its frames and their requests."""
     segments = net.store.segments(EVENTS, window)
     final = window_share(frames)
     provisional = max(_share_in_store(net, segments, window) - final, 0.0)
@@ -135,7 +135,7 @@ def _share_in_store(net: Network, segments: list[Segment], window: Window) -> fl
 
 
 def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
-    """Return the share of a window's time outside all extents, of which those of two migrations can overlap."""
+    """Return the share of a window's time outside all extents, which can overlap."""
     outside = window.difference([extent.window for extent in extents])
     return sum((part.until - part.since for part in outside), timedelta()) / (window.until - window.since)
 

@@ -66,7 +66,7 @@ def notebook_environment(
 def execute(
     notebook: Path, parameters: Mapping[str, Any], environment: NotebookEnvironment, max_seconds: float | None = None
 ) -> NotebookNode:
-    """Return a notebook with its outputs, run with parameters, each cell for at most 15 minutes or less."""
+    """Run a notebook with parameters, and return it with its outputs."""
     book = read_notebook(notebook)
     _inject(book, notebook.name, parameters)
     run_cells(book, notebook.name, environment, max_seconds)
@@ -105,7 +105,7 @@ def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment, m
 
 
 def _use_current_python(client: NotebookClient, socket_dir: Path) -> None:
-    """Let the client start this Python instead of a registered kernel, with its sockets in a separate directory."""
+    """Let the client start this Python, not a registered kernel, with its own sockets."""
     from jupyter_client.kernelspec import KernelSpecManager
 
     # The client ends only kernels whose manager it created, so the client creates this one.

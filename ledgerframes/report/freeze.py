@@ -88,7 +88,7 @@ def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, k
 
 
 def _describe(segment: Segment) -> dict[str, object]:
-    """Return a segment with the digests of its files, which prove the origin of a report later."""
+    """Return a segment with the digests of its files, which prove the origin later."""
     return {
         "extent": str(segment.extent),
         "final": segment.final,

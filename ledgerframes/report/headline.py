@@ -21,7 +21,7 @@ HEADLINE = {
 
 
 def measure_headline(requests: pd.DataFrame) -> dict[str, int | float | None]:
-    """Return the figures in :data:`HEADLINE` for all requests of a window, None where one is unknown."""
+    """Return the figures in :data:`HEADLINE` of all requests, None if unknown."""
     costs = requests["total_traffic_cost"]
     has_cost = costs.notna().to_numpy()
     is_accepted, is_wasted = has_result(requests, ACCEPTED), is_rejected(requests)

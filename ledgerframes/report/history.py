@@ -70,9 +70,9 @@ def json_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def days_of_runs(runs: Sequence[dict[str, object]], network: str, window: Window) -> pd.DataFrame:
-    """Return the whole days of a window that runs over a network kept, one row per day, sorted by time.
+    """Return the whole days of a window that runs kept, one row per day, sorted by time.
 
-    Of two runs over the same day, the later in this order counts.
+    Only runs over the network count, and of two over the same day the later in this order.
     """
     rows = [day for run in runs if run["network"] == network for day in run.get("days", [])]  # type: ignore[attr-defined]
     days = pd.DataFrame(rows, columns=["since", *INTEGERS, "is_whole"]).rename(columns={"since": "period_start"})

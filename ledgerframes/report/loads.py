@@ -1,4 +1,4 @@
-"""What a report loads beside its window: the weeks and the period before, and the state of the network."""
+"""The weeks and the period before the window of a report, and the state of the network."""
 
 from __future__ import annotations
 

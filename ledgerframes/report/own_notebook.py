@@ -17,7 +17,7 @@ PARAMETER_TYPES = (bool, int, float, str)
 
 
 def parameter_model(path: Path) -> type[BaseModel]:
-    """Return the parameters that a notebook sets in its cell tagged ``parameters``, as a model with their defaults."""
+    """Return the parameters that a notebook sets, as a model with their defaults."""
     defaults = _defaults(path)
     missing = [name for name in WINDOW if name not in defaults]
     if missing:

@@ -53,7 +53,7 @@ def register_pictures() -> None:
 
 
 def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
-    """Return a plot as SVG by media type, for wide and narrow pages, with its text, title and note.
+    """Return a plot as SVG for wide and narrow pages, with its text, title and note.
 
     A plot that only says why it is empty is a sentence. The figure loses its title, which the page shows, and becomes narrow.
     """

@@ -68,19 +68,15 @@ class ReportDir:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Prevent other runs of this report in this directory.
-
-        The operating system releases the lock of a killed run.
-        """
-        from filelock import FileLock, Timeout
+        """Prevent other runs of this report in this directory."""
+        from filelock import FileLock, Timeout  # the operating system releases the lock of a killed run
 
         try:
             with FileLock(self.path.with_name(f".{self.report}.lock"), timeout=0):
                 yield
         except Timeout:
-            raise ReportError(
-                f"Another run of report {self.report} is active in {self.path}. Wait until it ends, or choose another out=."
-            ) from None
+            advice = "Wait until it ends, or choose another out=."
+            raise ReportError(f"Another run of report {self.report} is active in {self.path}. {advice}") from None
 
     @contextmanager
     def staging_dir(self) -> Iterator[Path]:
@@ -109,10 +105,7 @@ class ReportDir:
         return key if key and self.is_complete(key) else None
 
     def delete_old(self, keep: int) -> list[str]:
-        """Delete all published runs but the newest, and return their keys.
-
-        The run that ``latest`` shows stays.
-        """
+        """Delete all runs but the newest and the one of ``latest``, and return their keys."""
         old = [key for key in list(self.published_runs())[:-keep] if key != self.latest_key()]
         for key in old:
             discarded = _staging_path(self.path)
@@ -135,7 +128,7 @@ class ReportDir:
         return self.set_latest(key)
 
     def set_latest(self, key: str) -> bool:
-        """Point ``latest`` to the run with this key in one step, unless it shows a newer window.
+        """Point ``latest`` to a run in one step, unless it shows a newer window.
 
         The note of an earlier failure is deleted. Returns whether ``latest`` points to the run.
         """
@@ -166,8 +159,7 @@ class ReportDir:
         if key is None:
             return "No earlier report exists."
         run = self.read_run(key)
-        created_at = datetime.fromisoformat(run["created_at"])
-        window = f"{run['window']['since']} … {run['window']['until']}"
+        created_at, window = datetime.fromisoformat(run["created_at"]), f"{run['window']['since']} … {run['window']['until']}"
         age = format_duration(now - created_at)
         return f"latest still shows the report created at {iso(created_at)}, {age} ago, for {window}."
 

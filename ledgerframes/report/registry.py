@@ -16,7 +16,7 @@ from ledgerframes.report.own_notebook import parameter_model, report_name
 PACKAGE_DIR = Path(__file__).parent
 
 Period = Literal["15min", "1h", "6h", "1d", "7d"]
-# Parameters that several reports have, each as its type and its default, limits and description.
+# Parameters of reports, each as its type and its default, limits and description.
 EVERY = "length of a period in plots over time"
 TOP: dict[str, Any] = {
     "top": (int, Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)"))

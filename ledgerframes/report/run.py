@@ -312,13 +312,7 @@ class _Timer:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Measure one step.
-
-        Raises
-        ------
-        ReportError
-            If the run has taken longer than its timeout when the step ends.
-        """
+        """Measure one step, at whose end the run must not have taken too long."""
         start = time.monotonic()
         yield
         self.seconds[name] = round(time.monotonic() - start, 3)

@@ -1,6 +1,4 @@
-"""Tables and texts in notebooks.
-
-In a report, tables are also written to files.
+"""Tables and texts in notebooks, which in a report are also written to files.
 
 Names and texts from a network are not trusted: everything is escaped here.
 """
@@ -152,13 +150,14 @@ class TableOutput:
     def _repr_html_(self) -> str:
         if self.frame.empty:
             return f'<p class="note">{escape(self.caption)}. No rows.</p>'
-        rows = self.frame.head(self.max_rows).drop(columns=list(self._constants()))
+        constants = self._constants()
+        rows = self.frame.head(self.max_rows).drop(columns=list(constants))
         columns = [_Column(name, rows[name]) for name in rows]
         head = "".join(column.head() for column in columns)
         body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in zip(*(column.cells() for column in columns), strict=True))
         caption = f"<caption{LEFT}>{escape(self.caption)}</caption>"
         table = f'<table class="result">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        return table + f'<p class="note">{escape(self._note())}</p>'
+        return table + f'<p class="note">{escape(self._note(constants))}</p>'
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, str]]:
         """Return the name of the files as metadata of the output, for the links of the page."""
@@ -169,12 +168,11 @@ class TableOutput:
         names = [name for name in TAIL_NAMES if name in self.frame and self.frame[name].nunique(dropna=False) == 1]
         return {name: _Column(name, self.frame[name].head(1)).text() for name in names}
 
-    def _note(self) -> str:
+    def _note(self, constants: dict[str, str]) -> str:
         visible, count = min(self.max_rows, len(self.frame)), self.row_count
         text = f"{visible:,} of {count:,} rows" if visible < count else pluralize(count, "row")
-        return ". ".join(
-            [text, *(f"{TAIL_NAMES[name]}: {value}" for name, value in self._constants().items() if value != printing.MISSING)]
-        )
+        tail = [f"{TAIL_NAMES[name]}: {value}" for name, value in constants.items() if value != printing.MISSING]
+        return ". ".join([text, *tail])
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------

@@ -253,7 +253,7 @@ def _band_factor(weeks: list[list[int]]) -> float | None:
 def _paths(
     weeks: list[list[int]], factor: float | None, balance: int, start: int, free_per_hour: int, top_up: TopUp | None
 ) -> dict[str, _Path]:
-    """Return the paths from the high burn to the low one, the middle one only without a factor."""
+    """Return the paths from the high burn to the low one, or without a factor one."""
     factors = {"middle": Fraction(1)}
     if factor is not None:
         factors = {"high": Fraction(factor), "middle": Fraction(1), "low": 1 / Fraction(factor)}

@@ -22,6 +22,6 @@ SUBJECTS: dict[str, Callable[[Periods, Prices], list[Statement]]] = {
 
 
 def summarize(subjects: Sequence[str], periods: Periods, prices: Prices) -> list[Statement]:
-    """Return what a report opens with: statements on subjects in :data:`SUBJECTS`, and on the problems of the data."""
+    """Return statements on names in :data:`SUBJECTS`, and on the problems of the data."""
     statements = [statement for subject in subjects for statement in SUBJECTS[subject](periods, prices)]
     return [*statements, describe_problems(periods)]

@@ -22,7 +22,7 @@ KIND = ["kind", "package_name", "template_name", "choice"]
 
 
 def describe_change(periods: Periods, after: Costs, prices: Prices) -> tuple[str, list[str]]:
-    """Return the change of the known cost, and its parts, the kinds that changed most and the participant as details."""
+    """Return the change of the known cost, and its parts and reasons as details."""
     if periods.before is None or periods.obstacle:
         return periods.obstacle, []
     before = Costs.of(periods.before)

@@ -12,7 +12,7 @@ from ledgerframes.frames import Frames
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs of a period from :func:`ledgerframes.cost.spend`, by kind of request and by participant."""
+    """Costs from :func:`ledgerframes.cost.spend` by kind of request and by participant."""
 
     kinds: pd.DataFrame
     participants: pd.DataFrame

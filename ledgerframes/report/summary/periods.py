@@ -25,7 +25,7 @@ class Statement(TypedDict):
 
 @dataclass(frozen=True)
 class Periods:
-    """The window of a report, the period of the same length before it, and the state of the network.
+    """The window of a report, the period of the same length before it, and the state.
 
     The last two are None if the store does not have them, or the report does not need them.
     """

@@ -17,7 +17,7 @@ NOT_VISIBLE = "Requests that are not visible (rejected or private)"
 
 
 def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
-    """Iterate over the rows of a result, whose columns are attributes that a type checker does not know."""
+    """Iterate over rows whose columns are attributes unknown to a type checker."""
     yield from frame.itertuples()
 
 

@@ -50,7 +50,7 @@ def _highest(costs: Costs) -> str:
 
 
 def _highest_kind(kinds: pd.DataFrame) -> str:
-    """Return the kind with the highest cost, and the next one if that is of all requests that are not visible."""
+    """Return the kind with the highest cost, and the next one if it is not visible."""
     first, *others = rows_of(kinds.head(2))
     text = f"{kind_name(first.kind, first.template_name, first.choice)}: {printing.share(first.share)} of the known cost."
     if first.kind != "not visible" or not others:
