@@ -68,7 +68,13 @@ class Report:
 
     @property
     def path(self) -> Path:
-        """Path of the notebook, a file of the installation."""
+        """Path of the notebook.
+
+        Raises
+        ------
+        ReportError
+            If the installation has no such file.
+        """
         path = notebooks_dir() / self.notebook  # an absolute path stays as it is
         if not path.is_file():
             raise ReportError(f"The notebook {self.notebook} of report {self.name} is missing. Install ledgerframes again.")
