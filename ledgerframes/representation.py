@@ -1,4 +1,4 @@
-"""Frames and networks as they show themselves."""
+"""Counts as text, and frames and networks as they show themselves."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from ledgerframes.population import POPULATION_DESCRIPTIONS
 
 if TYPE_CHECKING:
     from ledgerframes.frames import Frames
+
+
+def pluralize(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> pluralize(1, "row"), pluralize(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
 def as_text(title: str, facts: list[tuple[str, str]], width: int) -> str:

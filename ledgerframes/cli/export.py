@@ -10,6 +10,7 @@ import typer
 from ledgerframes.cli import output
 from ledgerframes.cli.frame_output import KeepFormulas
 from ledgerframes.cli.options import CommandContext, During, StoredSince, Until, option
+from ledgerframes.representation import pluralize
 
 
 def export(
@@ -52,7 +53,7 @@ def export(
 
 
 def _format(document: dict[str, Any]) -> str:
-    size = f"{output.pluralize(document['rows'], 'row')}, {output.format_bytes(document['bytes'])}"
+    size = f"{pluralize(document['rows'], 'row')}, {output.format_bytes(document['bytes'])}"
     pairs = [("network", document["network"]), ("file", document["file"]), (document["table"], size)]
     if document["provisional"]:
         pairs.append(("provisional", "some rows may still change"))

@@ -128,15 +128,6 @@ def format_bytes(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{amount:.1f} {unit}"
 
 
-def pluralize(count: int, noun: str) -> str:
-    """Return a count with its noun.
-
-    >>> pluralize(1, "row"), pluralize(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{count:,} {noun if count == 1 else noun + 's'}"
-
-
 def format_time(time: datetime) -> str:
     """Return a UTC time to the second, without its zone."""
     return time.isoformat(sep=" ", timespec="seconds")[:19]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.cli import output, store_maintenance, store_recovery
 from ledgerframes.cli.options import CommandContext, group
+from ledgerframes.representation import pluralize
 
 if TYPE_CHECKING:
     from ledgerframes.network import Network
@@ -129,7 +130,7 @@ def _format(document: dict[str, Any]) -> str:
 def _pairs(document: dict[str, Any]) -> list[tuple[str, str]]:
     pairs = [("network", document["network"]), ("location", document["location"])]
     if document["segments"]:
-        segments = output.pluralize(document["segments"], "segment")
+        segments = pluralize(document["segments"], "segment")
         pairs.append(("size", f"{output.format_bytes(document['bytes'])} in {segments}"))
     ids = document["update_ids"]
     if any(ids.values()):

@@ -12,6 +12,7 @@ from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, DryRun, option
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, IntegrityError, UsageError
+from ledgerframes.representation import pluralize
 from ledgerframes.windows import parse_duration
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def verify(
         reasons = {f"{each['dataset']} {each['extent']}": _reason(each) for each in failures}
         first = next(iter(reasons.values()))
         raise IntegrityError(
-            f"{len(failures):,} of {output.pluralize(len(repairs), 'segment')} not repaired, the first is "
+            f"{len(failures):,} of {pluralize(len(repairs), 'segment')} not repaired, the first is "
             f"{first}. Repair again later, or add --drop-unrecoverable to drop what cannot be fetched.",
             failures=reasons if context.as_json or context.quiet else {},  # the table above has them, too
         )
@@ -146,7 +147,7 @@ def _refuse(context: CommandContext, damage: list[DamagedFile]) -> None:
             output.write(f"… and {len(damage) - MAX_LINES:,} more. Add --json to list all.")
     first = damage[0]
     raise IntegrityError(
-        f"{output.pluralize(len(damage), 'damaged file')} in the store, the first is {first.path} ({first.problem}). "
+        f"{pluralize(len(damage), 'damaged file')} in the store, the first is {first.path} ({first.problem}). "
         "Run `ledgerframes store verify --repair` to fetch the rows again.",
         path=first.path,
         failures={file.path: file.problem for file in damage} if context.as_json else {},
@@ -269,9 +270,9 @@ def _format_pruning(document: dict[str, Any]) -> str:
 
 
 def _format_segments(segments: list[dict[str, Any]]) -> str:
-    rows = output.pluralize(sum(segment["rows"] for segment in segments), "row")
+    rows = pluralize(sum(segment["rows"] for segment in segments), "row")
     datasets = ", ".join(dict.fromkeys(segment["dataset"] for segment in segments))
-    return f"{rows} in {output.pluralize(len(segments), 'segment')} ({datasets})"
+    return f"{rows} in {pluralize(len(segments), 'segment')} ({datasets})"
 
 
 def _totals(files: Iterable[FileInfo]) -> dict[str, int]:
@@ -280,4 +281,4 @@ def _totals(files: Iterable[FileInfo]) -> dict[str, int]:
 
 
 def _format_totals(totals: dict[str, int]) -> str:
-    return f"{output.pluralize(totals['files'], 'file')}, {output.format_bytes(totals['bytes'])}"
+    return f"{pluralize(totals['files'], 'file')}, {output.format_bytes(totals['bytes'])}"

@@ -8,6 +8,7 @@ from ledgerframes.cli import output
 from ledgerframes.cli.options import CommandContext, DryRun, option
 from ledgerframes.cli.store_maintenance import MAX_LINES, Datasets, describe_repair, format_repairs
 from ledgerframes.errors import IntegrityError
+from ledgerframes.representation import pluralize
 
 if TYPE_CHECKING:
     from ledgerframes.loaders.recheck import RecheckResult
@@ -63,7 +64,7 @@ def _changed_error(result: RecheckResult) -> IntegrityError:
     first, change = next(iter(changes.items()))
     step = "The segments were fetched again." if result.repairs else "Fetch the segments again with --replace."
     return IntegrityError(
-        f"{extents:,} of {output.pluralize(result.segments, 'extent')} changed upstream, the first is {first} ({change}). {step}",
+        f"{extents:,} of {pluralize(result.segments, 'extent')} changed upstream, the first is {first} ({change}). {step}",
         failures=changes,
     )
 
@@ -71,7 +72,7 @@ def _changed_error(result: RecheckResult) -> IntegrityError:
 def _format_recheck(document: dict[str, Any]) -> str:
     pairs = [
         ("network", document["network"]),
-        ("fetched again", output.pluralize(document["segments"], "extent")),
+        ("fetched again", pluralize(document["segments"], "extent")),
         ("differ", f"{len({(row['dataset'], row['extent']) for row in document['changes']}):,}"),
     ]
     text = output.format_pairs(pairs)
@@ -103,9 +104,9 @@ def _format_rebuild(document: dict[str, Any]) -> str:
     text = output.format_pairs(
         [
             ("network", document["network"]),
-            ("from the catalog", output.pluralize(document["from_catalog"], "segment")),
-            ("from files", output.pluralize(document["from_files"], "segment")),
-            ("not usable", output.pluralize(len(document["problems"]), "file")),
+            ("from the catalog", pluralize(document["from_catalog"], "segment")),
+            ("from files", pluralize(document["from_files"], "segment")),
+            ("not usable", pluralize(len(document["problems"]), "file")),
         ]
     )
     if document["problems"]:

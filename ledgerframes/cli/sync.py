@@ -26,6 +26,7 @@ from ledgerframes.cli.sync_summary import (
 )
 from ledgerframes.control_characters import escape_control
 from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.representation import pluralize
 
 if TYPE_CHECKING:
     from ledgerframes.frames import Frames
@@ -253,7 +254,7 @@ def _require_known_ids(net: Network, unknown_ids: tuple[str, ...], count: int) -
     if unknown_ids:
         examples = ", ".join(unknown_ids[:3]) + (", …" if len(unknown_ids) > 3 else "")
         raise CoverageError(
-            f"{net.name} does not know {len(unknown_ids):,} of {output.pluralize(count, 'update id')} ({examples}). "
+            f"{net.name} does not know {len(unknown_ids):,} of {pluralize(count, 'update id')} ({examples}). "
             "Check the ids and the profile.",
             missing=unknown_ids,
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ledgerframes.cli import output
 from ledgerframes.control_characters import escape_control
+from ledgerframes.representation import pluralize
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +27,7 @@ def format_plan(document: dict[str, Any]) -> str:
         return f"Nothing to fetch: the store has everything of {network} that you selected."
     for column, noun in (("object_key", "bulk object"), ("update_id", "update id")):
         if rows[0][column] is not None:
-            title = f"Would fetch {output.pluralize(len(rows), noun)} from {network}:"
+            title = f"Would fetch {pluralize(len(rows), noun)} from {network}:"
             return "\n".join([title, *(escape_control(row[column]) for row in rows)])
     if rows[0]["through"] is not None:
         titles = ["after offset", "through offset"]
@@ -46,10 +47,10 @@ def _format_costs(rows: list[dict[str, Any]]) -> str:
     if any(row["requests"] is None for row in rows):
         return ""
     requests, count, size = (sum(row[name] for row in rows) for name in ("requests", "rows", "bytes"))
-    texts = [output.pluralize(requests, "request"), output.pluralize(count, "row"), output.format_bytes(size)]
+    texts = [pluralize(requests, "request"), pluralize(count, "row"), output.format_bytes(size)]
     bases = ["the density of what is in the store"]
     if all(row["minutes"] is not None for row in rows):
-        texts.append(output.pluralize(sum(row["minutes"] for row in rows), "minute"))
+        texts.append(pluralize(sum(row["minutes"] for row in rows), "minute"))
         bases.append(rows[0]["request_rate"])
     return f"\nAbout {', '.join(texts)}, by {' and '.join(bases)}."
 
@@ -121,14 +122,12 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
         _selection(document),
         ("HTTP requests", _format_requests(document, from_files, with_workers)),
         ("store", document["store"]),
-        *((table, output.pluralize(rows, "row")) for table, rows in document["rows"].items()),
+        *((table, pluralize(rows, "row")) for table, rows in document["rows"].items()),
     ]
     if document["provisional_rows"]:
-        pairs.append(
-            ("provisional", f"{output.pluralize(document['provisional_rows'], 'row')} (the next sync fetches them again)")
-        )
+        pairs.append(("provisional", f"{pluralize(document['provisional_rows'], 'row')} (the next sync fetches them again)"))
     for problem in document["problems"]:
-        pairs.append((f"{problem['problem']}s", f"{output.pluralize(problem['rows'], 'row')} of {problem['table']} excluded"))
+        pairs.append((f"{problem['problem']}s", f"{pluralize(problem['rows'], 'row')} of {problem['table']} excluded"))
     if document["extra_members"]:
         members = ", ".join(document["extra_members"])
         pairs.append(("new members", f"the service now sends {members}, which column extra has"))
@@ -139,7 +138,7 @@ def format_sync(document: dict[str, Any], *, from_files: bool = False, with_work
     if objects_until and objects_until < document["until"]:
         pairs.append(("not available", f"{output.format_window(objects_until, document['until'])}: no bulk objects"))
     if document["failed_objects"]:
-        pairs.append(("failed", f"{output.pluralize(len(document['failed_objects']), 'bulk object')}, listed on stderr"))
+        pairs.append(("failed", f"{pluralize(len(document['failed_objects']), 'bulk object')}, listed on stderr"))
     return output.format_pairs(pairs)
 
 

@@ -7,6 +7,8 @@ import threading
 from time import monotonic
 from typing import Any, TextIO
 
+from ledgerframes.representation import pluralize
+
 DELAY = 1  # seconds before the line appears
 ROUNDING = 1 + 1e-9  # parts of a float can add up to a little more than the whole, of which tqdm warns
 
@@ -75,7 +77,7 @@ class Progress:
     def _summary(self, is_complete: bool, seconds: float) -> str:
         """Return what was fetched, in how many seconds."""
         verb = "Fetched" if is_complete else "Stopped fetching"
-        chunks = f" in {self._chunks:,} {'chunk' if self._chunks == 1 else 'chunks'}" if self._chunks else ""
+        chunks = f" in {pluralize(self._chunks, 'chunk')}" if self._chunks else ""
         return f"{verb} {self._subject}: {self._rows:,} rows{chunks}, {seconds:,.0f} s."
 
 

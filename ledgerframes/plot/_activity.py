@@ -11,6 +11,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.representation import pluralize
 
 __all__ = [
     "activity_concentration",
@@ -61,7 +62,7 @@ def activity_weights(chart: Chart) -> None:
 
 def _rounds_text(count: int, text: str) -> str:
     """Return a note on a number of rounds, empty for none."""
-    return f"{count:,} {'round' if count == 1 else 'rounds'} {text}" if count else ""
+    return f"{pluralize(count, 'round')} {text}" if count else ""
 
 
 def _stack_shares(chart: Chart, weights: r.Numbers) -> None:

@@ -12,6 +12,7 @@ from ledgerframes.plot import _canvas as c
 from ledgerframes.plot import _results as r
 from ledgerframes.plot import _shapes as s
 from ledgerframes.plot._chart import Chart, draws
+from ledgerframes.representation import pluralize
 
 __all__ = [
     "reconcile_bounds",
@@ -125,8 +126,7 @@ def reconcile_bounds(chart: Chart) -> None:
     chart.ax.set_xlim(after.min(), max(through.max(), after.min() + 1))
     pruned = (through - after)[status == "pruned"].sum()
     notes = [f"{gap.sum():,.0f} offsets not in the store", f"{overlap.sum():,.0f} covered twice", f"{pruned:,.0f} pruned"]
-    noun = "range" if len(frame) == 1 else "ranges"
-    return chart.show_titles("Offset ranges of the ledger", f"{len(frame):,} {noun}: {', '.join(notes)}")
+    return chart.show_titles("Offset ranges of the ledger", f"{pluralize(len(frame), 'range')}: {', '.join(notes)}")
 
 
 @draws("reconcile.digests")

@@ -15,6 +15,7 @@ import pandas as pd
 
 from ledgerframes.analysis import CALLS, FIGURES
 from ledgerframes.errors import UsageError
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
 MAX_LABEL = 38
@@ -156,7 +157,7 @@ def _version(package_id: object) -> str:
 
 
 def _view_count_label(number: Any) -> str:
-    return "unknown" if pd.isna(number) else "1 view" if number == 1 else f"{number} views"
+    return "unknown" if pd.isna(number) else pluralize(number, "view")
 
 
 def percent(share: float, decimals: int = 0) -> str:

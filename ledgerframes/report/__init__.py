@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from ledgerframes.report.budgets import read_budgets
 from ledgerframes.report.headline import HEADLINE
-from ledgerframes.report.history import describe_waste, load_history
+from ledgerframes.report.history import describe_waste
+from ledgerframes.report.loads import load_before, load_history, load_state
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.prices import Prices, read_prices
 from ledgerframes.report.registry import REPORTS, Report, notebooks_dir
 from ledgerframes.report.run import ReportResult, run_report
 from ledgerframes.report.runs import compare_runs, list_runs
-from ledgerframes.report.state import load_state
-from ledgerframes.report.summary.periods import load_before
 from ledgerframes.report.tables import shorten, show_table, show_text
 
 __all__ = [

@@ -65,7 +65,7 @@ def _rows(ax: Axes) -> list[str]:
 
 def _bar_texts(ax: Axes) -> list[str]:
     """Return the texts at the ends of horizontal bars, or else their lengths."""
-    bars = [bar for each in _bar_containers(ax) if each.orientation == "horizontal" for bar in each]
+    bars = [bar for each in bar_containers(ax) if each.orientation == "horizontal" for bar in each]
     labels = [text.get_text() for text in ax.texts if not _is_note(text)]
     return labels if len(labels) == len(bars) else [_text(ax.xaxis, bar.get_width()) for bar in bars]
 
@@ -90,7 +90,7 @@ def _series(ax: Axes) -> Iterator[str]:
     """Return the range of each series of bars, areas and lines."""
     from matplotlib.patches import StepPatch
 
-    for bars in _bar_containers(ax):
+    for bars in bar_containers(ax):
         centers = [bar.get_x() + bar.get_width() / 2 for bar in bars]
         yield _describe(ax, bars.get_label(), centers, [bar.get_height() for bar in bars])
     for patch in ax.patches:
@@ -113,7 +113,8 @@ def _describe(ax: Axes, label: object, x: Any, y: Any) -> str:
     return f"{prefix}from {_text(ax.yaxis, low)} to {_text(ax.yaxis, high)}, highest at {_text(ax.xaxis, at)}"
 
 
-def _bar_containers(ax: Axes) -> list[BarContainer]:
+def bar_containers(ax: Axes) -> list[BarContainer]:
+    """Return the series of bars of axes that are not empty."""
     from matplotlib.container import BarContainer
 
     return [each for each in ax.containers if isinstance(each, BarContainer) and len(each)]

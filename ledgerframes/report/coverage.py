@@ -15,6 +15,7 @@ from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.extents import MigrationWindow, from_microseconds, plan_missing
 from ledgerframes.frames import Frames
 from ledgerframes.network import Network
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 from ledgerframes.store import Segment
 from ledgerframes.windows import Window, iso
@@ -57,25 +58,13 @@ class Coverage:
     def as_dict(self) -> dict[str, object]:
         """Return the attributes as JSON values."""
         data_until = iso(self.data_until) if self.data_until else None
-        return {
-            **self.__dict__,
-            "known_cost_share": self.known_cost_share,
-            "data_until": data_until,
-            "sources": list(self.sources),
-        }
+        computed = {"known_cost_share": self.known_cost_share, "data_until": data_until, "sources": list(self.sources)}
+        return {**self.__dict__, **computed}
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """Requirements on the data of a report.
-
-    Attributes
-    ----------
-    min_coverage : float or None
-        Minimum share, 0 to 1, of the window that is final, and for reports on costs of the requests with a known cost.
-    max_age : timedelta or None
-        Maximum age of the data, relative to ``net.now()``.
-    """
+    """Requirements on the data, as :func:`ledgerframes.report.run_report` takes them."""
 
     min_coverage: float | None
     max_age: timedelta | None
@@ -88,12 +77,11 @@ class Requirements:
 
     def check(self, coverage: Coverage, needs_cost: bool, now: datetime) -> None:
         """Raise a CoverageError unless the data meet the requirements."""
-        if self.min_coverage is not None:
-            advice = "Run the report again later, or lower min_coverage="
-            _require_share("of the window is final", coverage.final, self.min_coverage, advice)
-            if needs_cost and coverage.known_cost_share is not None:
-                advice = "Choose a later window, or lower min_coverage="
-                _require_share("of the requests have a known cost", coverage.known_cost_share, self.min_coverage, advice)
+        least, known_share = self.min_coverage, coverage.known_cost_share
+        if least is not None:
+            _require_share("of the window is final", coverage.final, least, "Run the report again later")
+        if least is not None and needs_cost and known_share is not None:
+            _require_share("of the requests have a known cost", known_share, least, "Choose a later window")
         if self.max_age is not None:
             _require_age(coverage.data_until, now, self.max_age)
 
@@ -114,35 +102,14 @@ def require_requests(net: Network, coverage: Coverage, window: Window) -> None:
     starts = [migration.first for migration in net.store.migrations()]
     begin = from_microseconds(min(starts)) if starts else None
     if begin and window.until <= begin:
-        raise CoverageError(
-            f"The window ends at {iso(window.until)}, before the history of {net.name} begins at {iso(begin)}. "
-            "Choose a later window.",
-            missing=(str(window),),
-        )
-    raise CoverageError(
-        f"{net.name} has no confirmation requests in {window}. "
-        "Choose another window, or check the network with `ledgerframes doctor`.",
-        missing=(str(window),),
-    )
+        reason = f"The window ends at {iso(window.until)}, before the history of {net.name} begins at {iso(begin)}"
+        raise CoverageError(f"{reason}. Choose a later window.", missing=(str(window),))
+    advice = "Choose another window, or check the network with `ledgerframes doctor`."
+    raise CoverageError(f"{net.name} has no confirmation requests in {window}. {advice}", missing=(str(window),))
 
 
 def measure_coverage(net: Network, frames: Frames, window: Window, requests: pd.DataFrame) -> Coverage:
-    """Measure the coverage of a window.
-
-    Parameters
-    ----------
-    net : Network
-        The network with the frozen catalog.
-    frames : Frames
-        Loaded from it for the window.
-    window : Window
-    requests : DataFrame
-        The requests of the frames, with ``total_traffic_cost``.
-
-    Returns
-    -------
-    Coverage
-    """
+    """Measure the coverage of a window by its frames and their requests."""
     segments = net.store.segments(EVENTS, window)
     final = window_share(frames)
     provisional = max(_share_in_store(net, segments, window) - final, 0.0)
@@ -168,10 +135,7 @@ def _share_in_store(net: Network, segments: list[Segment], window: Window) -> fl
 
 
 def _share_outside(window: Window, extents: list[MigrationWindow]) -> float:
-    """Return the share of a window's time outside all extents.
-
-    The extents of different migrations can overlap in time.
-    """
+    """Return the share of a window's time outside all extents, which can overlap."""
     outside = window.difference([extent.window for extent in extents])
     return sum((part.until - part.since for part in outside), timedelta()) / (window.until - window.since)
 
@@ -192,21 +156,16 @@ def _data_until(frames: Frames, segments: list[Segment], latest: datetime) -> da
 def _require_share(subject: str, share: float, min_coverage: float, advice: str) -> None:
     if share < min_coverage:
         required = f"min_coverage= requires {printing.share(min_coverage)}"
-        raise CoverageError(f"Only {printing.share(share)} {subject}, but {required}. {advice}.")
+        raise CoverageError(f"Only {printing.share(share)} {subject}, but {required}. {advice}, or lower min_coverage=.")
 
 
 def _require_age(data_until: datetime | None, now: datetime, max_age: timedelta) -> None:
+    limit = f"{format_duration(max_age)}. Choose a later window or raise max_age=."
     if data_until is None:
-        raise CoverageError(
-            f"No data in this window, but max_age= requires data newer than {format_duration(max_age)}. "
-            "Choose a later window or raise max_age=."
-        )
-    age = now - data_until
-    if age > max_age:
-        raise CoverageError(
-            f"The data end at {data_until:%Y-%m-%d %H:%M} UTC and are {format_duration(age)} old, but max_age= is "
-            f"{format_duration(max_age)}. Choose a later window or raise max_age=."
-        )
+        raise CoverageError(f"No data in this window, but max_age= requires data newer than {limit}")
+    if now - data_until > max_age:
+        end, age = f"{data_until:%Y-%m-%d %H:%M} UTC", format_duration(now - data_until)
+        raise CoverageError(f"The data end at {end} and are {age} old, but max_age= is {limit}")
 
 
 def format_duration(duration: timedelta) -> str:
@@ -217,8 +176,7 @@ def format_duration(duration: timedelta) -> str:
     """
     minutes = duration.total_seconds() / 60
     if minutes < 2:
-        seconds = round(duration.total_seconds())
-        return f"{seconds} {'second' if seconds == 1 else 'seconds'}"
+        return pluralize(round(duration.total_seconds()), "second")
     if minutes < 90:
         return f"{minutes:.0f} minutes"
     return f"{minutes / 60:.0f} hours" if minutes < 2880 else f"{minutes / 1440:.1f} days"

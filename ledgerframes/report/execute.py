@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ledgerframes.errors import ReportError, UsageError
+from ledgerframes.errors import ReportError
+from ledgerframes.extras import extra_for
 from ledgerframes.network import Network
 from ledgerframes.report.history import HISTORY_VARIABLE
 from ledgerframes.report.tables import TABLES_VARIABLE
@@ -33,15 +34,7 @@ PICTURES = "from ledgerframes.report.pictures import register_pictures\nregister
 
 @dataclass(frozen=True)
 class NotebookEnvironment:
-    """Environment of a notebook's process.
-
-    Attributes
-    ----------
-    variables : dict of str to str
-        All environment variables.
-    working_dir : Path
-        Files that the notebook leaves there are deleted.
-    """
+    """All environment variables of a notebook's process, and the directory that it works in."""
 
     variables: dict[str, str]
     working_dir: Path
@@ -52,20 +45,6 @@ def notebook_environment(
 ) -> NotebookEnvironment:
     """Return an environment in which ``lf.connect()`` is exactly the frozen network.
 
-    Parameters
-    ----------
-    net : Network
-    catalog : Path
-        The frozen catalog.
-    tables_dir : Path
-        Directory for the files of tables.
-    working_dir : Path
-        Working directory of the notebook.
-    history : Path, optional
-        The days that earlier runs kept, if the store does not have the weeks before.
-
-    Notes
-    -----
     No profile is read and no token is passed on. Offline, the network's name, store and catalog are all that is needed. The
     profile is the one that always exists; with a URL it is a network as configured, not an embedded sandbox.
     """
@@ -87,59 +66,28 @@ def notebook_environment(
 def execute(
     notebook: Path, parameters: Mapping[str, Any], environment: NotebookEnvironment, max_seconds: float | None = None
 ) -> NotebookNode:
-    """Run a notebook with parameters.
-
-    Parameters
-    ----------
-    notebook : Path
-        Has one cell tagged ``parameters``, whose values are replaced.
-    parameters : mapping
-        Texts, numbers and None.
-    environment : NotebookEnvironment
-    max_seconds : float, optional
-        Maximum time of one cell (default: 15 minutes, which is also the upper limit).
-
-    Returns
-    -------
-    NotebookNode
-        With outputs.
-
-    Raises
-    ------
-    ReportError
-        If a cell fails, takes too long, or the process ends.
-    UsageError
-        If the packages that run notebooks are not installed.
-    """
+    """Run a notebook with parameters, and return it with its outputs."""
     book = read_notebook(notebook)
     _inject(book, notebook.name, parameters)
     run_cells(book, notebook.name, environment, max_seconds)
     return book
 
 
+@extra_for("A report")
 def read_notebook(path: Path) -> NotebookNode:
     """Return the notebook in a file."""
-    try:
-        import nbformat
-    except ImportError as error:
-        raise _not_installed_error() from error
+    import nbformat
+
     book: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     return book
 
 
+@extra_for("A report")
 def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment, max_seconds: float | None = None) -> None:
-    """Run the cells of a notebook in order, and store their outputs in it.
+    """Run the cells of a notebook in order, and store their outputs in it."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
 
-    Raises
-    ------
-    ReportError
-        If a cell fails, takes too long, or the process ends. The message has the number of the code cell.
-    """
-    try:
-        from nbclient import NotebookClient
-        from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
-    except ImportError as error:
-        raise _not_installed_error() from error
     with tempfile.TemporaryDirectory(prefix="lf-") as socket_dir:
         seconds = max(1, int(min(max_seconds or CELL_TIMEOUT_SECONDS, CELL_TIMEOUT_SECONDS)))
         client = NotebookClient(book, kernel_name="python3", timeout=seconds)
@@ -156,15 +104,8 @@ def run_cells(book: NotebookNode, name: str, environment: NotebookEnvironment, m
             raise ReportError(f"The Python process of {name} ended unexpectedly. {advice}") from None
 
 
-def _not_installed_error() -> UsageError:
-    return UsageError("Reports require more packages. Install them with: pip install 'ledgerframes[report]'.")
-
-
 def _use_current_python(client: NotebookClient, socket_dir: Path) -> None:
-    """Let the client start this Python instead of a registered kernel.
-
-    Its sockets are in a separate directory.
-    """
+    """Let the client start this Python, not a registered kernel, with its own sockets."""
     from jupyter_client.kernelspec import KernelSpecManager
 
     # The client ends only kernels whose manager it created, so the client creates this one.
@@ -187,12 +128,9 @@ def _inject(book: NotebookNode, name: str, parameters: Mapping[str, Any]) -> Non
 
 
 def _failure_text(book: NotebookNode, name: str, error: Exception) -> str:
-    """Return the number of the failed cell and its error in one line.
-
-    The injected cell is not counted.
-    """
-    original = [cell for cell in book.cells if INJECTED_TAG not in cell.metadata.get("tags", ())]
-    for number, cell in enumerate((cell for cell in original if cell.cell_type == "code"), start=1):
+    """Return the number of the failed cell and its error in one line."""
+    cells = [cell for cell in book.cells if cell.cell_type == "code" and INJECTED_TAG not in cell.metadata.get("tags", ())]
+    for number, cell in enumerate(cells, start=1):
         for output in cell.outputs:
             if output.output_type == "error":
                 return f"Code cell {number} of {name} failed: {output.ename}: {_one_line(output.evalue)}"

@@ -5,9 +5,9 @@ Segments never change, so the copy fixes all rows.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -15,17 +15,17 @@ from ledgerframes.analysis import cost
 from ledgerframes.analysis._requests import requests
 from ledgerframes.datasets.registry import EVENTS
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.additions import Additions, additions_of
+from ledgerframes.loaders.additions import additions_of
 from ledgerframes.loaders.events import load_events
 from ledgerframes.network import Network
 from ledgerframes.report.coverage import Coverage, measure_coverage
 from ledgerframes.report.headline import measure_headline
-from ledgerframes.report.history import daily_integers, history_window, write_days
-from ledgerframes.report.registry import Report
-from ledgerframes.report.state import load_state
-from ledgerframes.report.summary.periods import Periods, load_before
-from ledgerframes.store import StoreSnapshot
-from ledgerframes.windows import Window, iso
+from ledgerframes.report.history import daily_integers, history_window, json_rows
+from ledgerframes.report.loads import load_before, load_state
+from ledgerframes.report.registry import Report, file_digest
+from ledgerframes.report.summary.periods import Periods
+from ledgerframes.store import Segment
+from ledgerframes.windows import Window
 
 
 @dataclass(frozen=True)
@@ -36,97 +36,66 @@ class FrozenInputs:
     ----------
     catalog : Path
         The copied catalog.
-    snapshot : StoreSnapshot
-        The segments of the window.
-    coverage : Coverage
-    headline : dict
-        The figures of :func:`ledgerframes.report.headline.measure_headline`.
-    days : list of dict
-        The integers of each day that the usual ranges of later reports need.
-    problems : list of dict
-        Counts of the rows that the frames of the window exclude, and of the values that its figures leave out.
     history : Path or None
         The days that earlier runs kept, if they stand for the weeks before.
-    history_digest : str
-        Digest of the weeks before, empty for a report without usual ranges.
-    additions : Additions
-        Members and kinds that services sent and this release does not know.
+    coverage : Coverage
     periods : Periods
         The window and the period before, from the copied catalog.
+    facts : dict
+        Figures, problems and new members of the window, as ``run.json`` has them.
+    digests : dict
+        The segments of the window with their digest, and the digest of the weeks before, empty without usual ranges.
     """
 
     catalog: Path
-    snapshot: StoreSnapshot
-    coverage: Coverage
-    headline: dict[str, int | float | None]
-    days: list[dict[str, object]]
-    problems: list[dict[str, object]]
     history: Path | None
-    history_digest: str
-    additions: Additions
+    coverage: Coverage
     periods: Periods
-
-    def segments(self) -> list[dict[str, object]]:
-        """Return every segment with the digests of its files.
-
-        They prove the origin of a report later.
-        """
-        return [
-            {
-                "extent": str(segment.extent),
-                "final": segment.final,
-                "source": segment.source,
-                "rows": segment.rows,
-                "sha256": {table: file.sha256 for table, file in sorted(segment.files.items())},
-            }
-            for segment in self.snapshot.segments
-        ]
+    facts: dict[str, Any]
+    digests: dict[str, Any]
 
 
 def freeze_inputs(net: Network, window: Window, catalog: Path, report: Report, kept_days: pd.DataFrame | None) -> FrozenInputs:
-    """Copy the catalog, and measure the coverage of the window through the copy.
+    """Copy the catalog to a path, and measure the window through the copy.
 
-    Parameters
-    ----------
-    net : Network
-    window : Window
-    catalog : Path
-        Path of the copy.
-    report : Report
-        Says whether the weeks before, the period before and the network's state are inputs, too.
-    kept_days : DataFrame or None
-        Days of earlier runs that stand for the weeks before, None if the store has these weeks.
-
-    Raises
-    ------
-    CoverageError
-        If a part of the window is not in the store.
+    Days of earlier runs stand for the weeks before, if the store does not have these weeks.
     """
     net.store.freeze(catalog)
     offline = Network(net.settings, clock=net.now, offline=True, catalog=catalog)
-    frames = load_events(offline, since=iso(window.since), until=iso(window.until))
+    frames = load_events(offline, since=window.since, until=window.until)
     rows = requests(frames, ["verdict_result"])
+    additions, snapshot = additions_of(frames), offline.store.snapshot(EVENTS, window)
     history = None
     if kept_days is not None:
         history = catalog.with_name("history.parquet")
-        write_days(kept_days, history)
-    return FrozenInputs(
-        catalog,
-        offline.store.snapshot(EVENTS, window),
-        measure_coverage(offline, frames, window, rows),
-        measure_headline(rows),
-        daily_integers(frames, rows),
-        _problems(frames),
-        history,
-        _history_digest(offline, window, history) if report.needs_history else "",
-        additions_of(frames),
-        _periods(offline, frames, report),
-    )
+        kept_days.to_parquet(history, index=False)
+    before = load_before(offline, frames) if report.subjects else None
+    state = load_state(offline, frames) if report.needs_state else None
+    facts = {
+        "headline": measure_headline(rows),
+        "days": daily_integers(frames, rows),
+        "problems": _problems(frames),
+        "extra_members": sorted(additions.members),
+        "new_kinds": sorted(additions.kinds),
+    }
+    digests = {
+        "snapshot": snapshot.digest,
+        "history": _history_digest(offline, window, history) if report.needs_history else "",
+        "segments": [_describe(segment) for segment in snapshot.segments],
+    }
+    coverage = measure_coverage(offline, frames, window, rows)
+    return FrozenInputs(catalog, history, coverage, Periods(frames, before, state), facts, digests)
 
 
-def _periods(net: Network, frames: Frames, report: Report) -> Periods:
-    before = load_before(net, frames) if report.subjects else None
-    return Periods(frames, before, load_state(net, frames) if report.needs_state else None)
+def _describe(segment: Segment) -> dict[str, object]:
+    """Return a segment with the digests of its files, which prove the origin later."""
+    return {
+        "extent": str(segment.extent),
+        "final": segment.final,
+        "source": segment.source,
+        "rows": segment.rows,
+        "sha256": {table: file.sha256 for table, file in sorted(segment.files.items())},
+    }
 
 
 def _problems(frames: Frames) -> list[dict[str, object]]:
@@ -135,12 +104,11 @@ def _problems(frames: Frames) -> list[dict[str, object]]:
     values = values[values["rows"] > 0]
     unusable = values.assign(problem=values["column"] + " " + values["problem"].astype("str"))
     columns = ["problem", "table", "rows", "update_id"]
-    rows = [*frames.problems[columns].to_dict("records"), *unusable[columns].to_dict("records")]
-    return [{str(name): value for name, value in row.items()} for row in rows]
+    return [*json_rows(frames.problems[columns]), *json_rows(unusable[columns])]
 
 
 def _history_digest(net: Network, window: Window, history: Path | None) -> str:
     if history is not None:
-        return hashlib.sha256(history.read_bytes()).hexdigest()
+        return file_digest(history)
     weeks = history_window(window)
     return net.store.snapshot(EVENTS, weeks).digest if weeks else ""

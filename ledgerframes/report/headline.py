@@ -21,18 +21,7 @@ HEADLINE = {
 
 
 def measure_headline(requests: pd.DataFrame) -> dict[str, int | float | None]:
-    """Return the headline figures of a window.
-
-    Parameters
-    ----------
-    requests : DataFrame
-        All requests of the window, with ``verdict_result`` and ``total_traffic_cost``.
-
-    Returns
-    -------
-    dict
-        A value for each name in :data:`HEADLINE`, None where it is unknown.
-    """
+    """Return the figures in :data:`HEADLINE` of all requests, None if unknown."""
     costs = requests["total_traffic_cost"]
     has_cost = costs.notna().to_numpy()
     is_accepted, is_wasted = has_result(requests, ACCEPTED), is_rejected(requests)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pandas as pd
 
 from ledgerframes.report.coverage import format_duration
 from ledgerframes.report.page import render_template
-from ledgerframes.report.publish import PAGE, STAGING_PREFIX
+from ledgerframes.report.publish import PAGE, replace_text
 from ledgerframes.report.runs import failure_notes, list_runs, report_names
 from ledgerframes.statistics import printing
 
@@ -25,9 +24,7 @@ def write_overview(out: Path) -> Path:
         Directory of all reports.
     """
     page = out / PAGE
-    staged = out / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
-    staged.write_text(render_overview(out, datetime.now(UTC).replace(microsecond=0)), encoding="utf-8")
-    staged.replace(page)
+    replace_text(page, render_overview(out, datetime.now(UTC).replace(microsecond=0)))
     return page
 
 
@@ -54,11 +51,7 @@ def _describe(run: dict[str, Any], now: datetime) -> dict[str, Any]:
         "age": format_duration(now - created_at),
         "final": printing.share(run["final"]),
         "requests": printing.MISSING if pd.isna(run["requests"]) else f"{run['requests']:,}",
-        "rejection_rate": _percent(run["rejection_rate"]),
-        "cost_coverage": _percent(run["cost_coverage"]),
+        "rejection_rate": printing.share(run["rejection_rate"]),
+        "cost_coverage": printing.share(run["cost_coverage"]),
         "is_latest": bool(run["is_latest"]),
     }
-
-
-def _percent(share: float) -> str:
-    return printing.share(None if share != share else share)

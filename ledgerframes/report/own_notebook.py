@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, create_model
 
 from ledgerframes.errors import UsageError
 from ledgerframes.report.execute import read_notebook
@@ -17,26 +17,16 @@ PARAMETER_TYPES = (bool, int, float, str)
 
 
 def parameter_model(path: Path) -> type[BaseModel]:
-    """Return the parameters that a notebook declares, as a model with their defaults.
-
-    Parameters
-    ----------
-    path : Path
-        A notebook with one cell tagged ``parameters``, which sets names to literal texts, numbers and booleans.
-
-    Raises
-    ------
-    UsageError
-        If the file is not such a notebook.
-    """
+    """Return the parameters that a notebook sets, as a model with their defaults."""
     defaults = _defaults(path)
     missing = [name for name in WINDOW if name not in defaults]
     if missing:
         raise _invalid(path, f"has no parameter {missing[0]}, but a report needs {', '.join(WINDOW)}")
-    fields: dict[str, Any] = {
-        name: (_type_of(path, name, value), Field(default=value)) for name, value in defaults.items() if name not in WINDOW
-    }
-    model: type[BaseModel] = create_model(_title(path), __config__=ConfigDict(frozen=True, extra="forbid"), **fields)
+    fields: dict[str, Any] = {name: (type(value), value) for name, value in defaults.items() if name not in WINDOW}
+    for name, (kind, value) in fields.items():
+        if kind not in PARAMETER_TYPES:
+            raise _invalid(path, f"has the parameter {name} = {value!r}, which is neither text, number nor boolean")
+    model: type[BaseModel] = create_model("Parameters", **fields)
     return model
 
 
@@ -69,16 +59,6 @@ def _assignments(statement: ast.stmt) -> list[tuple[str, Any]]:
     if not isinstance(statement, ast.Assign) or len(names) < len(targets):
         raise ValueError("not an assignment to names")
     return [(name, ast.literal_eval(statement.value)) for name in names]
-
-
-def _type_of(path: Path, name: str, value: object) -> Any:
-    if type(value) not in PARAMETER_TYPES:
-        raise _invalid(path, f"has the parameter {name} = {value!r}, which is neither text, number nor boolean")
-    return type(value)
-
-
-def _title(path: Path) -> str:
-    return "".join(part.title() for part in report_name(path).split("-"))
 
 
 def _invalid(path: Path, reason: str) -> UsageError:

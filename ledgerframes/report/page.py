@@ -9,14 +9,14 @@ Content-Security-Policy is the second line of defense.
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ledgerframes.control_characters import escape_control
 from ledgerframes.control_characters import escape_html as escape
-from ledgerframes.report.contents import Contents
 from ledgerframes.report.pictures import NARROW_SVG, SVG
 from ledgerframes.report.tables import FILE_NAME, TABLE_METADATA, keep_together
 from ledgerframes.statistics import printing
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 TEMPLATES = Path(__file__).parent / "templates"
+MAX_ANCHOR = 60
 ALT = "A plot without a description"
 HIDDEN_TAGS = {"parameters", "injected-parameters", "notebook-only"}
 ALLOWED_ELEMENTS = {
@@ -36,31 +37,63 @@ ALLOWED_ATTRIBUTES = {"*": {"class", "title", "colspan", "rowspan", "scope"}}
 
 @dataclass(frozen=True)
 class Block:
-    """A part of the page, with safe HTML.
+    """A part of the page, with safe HTML."""
 
-    Its kind is prose, code, plot, table or text. A table has the name of its files.
-    """
-
-    kind: str
+    kind: str  # prose, code, plot, table or text
     html: str = ""
     source: str = ""
-    table: str = ""
+    table: str = ""  # name of its files
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of a page."""
+
+    anchor: str
+    html: str  # safe, without elements
+    level: int  # 2 for a section, 3 for a part of one
+
+
+@dataclass
+class Contents:
+    """The headings of a page so far, with unique anchors."""
+
+    headings: list[Heading] = field(default_factory=list)
+
+    def render(self, text: str) -> str:
+        """Return Markdown without HTML as HTML, and remember its headings."""
+        import mistune
+
+        contents = self
+
+        class Renderer(mistune.HTMLRenderer):
+            def heading(self, text: str, level: int, **attrs: Any) -> str:
+                anchor = contents.add(text, level)
+                return f'<h{level} id="{anchor}">{text}</h{level}>\n'
+
+        return str(mistune.create_markdown(renderer=Renderer(escape=True), plugins=["table"])(text))
+
+    def add(self, html: str, level: int) -> str:
+        """Remember a heading, and return its anchor.
+
+        >>> contents = Contents()
+        >>> contents.add("Cost by <em>party</em>", 2), contents.add("Cost by party", 3)
+        ('cost-by-party', 'cost-by-party-2')
+        """
+        plain = re.sub(r"<[^>]*>", "", html)
+        slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"&\w+;", "", plain.lower()))[:MAX_ANCHOR].strip("-") or "section"
+        same = sum(re.fullmatch(rf"{slug}(-\d+)?", heading.anchor) is not None for heading in self.headings)
+        anchor = f"{slug}-{same + 1}" if same else slug
+        self.headings.append(Heading(anchor, plain, level))
+        return anchor
+
+    def sections(self) -> list[Heading]:
+        """Return the headings of sections, in the order of the page."""
+        return [heading for heading in self.headings if heading.level == 2]
 
 
 def render(book: NotebookNode, run: dict[str, Any]) -> str:
-    """Return the page of a run as HTML.
-
-    Parameters
-    ----------
-    book : NotebookNode
-        The executed notebook.
-    run : dict
-        The content of ``run.json`` so far.
-
-    Returns
-    -------
-    str
-    """
+    """Return the page of a notebook with outputs and a ``run.json`` as HTML."""
     contents = Contents()
     title, blocks = _blocks(book, contents)
     return render_template("report.html.j2", title=title or run["report"], blocks=blocks, run=run, sections=contents.sections())
@@ -108,10 +141,7 @@ def _blocks(book: NotebookNode, contents: Contents) -> tuple[str, list[Block]]:
 
 
 def _merge_code_blocks(blocks: list[Block]) -> list[Block]:
-    """Merge the code between two passages of prose into one block after its outputs.
-
-    The block has one toggle.
-    """
+    """Merge the code between two passages of prose into one block after its outputs."""
     merged: list[Block] = []
     code: list[str] = []
     for block in [*blocks, Block("prose")]:
@@ -126,10 +156,7 @@ def _merge_code_blocks(blocks: list[Block]) -> list[Block]:
 
 
 def _output_block(output: NotebookNode) -> Block | None:
-    """Return one output as a plot, a table or plain text, in this order of preference.
-
-    Progress bars and warnings give None.
-    """
+    """Return one output as a plot, a table or plain text, None for progress bars and warnings."""
     if output.output_type == "stream":
         return Block("text", f"<pre>{escape(output.text)}</pre>") if output.name == "stdout" else None
     data, metadata = output.get("data", {}), output.get("metadata", {})
@@ -145,10 +172,8 @@ def _output_block(output: NotebookNode) -> Block | None:
 
 
 def _render_pictures(data: dict[str, str], metadata: dict[str, Any]) -> str:
-    """Return a plot as images for wide and narrow pages, below its title.
-
-    An SVG in an image can neither run scripts nor load anything.
-    """
+    """Return a plot as images for wide and narrow pages, below its title."""
+    # An SVG in an image can neither run scripts nor load anything.
     title, note = (escape(metadata.get(name, "")) for name in ("title", "note"))
     caption = f"<figcaption><strong>{title}</strong> <small>{note}</small></figcaption>" if title else ""
     narrow = f'<source media="(max-width: 40rem)" srcset="{_data_url(data[NARROW_SVG])}">' if NARROW_SVG in data else ""
@@ -172,10 +197,7 @@ def _table_name(metadata: dict[str, Any]) -> str:
 
 
 def sanitize(html: str) -> str:
-    """Return the tables and the text of an output as safe HTML.
-
-    The remaining attributes can neither load nor run anything.
-    """
+    """Return an output's tables and text as HTML that neither loads nor runs anything."""
     import nh3
 
     return nh3.clean(html, tags=ALLOWED_ELEMENTS, attributes=ALLOWED_ATTRIBUTES, url_schemes=set(), link_rel=None)

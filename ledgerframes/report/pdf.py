@@ -25,13 +25,7 @@ OPTIONS = (
 
 
 def find_chromium() -> str:
-    """Return the path of Chromium or a browser that is built from it.
-
-    Raises
-    ------
-    UsageError
-        If there is none on the PATH.
-    """
+    """Return the path of Chromium or a browser that is built from it."""
     for name in CHROMIUM_NAMES:
         if path := shutil.which(name):
             return path
@@ -39,26 +33,13 @@ def find_chromium() -> str:
 
 
 def print_pdf(page: Path, seconds: float | None = None) -> Path:
-    """Print a page next to itself, and return the path of the PDF.
-
-    Parameters
-    ----------
-    page : Path
-        A page that loads nothing.
-    seconds : float, optional
-        Maximum time (default: 2 minutes, which is also the upper limit).
-
-    Raises
-    ------
-    UsageError
-        If Chromium is not installed.
-    ReportError
-        If it fails or takes too long.
-    """
+    """Print a page next to itself, and return the path of the PDF."""
     chromium, pdf = find_chromium(), page.with_name(PDF)
     limit = min(seconds or MAX_SECONDS, MAX_SECONDS)
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    options = [*OPTIONS, "--no-sandbox"] if is_root else OPTIONS  # Chromium refuses to run as root in its sandbox
     with tempfile.TemporaryDirectory(prefix="lf-") as profile:
-        command = [chromium, *OPTIONS, *_sandbox_option(), f"--user-data-dir={profile}", f"--print-to-pdf={pdf}", page.as_uri()]
+        command = [chromium, *options, f"--user-data-dir={profile}", f"--print-to-pdf={pdf}", page.as_uri()]
         try:
             process = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)  # noqa: S603
         except subprocess.TimeoutExpired:
@@ -69,8 +50,3 @@ def print_pdf(page: Path, seconds: float | None = None) -> Path:
         lines = process.stderr.strip().splitlines() or ["no reason"]
         raise ReportError(f"{chromium} printed no PDF: {lines[-1][:400]}. Omit pdf=.")
     return pdf
-
-
-def _sandbox_option() -> tuple[str, ...]:
-    """Return the option without which Chromium refuses to run as root."""
-    return ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ledgerframes.control_characters import escape_html as escape
-from ledgerframes.report.alt_texts import describe_figure
+from ledgerframes.report.alt_texts import bar_containers, describe_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,19 +53,9 @@ def register_pictures() -> None:
 
 
 def draw_pictures(figure: Figure) -> tuple[dict[str, str], dict[str, str]]:
-    """Return a plot as SVG for wide and narrow pages, with its title, note and text.
+    """Return a plot as SVG for wide and narrow pages, with its text, title and note.
 
-    Parameters
-    ----------
-    figure : Figure
-        It is changed: the title is taken out, because the page shows it as text, and it becomes narrow.
-
-    Returns
-    -------
-    data : dict of str to str
-        SVG by media type. For a plot that only says why it is empty, the sentence as HTML.
-    metadata : dict of str to str
-        ``alt``, ``title`` and ``note``.
+    A plot that only says why it is empty is a sentence. The figure loses its title, which the page shows, and becomes narrow.
     """
     if message := _message(figure):
         return {"text/html": f'<p class="note">{escape(message)}</p>'}, {}
@@ -189,12 +179,9 @@ def _reduce_ticks(ax: Axes) -> None:
 
 
 def _widen_for_bar_labels(ax: Axes) -> None:
-    from matplotlib.container import BarContainer
-
-    bars = [each for each in ax.containers if isinstance(each, BarContainer) and each.orientation == "horizontal"]
     notes = _notes(ax)
     texts = [len(text.get_text()) for text in ax.texts if text not in notes]
-    if bars and texts:
+    if texts and any(bars.orientation == "horizontal" for bars in bar_containers(ax)):
         ax.set_xlim(right=ax.get_xlim()[1] * (1 + max(texts) * BAR_LABEL_SHARE))
 
 

@@ -87,21 +87,8 @@ class Prices:
 
 
 def read_price(parameter: str, text: str) -> TrafficPrice | NetworkRate | MarketRate:
-    """Return the price that a parameter is set to.
+    """Return the price that a parameter in :data:`KINDS` is set to.
 
-    Parameters
-    ----------
-    parameter : {"price", "rate", "market"}
-    text : str
-        Amount and unit, such as ``"60 USD/MB"``.
-
-    Raises
-    ------
-    UsageError
-        If the text is no such price.
-
-    Examples
-    --------
     >>> read_price("rate", "0.16 USD/coin")
     NetworkRate(amount=Decimal('0.1600000000'), unit='USD/coin', as_of=None, source='', currency='USD')
     """

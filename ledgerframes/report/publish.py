@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ledgerframes.errors import ReportError, UsageError
@@ -56,13 +57,7 @@ class ReportDir:
         self.latest = out / "latest" / report
 
     def prepare(self) -> None:
-        """Create the directories, and remove what killed runs left.
-
-        Raises
-        ------
-        UsageError
-            If the directories are not writable.
-        """
+        """Create the directories, and remove what killed runs left."""
         try:
             self.latest.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(exist_ok=True)
@@ -73,34 +68,21 @@ class ReportDir:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Prevent other runs of this report in this directory.
-
-        The operating system releases the lock of a killed run.
-
-        Raises
-        ------
-        ReportError
-            If another run is active.
-        """
-        from filelock import FileLock, Timeout
+        """Prevent other runs of this report in this directory."""
+        from filelock import FileLock, Timeout  # the operating system releases the lock of a killed run
 
         try:
             with FileLock(self.path.with_name(f".{self.report}.lock"), timeout=0):
                 yield
         except Timeout:
-            raise ReportError(
-                f"Another run of report {self.report} is active in {self.path}. Wait until it ends, or choose another out=."
-            ) from None
+            advice = "Wait until it ends, or choose another out=."
+            raise ReportError(f"Another run of report {self.report} is active in {self.path}. {advice}") from None
 
     @contextmanager
     def staging_dir(self) -> Iterator[Path]:
         """Yield a temporary directory next to the published ones, and delete it afterwards."""
-        path = self.path / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
-        path.mkdir()
-        try:
-            yield path
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
+        with TemporaryDirectory(prefix=STAGING_PREFIX, dir=self.path, ignore_cleanup_errors=True) as path:
+            yield Path(path)
 
     def is_complete(self, key: str) -> bool:
         """Return whether the report with this key is published."""
@@ -123,13 +105,10 @@ class ReportDir:
         return key if key and self.is_complete(key) else None
 
     def delete_old(self, keep: int) -> list[str]:
-        """Delete all published runs but the newest, and return their keys.
-
-        The run that ``latest`` shows stays.
-        """
+        """Delete all runs but the newest and the one of ``latest``, and return their keys."""
         old = [key for key in list(self.published_runs())[:-keep] if key != self.latest_key()]
         for key in old:
-            discarded = self.path / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
+            discarded = _staging_path(self.path)
             (self.path / key).rename(discarded)  # a run is there or not, never in parts
             shutil.rmtree(discarded, ignore_errors=True)
         return old
@@ -149,7 +128,7 @@ class ReportDir:
         return self.set_latest(key)
 
     def set_latest(self, key: str) -> bool:
-        """Point ``latest`` to the run with this key in one step, unless it shows a newer window.
+        """Point ``latest`` to a run in one step, unless it shows a newer window.
 
         The note of an earlier failure is deleted. Returns whether ``latest`` points to the run.
         """
@@ -158,7 +137,7 @@ class ReportDir:
             return False
         target = Path(os.pardir, self.report, key)
         if not (self.latest.is_symlink() and self.latest.readlink() == target):
-            link = self.latest.with_name(f"{STAGING_PREFIX}{uuid.uuid4().hex}")
+            link = _staging_path(self.latest.parent)
             link.symlink_to(target, target_is_directory=True)
             link.replace(self.latest)
         (self.path / FAILED).unlink(missing_ok=True)
@@ -169,22 +148,31 @@ class ReportDir:
         now = datetime.now(UTC).replace(microsecond=0)
         reason = " ".join(str(error).split()) or type(error).__name__
         text = f"The report {self.report} failed at {iso(now)}.\n\nReason: {reason}\n\n{self._describe_latest(now)}\n"
-        staged = self.path / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
         try:
-            staged.write_text(text, encoding="utf-8")
-            staged.replace(self.path / FAILED)
+            replace_text(self.path / FAILED, text)
         except OSError as problem:
             # The failure itself matters more, and is raised next.
             logger.warning("failure_note_not_written path=%s error=%s", self.path, problem.strerror)
 
     def _describe_latest(self, now: datetime) -> str:
-        if not (self.latest / RUN).is_file():
+        key = self.latest_key()
+        if key is None:
             return "No earlier report exists."
-        run = json.loads((self.latest / RUN).read_text(encoding="utf-8"))
-        created_at = datetime.fromisoformat(run["created_at"])
-        window = f"{run['window']['since']} … {run['window']['until']}"
+        run = self.read_run(key)
+        created_at, window = datetime.fromisoformat(run["created_at"]), f"{run['window']['since']} … {run['window']['until']}"
         age = format_duration(now - created_at)
         return f"latest still shows the report created at {iso(created_at)}, {age} ago, for {window}."
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    staged = _staging_path(path.parent)
+    staged.write_text(text, encoding="utf-8")
+    staged.replace(path)
+
+
+def _staging_path(directory: Path) -> Path:
+    return directory / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
 
 
 def _window_end(run: dict[str, Any]) -> datetime:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, create_model
 
 from ledgerframes.errors import ReportError, UsageError
 from ledgerframes.report.own_notebook import parameter_model, report_name
@@ -16,60 +16,21 @@ from ledgerframes.report.own_notebook import parameter_model, report_name
 PACKAGE_DIR = Path(__file__).parent
 
 Period = Literal["15min", "1h", "6h", "1d", "7d"]
-TOP = Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)")
-PRICE = Field(default="", description="list price of traffic, such as 60 USD/MB")
-RATE = Field(default="", description="the network's own rate, such as 0.16 USD/coin")
-MARKET = Field(default="", description="market price of the coin, such as 0.15 USD/coin")
-
-
-class TrafficCost(BaseModel):
-    """Parameters of the report ``traffic-cost``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    every: Period = Field(default="1h", description="length of a period in plots over time")
-    top: int = TOP
-    price: str = PRICE
-    rate: str = RATE
-
-
-class Verdicts(BaseModel):
-    """Parameters of the report ``verdicts``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    top: int = TOP
-    price: str = PRICE
-    rate: str = RATE
-
-
-class Activity(BaseModel):
-    """Parameters of the report ``activity``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    every: Period = Field(default="1d", description="length of a period in plots over time")
-    top: int = TOP
-    market: str = MARKET
-
-
-class Operations(BaseModel):
-    """Parameters of the report ``operations``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    participant: str = Field(default="", description="participant of the runway (default: the one with the highest cost)")
-    balance: int = Field(default=0, ge=0, description="its traffic balance at the end of the window, in bytes")
-    budgets: str = Field(default="", description="bytes per kind of request, such as Module:Entity/Choice=9000, ...")
-    top: int = TOP
-    price: str = PRICE
-    rate: str = RATE
-
-
-class Weekly(BaseModel):
-    """Parameters of the report ``weekly``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    top: int = TOP
-    price: str = PRICE
-    rate: str = RATE
-    market: str = MARKET
+# Parameters of reports, each as its type and its default, limits and description.
+EVERY = "length of a period in plots over time"
+TOP: dict[str, Any] = {
+    "top": (int, Field(default=15, ge=1, le=200, description="rows that each table shows (its files have all)"))
+}
+PRICES: dict[str, Any] = {
+    "price": (str, Field(default="", description="list price of traffic, such as 60 USD/MB")),
+    "rate": (str, Field(default="", description="the network's own rate, such as 0.16 USD/coin")),
+}
+MARKET: dict[str, Any] = {"market": (str, Field(default="", description="market price of the coin, such as 0.15 USD/coin"))}
+OPERATIONS: dict[str, Any] = {
+    "participant": (str, Field(default="", description="participant of the runway (default: the one with the highest cost)")),
+    "balance": (int, Field(default=0, ge=0, description="its traffic balance at the end of the window, in bytes")),
+    "budgets": (str, Field(default="", description="bytes per kind of request, such as Module:Entity/Choice=9000, ...")),
+}
 
 
 @dataclass(frozen=True)
@@ -150,7 +111,7 @@ REPORTS: dict[str, Report] = {
             name="traffic-cost",
             purpose="Traffic cost: how much, who pays, and for what.",
             notebook="02_traffic_cost.ipynb",
-            parameters=TrafficCost,
+            parameters=create_model("TrafficCost", every=(Period, Field(default="1h", description=EVERY)), **TOP, **PRICES),
             needs_cost=True,
             needs_history=True,
             subjects=("traffic",),
@@ -159,7 +120,7 @@ REPORTS: dict[str, Report] = {
             name="verdicts",
             purpose="Verdicts: outcomes, latency, rejections and confirming parties.",
             notebook="03_verdicts.ipynb",
-            parameters=Verdicts,
+            parameters=create_model("Verdicts", **TOP, **PRICES),
             needs_cost=False,
             subjects=("verdicts",),
         ),
@@ -167,7 +128,7 @@ REPORTS: dict[str, Report] = {
             name="activity",
             purpose="Activity: weights, rewards and concentration of app providers.",
             notebook="04_activity_and_rewards.ipynb",
-            parameters=Activity,
+            parameters=create_model("Activity", every=(Period, Field(default="1d", description=EVERY)), **TOP, **MARKET),
             needs_cost=False,
             needs_state=True,
             subjects=("activity",),
@@ -176,7 +137,7 @@ REPORTS: dict[str, Report] = {
             name="operations",
             purpose="Operations: runway, waste, requests that waited, and budgets.",
             notebook="08_operations.ipynb",
-            parameters=Operations,
+            parameters=create_model("Operations", **OPERATIONS, **TOP, **PRICES),
             needs_cost=True,
             needs_history=True,
             subjects=("traffic", "verdicts"),
@@ -185,7 +146,7 @@ REPORTS: dict[str, Report] = {
             name="weekly",
             purpose="A week in one page: traffic, verdicts, activity and money.",
             notebook="10_weekly.ipynb",
-            parameters=Weekly,
+            parameters=create_model("Weekly", **TOP, **PRICES, **MARKET),
             needs_cost=True,
             needs_history=True,
             needs_state=True,
@@ -196,13 +157,7 @@ REPORTS: dict[str, Report] = {
 
 
 def find_report(name: str) -> Report:
-    """Return the report with this name, or of the notebook with this path.
-
-    Raises
-    ------
-    UsageError
-        If the name is unknown, or the notebook cannot be a report.
-    """
+    """Return the report with this name, or of the notebook with this path."""
     if name.endswith(".ipynb"):
         return _own_report(Path(name))
     if name not in REPORTS:
@@ -215,8 +170,8 @@ def _own_report(path: Path) -> Report:
     name = report_name(path)
     if name in REPORTS:
         raise UsageError(f"The notebook {path} has the name of the report {name}. Rename the file.")
-    parameters, purpose = parameter_model(path), f"The notebook {path.name}."
-    return Report(name, purpose, str(path.absolute()), parameters, needs_cost=False, subjects=("traffic", "verdicts"))
+    purpose, subjects = f"The notebook {path.name}.", ("traffic", "verdicts")
+    return Report(name, purpose, str(path.absolute()), parameter_model(path), needs_cost=False, subjects=subjects)
 
 
 def notebooks_dir() -> Path:

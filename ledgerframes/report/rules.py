@@ -22,16 +22,7 @@ RULE = re.compile(r"\s*([a-z_]+)\s*(>=|<=|>|<)\s*(-?\d+(?:\.\d+)?)\s*")
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition on one headline figure, under which a run counts as failed.
-
-    Attributes
-    ----------
-    figure : str
-        A name in :data:`HEADLINE`.
-    comparison : str
-        One of ``>``, ``>=``, ``<`` and ``<=``.
-    limit : Decimal
-    """
+    """A condition on one figure in :data:`HEADLINE`, under which a run counts as failed."""
 
     figure: str
     comparison: str
@@ -53,13 +44,7 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule:
-    """Return the rule that a text describes.
-
-    Raises
-    ------
-    UsageError
-        If the text is not a rule, or names an unknown figure.
-    """
+    """Return the rule that a text describes."""
     match = RULE.fullmatch(text)
     if match is None:
         raise UsageError(f"fail_if= must be a figure, a comparison and a number, such as 'wasted_share > 0.2', got {text!r}.")

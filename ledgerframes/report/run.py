@@ -25,18 +25,17 @@ from ledgerframes.network import Network
 from ledgerframes.report.coverage import Requirements, format_duration, require_past, require_requests
 from ledgerframes.report.execute import execute, notebook_environment
 from ledgerframes.report.freeze import FrozenInputs, freeze_inputs
-from ledgerframes.report.history import HISTORY_WEEKS, days_of_runs, history_window, load_history
+from ledgerframes.report.history import HISTORY_WEEKS, days_of_runs, history_window
+from ledgerframes.report.loads import load_before, load_history, load_state
 from ledgerframes.report.overview import write_overview
 from ledgerframes.report.page import render, template_digest
 from ledgerframes.report.pdf import PDF, find_chromium, print_pdf
-from ledgerframes.report.prices import Prices, read_prices
+from ledgerframes.report.prices import read_prices
 from ledgerframes.report.publish import PAGE, RUN, ReportDir
 from ledgerframes.report.registry import Report, file_digest, find_report
 from ledgerframes.report.rules import Rule, parse_rule
 from ledgerframes.report.runs import published_contents
-from ledgerframes.report.state import load_state
 from ledgerframes.report.summary import summarize
-from ledgerframes.report.summary.periods import load_before
 from ledgerframes.windows import Time, Window, iso, parse_duration
 from ledgerframes.windows import window as parse_window
 
@@ -154,16 +153,14 @@ def run_report(
     if pdf:
         find_chromium()
     values = report.parse_parameters(parameters or {})
-    prices = read_prices(values)
+    read_prices(values)  # invalid prices are refused before data are loaded
     window = parse_window(net.now(), since, until, during)
     requirements = Requirements(min_coverage, age)
-    report_dir = ReportDir(Path(out), report.name)
+    report_dir, timer = ReportDir(Path(out), report.name), _Timer(limit)
     report_dir.prepare()
     with extra_for("A report"), report_dir.lock():
         try:
-            result = _Run(
-                report, net, window, values, prices, requirements, report_dir, rules, _Timer(limit), pdf, progress
-            ).run()
+            result = _Run(report, net, window, values, requirements, report_dir, rules, timer, pdf, progress).run()
             if keep is not None:
                 report_dir.delete_old(keep)
         except Exception as error:
@@ -193,7 +190,6 @@ class _Run:
     net: Network
     window: Window
     parameters: dict[str, Any]
-    prices: Prices
     requirements: Requirements
     report_dir: ReportDir
     rules: tuple[Rule, ...]
@@ -277,20 +273,10 @@ class _Run:
                 "max_age_seconds": max_age.total_seconds() if max_age else None,
             },
             "coverage": inputs.coverage.as_dict(),
-            "headline": inputs.headline,
-            "summary": summarize(self.report.subjects, inputs.periods, self.prices),
-            "days": inputs.days,
-            "problems": inputs.problems,
-            "extra_members": sorted(inputs.additions.members),
-            "new_kinds": sorted(inputs.additions.kinds),
+            "summary": summarize(self.report.subjects, inputs.periods, read_prices(self.parameters)),
+            **inputs.facts,
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-            "inputs": {
-                "snapshot": inputs.snapshot.digest,
-                "history": inputs.history_digest,
-                "notebook": file_digest(self.report.path),
-                "page": template_digest(),
-                "segments": inputs.segments(),
-            },
+            "inputs": {"notebook": file_digest(self.report.path), "page": template_digest(), **inputs.digests},
         }
 
     def _services(self) -> dict[str, dict[str, Any]]:
@@ -326,13 +312,7 @@ class _Timer:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Measure one step.
-
-        Raises
-        ------
-        ReportError
-            If the run has taken longer than its timeout when the step ends.
-        """
+        """Measure one step, at whose end the run must not have taken too long."""
         start = time.monotonic()
         yield
         self.seconds[name] = round(time.monotonic() - start, 3)

@@ -28,6 +28,7 @@ RUN_DTYPES = {
     "page_path": "str",
 }
 CHANGE_DTYPES = {"item": "str", "before": "str", "after": "str", "change": "str"}
+Value = str | int | float | None
 SETTINGS = ("network", "window", "parameters", "versions")
 
 
@@ -121,9 +122,9 @@ def compare_runs(out: Path, report: str, before: str | None = None, after: str |
     keys = list(runs)
     if before is None and after is None and len(keys) < 2:
         raise UsageError(f"Report {report} has {len(keys)} published runs in {out}, but a comparison needs two.")
-    older_key, newer_key = _find_key(keys, before or keys[-2]), _find_key(keys, after or keys[-1])
-    older, newer = ({**runs[key], "table_rows": _table_rows(report_dir.path / key)} for key in (older_key, newer_key))
-    rows = [*_changed_settings(older, newer), *_changed_figures(older, newer), *_changed_tables(older, newer)]
+    keys = [_find_key(keys, before or keys[-2]), _find_key(keys, after or keys[-1])]
+    older, newer = (_items(runs[key], report_dir.path / key) for key in keys)
+    rows = [row for groups in zip(older, newer, strict=True) for row in _changes(*groups)]
     return pd.DataFrame(rows, columns=list(CHANGE_DTYPES)).astype(CHANGE_DTYPES)
 
 
@@ -134,47 +135,37 @@ def _find_key(keys: list[str], text: str) -> str:
     return matches[0]
 
 
-def _table_rows(directory: Path) -> dict[str, int]:
-    """Return the number of rows of each published table."""
+def _items(run: dict[str, Any], directory: Path) -> list[dict[str, Value]]:
+    """Return the settings, the figures and the rows of each table of a run."""
     import pyarrow.parquet as pq
 
-    return {path.stem: int(pq.read_metadata(path).num_rows) for path in sorted((directory / "tables").glob("*.parquet"))}
+    headline, tables = run.get("headline", {}), sorted((directory / "tables").glob("*.parquet"))
+    settings = {f"{name} {part}".strip(): value for name in SETTINGS for part, value in _parts(run[name])}
+    figures = {name: headline.get(name) for name in HEADLINE}
+    return [settings, figures, {f"rows of {path.stem}": pq.read_metadata(path).num_rows for path in tables}]
 
 
-def _changed_settings(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    for name in SETTINGS:
-        older, newer = (_flat(run[name]) for run in (before, after))
-        for part in dict.fromkeys([*older, *newer]):
-            if older.get(part) != newer.get(part):
-                yield f"{name} {part}".strip(), older.get(part, "–"), newer.get(part, "–"), ""
+def _parts(value: object) -> Iterator[tuple[str, str]]:
+    yield from ((name, str(each)) for name, each in (value.items() if isinstance(value, dict) else [("", value)]))
 
 
-def _flat(value: object) -> dict[str, str]:
-    return {name: str(each) for name, each in value.items()} if isinstance(value, dict) else {"": str(value)}
+def _changes(before: dict[str, Value], after: dict[str, Value]) -> Iterator[tuple[str, str, str, str]]:
+    """Return the figures, and the other items that differ."""
+    for item in dict.fromkeys([*before, *after]):
+        older, newer = before.get(item), after.get(item)
+        if item in HEADLINE or older != newer:
+            yield item, _text(older), _text(newer), _change(older, newer)
 
 
-def _changed_figures(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    for name in HEADLINE:
-        older, newer = (run.get("headline", {}).get(name) for run in (before, after))
-        yield name, _text(older), _text(newer), _change(older, newer)
-
-
-def _changed_tables(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    for table in dict.fromkeys([*before["table_rows"], *after["table_rows"]]):
-        older, newer = (run["table_rows"].get(table) for run in (before, after))
-        if older != newer:
-            yield f"rows of {table}", _text(older), _text(newer), _change(older, newer)
-
-
-def _text(value: int | float | None) -> str:
-    if value is None:
-        return "–"
+def _text(value: Value) -> str:
+    if isinstance(value, str):
+        return value
     return f"{value:,}" if isinstance(value, int) else printing.share(value, 2)
 
 
-def _change(before: int | float | None, after: int | float | None) -> str:
+def _change(before: Value, after: Value) -> str:
     """Return a change of a count in percent of the one before, and of a share in points."""
-    if before is None or after is None:
+    if before is None or after is None or isinstance(before, str) or isinstance(after, str):
         return ""
     if isinstance(before, float) or isinstance(after, float):
         return f"{(after - before) * 100:+.2f} points"

@@ -1,6 +1,4 @@
-"""Tables and texts in notebooks.
-
-In a report, tables are also written to files.
+"""Tables and texts in notebooks, which in a report are also written to files.
 
 Names and texts from a network are not trusted: everything is escaped here.
 """
@@ -21,6 +19,8 @@ import pyarrow.parquet as pq
 from ledgerframes.analysis import FIGURES, SHARE
 from ledgerframes.control_characters import escape_html as escape
 from ledgerframes.errors import UsageError
+from ledgerframes.export import write_csv
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
 TABLES_VARIABLE = "LEDGERFRAMES_REPORT_TABLES"
@@ -38,7 +38,6 @@ LEAST_NUMBER = 0.001
 ID_NAMES = ("_id", "_number")  # columns of integers that count nothing
 MIN_HEX = 40  # digits of an id or digest
 HEX_ENDS = (12, 4)
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")  # of what a spreadsheet runs
 UNITS = {
     (column.name, column.dtype): column.unit
     for figure in FIGURES.values()
@@ -88,7 +87,7 @@ def show_table(
 
     Notes
     -----
-    The Parquet file has the dtypes of the frame. In the CSV, durations are seconds, in columns whose names end in ``_seconds``.
+    The Parquet file has the dtypes of the frame. The CSV is that of :func:`ledgerframes.export.write_csv`.
 
     Examples
     --------
@@ -151,13 +150,14 @@ class TableOutput:
     def _repr_html_(self) -> str:
         if self.frame.empty:
             return f'<p class="note">{escape(self.caption)}. No rows.</p>'
-        rows = self.frame.head(self.max_rows).drop(columns=list(self._constants()))
+        constants = self._constants()
+        rows = self.frame.head(self.max_rows).drop(columns=list(constants))
         columns = [_Column(name, rows[name]) for name in rows]
         head = "".join(column.head() for column in columns)
         body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in zip(*(column.cells() for column in columns), strict=True))
         caption = f"<caption{LEFT}>{escape(self.caption)}</caption>"
         table = f'<table class="result">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        return table + f'<p class="note">{escape(self._note())}</p>'
+        return table + f'<p class="note">{escape(self._note(constants))}</p>'
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, str]]:
         """Return the name of the files as metadata of the output, for the links of the page."""
@@ -168,12 +168,11 @@ class TableOutput:
         names = [name for name in TAIL_NAMES if name in self.frame and self.frame[name].nunique(dropna=False) == 1]
         return {name: _Column(name, self.frame[name].head(1)).text() for name in names}
 
-    def _note(self) -> str:
+    def _note(self, constants: dict[str, str]) -> str:
         visible, count = min(self.max_rows, len(self.frame)), self.row_count
-        text = f"{visible:,} of {count:,} rows" if visible < count else f"{count:,} {'row' if count == 1 else 'rows'}"
-        return ". ".join(
-            [text, *(f"{TAIL_NAMES[name]}: {value}" for name, value in self._constants().items() if value != printing.MISSING)]
-        )
+        text = f"{visible:,} of {count:,} rows" if visible < count else pluralize(count, "row")
+        tail = [f"{TAIL_NAMES[name]}: {value}" for name, value in constants.items() if value != printing.MISSING]
+        return ". ".join([text, *tail])
 
 
 # -- helpers ------------------------------------------------------------------------------------------------------------
@@ -183,24 +182,8 @@ def _write_files(tables_dir: Path, name: str, frame: pd.DataFrame) -> None:
     tables_dir.mkdir(parents=True, exist_ok=True)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     pq.write_table(table, tables_dir / f"{name}.parquet", compression="zstd")
-    _without_formulas(_durations_as_seconds(frame)).to_csv(tables_dir / f"{name}.csv", index=False, lineterminator="\n")
-
-
-def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame in which no text is a formula to a spreadsheet."""
-    texts = [str(name) for name, dtype in frame.dtypes.items() if pd.api.types.is_string_dtype(dtype) or dtype == "category"]
-    inert = {name: frame[name].map(_without_formula, na_action="ignore").astype(object) for name in texts}
-    return frame.assign(**inert)
-
-
-def _without_formula(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
-
-
-def _durations_as_seconds(frame: pd.DataFrame) -> pd.DataFrame:
-    durations = list(frame.select_dtypes("timedelta").columns)
-    seconds = frame.assign(**{name: frame[name].dt.total_seconds() for name in durations})
-    return seconds.rename(columns={name: f"{name}_seconds" for name in durations})
+    with (tables_dir / f"{name}.csv").open("wb") as file:
+        write_csv(frame, file)
 
 
 class _Column:

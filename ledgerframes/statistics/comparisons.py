@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,9 +133,7 @@ def holm(p_values: npt.ArrayLike) -> Numbers:
     >>> lf.statistics.holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    values, order, is_known = _sorted(p_values)
-    adjusted = np.maximum.accumulate(np.minimum(1, values * np.arange(len(values), 0, -1)))
-    return _unsorted(adjusted, order, is_known)
+    return _adjust(p_values, lambda p: np.maximum.accumulate(np.minimum(1, p * np.arange(len(p), 0, -1))))
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Numbers:
@@ -156,10 +155,7 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Numbers:
     >>> lf.statistics.benjamini_hochberg([0.01, 0.5]).tolist()
     [0.02, 0.5]
     """
-    values, order, is_known = _sorted(p_values)
-    scaled = values * len(values) / np.arange(1, len(values) + 1)
-    adjusted = np.minimum(1, np.minimum.accumulate(scaled[::-1])[::-1])
-    return _unsorted(adjusted, order, is_known)
+    return _adjust(p_values, _limit_false_share)
 
 
 @dataclass(frozen=True)
@@ -261,16 +257,17 @@ def _flags(values: Flags, is_known: Flags) -> pd.Series:
     return pd.Series(pd.array(values, dtype="boolean")).where(is_known)
 
 
-def _sorted(p_values: npt.ArrayLike) -> tuple[Numbers, npt.NDArray[np.int64], Flags]:
+def _adjust(p_values: npt.ArrayLike, adjust: Callable[[Numbers], Numbers]) -> Numbers:
+    """Adjust the known p-values in ascending order, and return them in their own order."""
     values = np.asarray(p_values, dtype=float)
-    is_known = ~np.isnan(values)
-    order = np.argsort(values[is_known], kind="stable")
-    return values[is_known][order], order, is_known
+    (known,) = np.nonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    result = np.full(len(values), np.nan)
+    result[order] = adjust(values[order])
+    return result
 
 
-def _unsorted(adjusted: Numbers, order: npt.NDArray[np.int64], is_known: Flags) -> Numbers:
-    in_order = np.empty(len(adjusted))
-    in_order[order] = adjusted
-    result = np.full(len(is_known), np.nan)
-    result[is_known] = in_order
+def _limit_false_share(ascending: Numbers) -> Numbers:
+    scaled = ascending * len(ascending) / np.arange(1, len(ascending) + 1)
+    result: Numbers = np.minimum(1, np.minimum.accumulate(scaled[::-1])[::-1])
     return result

@@ -134,8 +134,7 @@ def percentile(values: npt.ArrayLike, percent: Percent, *, design_effect: float 
     >>> lf.statistics.percentile([5, 3, 8], 50).reason
     'too few'
     """
-    ordered = np.sort(np.asarray(values))
-    return sorted_percentile(ordered, percent, design_effect=design_effect)
+    return sorted_percentile(np.sort(np.asarray(values)), percent, design_effect=design_effect)
 
 
 def sorted_percentile(ordered: npt.NDArray[np.generic], percent: Percent, *, design_effect: float = 1.0) -> Percentile:

@@ -108,10 +108,10 @@ def runway(history: Weeks, balance: int, *, start: int = 0, free_per_hour: int =
     weeks = _whole_weeks(history)
     if len(weeks) < MIN_WEEKS:
         return Runway(None, None, None, None, len(weeks), SHORT_HISTORY)
-    factor = _band_factor([sum(week) for week in weeks])
-    paths = [_Path(weeks, each, balance, start, free_per_hour, top_up) for each in _factors(factor)]
-    first, middle, last = (path.hours_until_dry() for path in paths) if factor else (None, paths[0].hours_until_dry(), None)
-    return Runway(first, middle, last, factor, len(weeks))
+    factor = _band_factor(weeks)
+    paths = _paths(weeks, factor, balance, start, free_per_hour, top_up)
+    hours = {name: path.hours_until_dry() for name, path in paths.items()}
+    return Runway(hours.get("high"), hours["middle"], hours.get("low"), factor, len(weeks))
 
 
 def balances(
@@ -146,10 +146,8 @@ def balances(
     weeks = _whole_weeks(history)
     if len(weeks) < MIN_WEEKS:
         return {}
-    factor = _band_factor([sum(week) for week in weeks])
-    names = ("high", "middle", "low") if factor else ("middle",)
-    paths = (_Path(weeks, each, balance, start, free_per_hour, top_up) for each in _factors(factor))
-    return {name: list(islice(path.balances(), hours)) for name, path in zip(names, paths, strict=True)}
+    paths = _paths(weeks, _band_factor(weeks), balance, start, free_per_hour, top_up)
+    return {name: list(islice(path.balances(), hours)) for name, path in paths.items()}
 
 
 def safe_interval(hourly: Sequence[int | Fraction], amount: int, *, factor: float = 1.0, free_per_hour: int = 0) -> int:
@@ -243,20 +241,23 @@ def _check_week(hours: Sequence[object]) -> None:
         raise UsageError(f"A week must have {HOURS_PER_WEEK} hours, got {len(hours)}.")
 
 
-def _band_factor(totals: list[int]) -> float | None:
+def _band_factor(weeks: list[list[int]]) -> float | None:
     """Return the factor between a mean and a high week, None if a week has no burn."""
+    totals = [sum(week) for week in weeks]
     if min(totals) <= 0:
         return None
     deviation = stdev(math.log(total) for total in totals)
     return math.exp(t_quantile(BAND, len(totals) - 1) * deviation * math.sqrt(1 + 1 / len(totals)))
 
 
-def _factors(factor: float | None) -> list[Fraction]:
-    """Return the factors of the paths, from the high burn to the low one."""
-    if factor is None:
-        return [Fraction(1)]
-    exact = Fraction(factor)
-    return [exact, Fraction(1), 1 / exact]
+def _paths(
+    weeks: list[list[int]], factor: float | None, balance: int, start: int, free_per_hour: int, top_up: TopUp | None
+) -> dict[str, _Path]:
+    """Return the paths from the high burn to the low one, or without a factor one."""
+    factors = {"middle": Fraction(1)}
+    if factor is not None:
+        factors = {"high": Fraction(factor), "middle": Fraction(1), "low": 1 / Fraction(factor)}
+    return {name: _Path(weeks, each, balance, start, free_per_hour, top_up) for name, each in factors.items()}
 
 
 class _Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ledgerframes import decimals
 from ledgerframes.errors import UsageError
 from ledgerframes.report import show_table, show_text
 from ledgerframes.report.tables import TABLES_VARIABLE
@@ -88,6 +90,15 @@ def test_files_hold_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     csv = pd.read_csv(tmp_path / "t.csv")
     assert csv["p50_seconds"].tolist() == [1.5, 0.25]
     assert csv["requests"].tolist() == [1234567, 2**60 + 1]
+    assert csv["period_start"].tolist() == ["2026-11-08T01:00:00.000000Z", "2026-11-08T02:00:00.000000Z"]
+
+
+def test_a_file_has_amounts_without_exponent_and_no_formula(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TABLES_VARIABLE, str(tmp_path))
+    amounts = pd.array([Decimal("0E-10"), Decimal("-1.5000000000")], dtype=decimals.DTYPE)
+    show_table("t", pd.DataFrame({"party": ["=1+1", "-alice"], "amount": amounts}))
+    lines = (tmp_path / "t.csv").read_text(encoding="utf-8").replace('"', "").splitlines()
+    assert lines == ["party,amount", "'=1+1,0.0000000000", "'-alice,-1.5000000000"]
 
 
 def test_other_rows_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

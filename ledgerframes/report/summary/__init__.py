@@ -22,20 +22,6 @@ SUBJECTS: dict[str, Callable[[Periods, Prices], list[Statement]]] = {
 
 
 def summarize(subjects: Sequence[str], periods: Periods, prices: Prices) -> list[Statement]:
-    """Return what a report opens with.
-
-    Parameters
-    ----------
-    subjects : sequence of str
-        Names in :data:`SUBJECTS`, in the order of the page.
-    periods : Periods
-        The window of the report, and the period before.
-    prices : Prices
-
-    Returns
-    -------
-    list of dict
-        A ``term``, a ``text`` and its ``details`` each. The last one has the problems of the data.
-    """
+    """Return statements on names in :data:`SUBJECTS`, and on the problems of the data."""
     statements = [statement for subject in subjects for statement in SUBJECTS[subject](periods, prices)]
     return [*statements, describe_problems(periods)]

@@ -11,8 +11,9 @@ from ledgerframes.analysis import cost
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.costs import Costs
 from ledgerframes.report.summary.periods import Periods
-from ledgerframes.report.summary.texts import kind_name, listing, number_of, rows_of, signed, signed_percent
+from ledgerframes.report.summary.texts import kind_name, listing, rows_of, signed, signed_percent
 from ledgerframes.report.tables import shorten
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import decompose, printing
 
 MAX_REASONS = 3
@@ -21,10 +22,7 @@ KIND = ["kind", "package_name", "template_name", "choice"]
 
 
 def describe_change(periods: Periods, after: Costs, prices: Prices) -> tuple[str, list[str]]:
-    """Return the change of the known cost, and its parts.
-
-    They are the parts by bookkeeping, the kinds of request that changed most, and the participant.
-    """
+    """Return the change of the known cost, and its parts and reasons as details."""
     if periods.before is None or periods.obstacle:
         return periods.obstacle, []
     before = Costs.of(periods.before)
@@ -79,7 +77,7 @@ def _reason(row: Any) -> str:
     """Return why the cost of a kind changed, as far as the figures tell."""
     if row.verdict in ("new", "gone"):
         return "a new kind" if row.verdict == "new" else "a kind that no longer occurs"
-    counts = f"{number_of(row.requests_after, 'request')} ({row.requests_before:,} before)"
+    counts = f"{pluralize(row.requests_after, 'request')} ({row.requests_before:,} before)"
     if row.verdict not in ("dearer", "cheaper"):
         return f"{counts}{', no clear change of the median cost' if row.verdict == 'no clear change' else ''}"
     size = signed_percent(int(row.difference), int(row.median_before)) if row.median_before else signed(int(row.difference))

@@ -12,13 +12,7 @@ from ledgerframes.frames import Frames
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs of a period by kind of request and by participant, the highest first.
-
-    Attributes
-    ----------
-    kinds, participants : DataFrame
-        From :func:`ledgerframes.cost.spend`. Each request is in one kind.
-    """
+    """Costs from :func:`ledgerframes.cost.spend` by kind of request and by participant."""
 
     kinds: pd.DataFrame
     participants: pd.DataFrame

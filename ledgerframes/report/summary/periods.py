@@ -7,13 +7,9 @@ from datetime import timedelta
 from typing import TypedDict
 
 from ledgerframes.analysis._coverage import window_share
-from ledgerframes.errors import CoverageError, UsageError
 from ledgerframes.frames import Frames
-from ledgerframes.loaders.events import load_events
-from ledgerframes.network import Network
-from ledgerframes.report.state import State
+from ledgerframes.report.loads import State
 from ledgerframes.statistics import printing
-from ledgerframes.windows import Window, iso
 
 MIN_FINAL_SHARE = 0.99  # a part of a period is compared with no whole one
 UNITS = {noun: timedelta(**{f"{noun}s": 1}) for noun in ("day", "hour", "minute", "second")}
@@ -29,16 +25,9 @@ class Statement(TypedDict):
 
 @dataclass(frozen=True)
 class Periods:
-    """The requests of a window, and of the period of the same length before it.
+    """The window of a report, the period of the same length before it, and the state.
 
-    Attributes
-    ----------
-    after : Frames
-        The window of the report.
-    before : Frames or None
-        The period before, None if the store does not have it.
-    state : dict of str to DataFrame, or None
-        The network's state, None if the report does not need it or the store does not have it.
+    The last two are None if the store does not have them, or the report does not need them.
     """
 
     after: Frames
@@ -64,56 +53,3 @@ class Periods:
             if not share >= MIN_FINAL_SHARE:
                 return f"Not compared, because only {printing.share(share)} of {name} is final and in the history."
         return ""
-
-
-def window_before(window: Window) -> Window | None:
-    """Return the window of the same length before a window, None before the first year.
-
-    >>> from datetime import datetime, UTC
-    >>> print(window_before(Window(datetime(2026, 11, 8, tzinfo=UTC), datetime(2026, 11, 9, tzinfo=UTC))))
-    2026-11-07T00:00:00Z … 2026-11-08T00:00:00Z
-    """
-    return window.before(window.until - window.since)
-
-
-def load_before(net: Network, frames: Frames, *, progress: bool | None = None) -> Frames | None:
-    """Load the period before the window of frames, which has the same length.
-
-    Parameters
-    ----------
-    net : Network
-    frames : Frames
-        Loaded from it for a window.
-    progress : bool, optional
-        Whether to show a progress bar (default: in terminals and notebooks).
-
-    Returns
-    -------
-    Frames or None
-        All requests of the period, None offline if the store does not have it.
-
-    Raises
-    ------
-    UsageError
-        If the frames have no window.
-
-    Examples
-    --------
-    >>> import ledgerframes as lf
-    >>> from ledgerframes.report import load_before
-    >>> net = lf.connect("sandbox", events=400, days=1)
-    >>> evening = lf.load_events(net, since="2026-11-08T18:00Z", until="2026-11-09")
-    >>> print(load_before(net, evening).window)
-    2026-11-08T12:00:00Z … 2026-11-08T18:00:00Z
-    """
-    if frames.window is None:
-        raise UsageError("load_before needs frames of a window. Load them with since= and until=.")
-    before = window_before(frames.window)
-    if before is None:
-        return None
-    try:
-        return load_events(net, since=iso(before.since), until=iso(before.until), progress=progress)
-    except CoverageError:
-        if not net.offline:
-            raise
-        return None

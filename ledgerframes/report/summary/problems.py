@@ -9,7 +9,8 @@ from ledgerframes.analysis._coverage import window_share
 from ledgerframes.analysis._requests import requests
 from ledgerframes.frames import Frames
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import number_of, rows_of
+from ledgerframes.report.summary.texts import rows_of
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
 
@@ -26,12 +27,11 @@ def _problems(frames: Frames) -> Iterator[str]:
         yield f"Only {printing.share(final)} of the window is final."
     unknown = int(requests(frames)["total_traffic_cost"].isna().sum())
     if unknown:
-        yield f"The cost of {number_of(unknown, 'request')} is unknown."
+        yield f"The cost of {pluralize(unknown, 'request')} is unknown."
     excluded = frames.problems
     for name, rows in excluded[excluded["table"] == "verdicts"].groupby("problem")["rows"].sum().items():
-        yield f"{rows:,} {'verdict is' if rows == 1 else 'verdicts are'} excluded ({name})."
+        yield f"{pluralize(rows, 'verdict')} {'is' if rows == 1 else 'are'} excluded ({name})."
     values = cost.problems(frames)
     for row in rows_of(values[values["rows"] > 0]):
-        count, reason = ("value", "it is") if row.rows == 1 else ("values", "they are")
-        verb = "does" if row.rows == 1 else "do"
-        yield f"{row.rows:,} {count} of {row.column} {verb} not count, because {reason} {row.problem}."
+        verb, reason = ("does", "it is") if row.rows == 1 else ("do", "they are")
+        yield f"{pluralize(row.rows, 'value')} of {row.column} {verb} not count, because {reason} {row.problem}."

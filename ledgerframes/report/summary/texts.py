@@ -17,10 +17,7 @@ NOT_VISIBLE = "Requests that are not visible (rejected or private)"
 
 
 def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
-    """Iterate over the rows of a result, each with its columns as attributes.
-
-    The types of these attributes are not known to a type checker.
-    """
+    """Iterate over rows whose columns are attributes unknown to a type checker."""
     yield from frame.itertuples()
 
 
@@ -44,15 +41,6 @@ def signed_percent(change: int, before: int) -> str:
         if text.startswith(mark):
             return f"{bound}{sign}{text.removeprefix(mark)}"
     return f"{sign}{text}"
-
-
-def number_of(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> number_of(1, "request"), number_of(2500, "request")
-    ('1 request', '2,500 requests')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def listing(texts: Sequence[str]) -> str:

@@ -8,8 +8,9 @@ from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.cost_change import describe_change
 from ledgerframes.report.summary.costs import Costs
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import kind_name, number_of, rows_of
+from ledgerframes.report.summary.texts import kind_name, rows_of
 from ledgerframes.report.tables import shorten
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import printing
 
 
@@ -29,15 +30,15 @@ def describe_traffic(periods: Periods, prices: Prices) -> list[Statement]:
 
 def _total(costs: Costs, prices: Prices) -> str:
     if not costs.requests_with_cost:
-        return f"The cost of none of the {number_of(costs.requests, 'request')} is known."
+        return f"The cost of none of the {pluralize(costs.requests, 'request')} is known."
     is_at_least = costs.requests_with_cost < costs.requests
     total = printing.at_least(costs.total) if is_at_least else costs.total
     amount = prices.of_bytes(total, is_at_least=is_at_least)
     at_price = f", which is {amount} {prices.basis}" if amount else ""
     if not is_at_least:
-        return f"{total:,} bytes for {number_of(costs.requests, 'request')}{at_price}."
+        return f"{total:,} bytes for {pluralize(costs.requests, 'request')}{at_price}."
     known = printing.percent(costs.requests_with_cost, costs.requests)
-    return f"At least {total:,} bytes{at_price}. The cost of {known} of the {number_of(costs.requests, 'request')} is known."
+    return f"At least {total:,} bytes{at_price}. The cost of {known} of the {pluralize(costs.requests, 'request')} is known."
 
 
 def _highest(costs: Costs) -> str:
@@ -49,10 +50,7 @@ def _highest(costs: Costs) -> str:
 
 
 def _highest_kind(kinds: pd.DataFrame) -> str:
-    """Return the kind with the highest cost.
-
-    If it is that of all requests that are not visible, the next one is named, too.
-    """
+    """Return the kind with the highest cost, and the next one if it is not visible."""
     first, *others = rows_of(kinds.head(2))
     text = f"{kind_name(first.kind, first.template_name, first.choice)}: {printing.share(first.share)} of the known cost."
     if first.kind != "not visible" or not others:

@@ -10,8 +10,9 @@ from ledgerframes.analysis import cost, verdict
 from ledgerframes.frames import Frames
 from ledgerframes.report.prices import Prices
 from ledgerframes.report.summary.periods import Periods, Statement
-from ledgerframes.report.summary.texts import number_of, rows_of
+from ledgerframes.report.summary.texts import rows_of
 from ledgerframes.report.tables import shorten
+from ledgerframes.representation import pluralize
 from ledgerframes.statistics import difference_of_rates, printing
 
 MICROSECOND = np.timedelta64(1, "us")
@@ -34,7 +35,7 @@ def describe_verdicts(periods: Periods, prices: Prices) -> list[Statement]:
 def _rejections(overall: Any, decided: int) -> str:
     rate = f"{printing.percent(overall.rejected, decided)} ({printing.interval(overall.low, overall.high)})"
     timeouts = f" {overall.timeouts:,} of them timed out." if overall.rejected else ""
-    return f"{overall.rejected:,} of {number_of(decided, 'decided request')}, {rate}.{timeouts}"
+    return f"{overall.rejected:,} of {pluralize(decided, 'decided request')}, {rate}.{timeouts}"
 
 
 def _change(periods: Periods, after: Any) -> str:

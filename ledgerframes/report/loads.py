@@ -1,0 +1,174 @@
+"""The weeks and the period before the window of a report, and the state of the network."""
+
+from __future__ import annotations
+
+import os
+
+import pandas as pd
+
+from ledgerframes.analysis import state
+from ledgerframes.analysis.state._network_state import network_state
+from ledgerframes.errors import CoverageError, UsageError
+from ledgerframes.frames import Frames
+from ledgerframes.loaders.bulk import load_bulk
+from ledgerframes.loaders.events import load_events
+from ledgerframes.network import Network
+from ledgerframes.report.history import DAY_DTYPES, HISTORY_VARIABLE, HISTORY_WEEKS, history_window
+from ledgerframes.windows import Window, iso
+
+BEGINNING = "0001-01-01"
+State = dict[str, pd.DataFrame]
+
+
+def load_history(
+    net: Network, frames: Frames, *, weeks: int = HISTORY_WEEKS, progress: bool | None = None
+) -> Frames | pd.DataFrame | None:
+    """Load the weeks before the window of frames.
+
+    Parameters
+    ----------
+    net : Network
+    frames : Frames
+        Loaded from it for a window.
+    weeks : int, optional
+        Number of weeks (default: 6, the most that a usual range uses).
+    progress : bool, optional
+        Whether to show a progress bar (default: in terminals and notebooks).
+
+    Returns
+    -------
+    Frames or DataFrame or None
+        All requests of these weeks. Offline, if the store does not have them, the days that published runs kept, one row per
+        day, sorted by time. None if there are none.
+
+    Raises
+    ------
+    UsageError
+        If the frames have no window.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> from ledgerframes.report import load_history
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> history = load_history(net, day, weeks=1)
+    >>> len(history.verdicts)
+    0
+    """
+    history = _load(net, history_window(_window_of(frames, "load_history"), weeks), progress)
+    path = os.environ.get(HISTORY_VARIABLE)  # set for the notebook of a run
+    return pd.read_parquet(path).astype(DAY_DTYPES) if history is None and path else history
+
+
+def load_before(net: Network, frames: Frames, *, progress: bool | None = None) -> Frames | None:
+    """Load the period before the window of frames, which has the same length.
+
+    Parameters
+    ----------
+    net : Network
+    frames : Frames
+        Loaded from it for a window.
+    progress : bool, optional
+        Whether to show a progress bar (default: in terminals and notebooks).
+
+    Returns
+    -------
+    Frames or None
+        All requests of the period, None offline if the store does not have it.
+
+    Raises
+    ------
+    UsageError
+        If the frames have no window.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> from ledgerframes.report import load_before
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> evening = lf.load_events(net, since="2026-11-08T18:00Z", until="2026-11-09")
+    >>> print(load_before(net, evening).window)
+    2026-11-08T12:00:00Z … 2026-11-08T18:00:00Z
+    """
+    window = _window_of(frames, "load_before")
+    return _load(net, window.before(window.until - window.since), progress)
+
+
+def load_state(net: Network, frames: Frames, *, progress: bool | None = None) -> State | None:
+    """Read rounds, featured rights and super validators as of the window of frames.
+
+    Contracts live for years, so the state follows from the history from the start of the network, or from an ACS snapshot at
+    the start of the window. Both are large, so only what the store has counts. The embedded sandbox is small: its history is
+    loaded.
+
+    Parameters
+    ----------
+    net : Network
+    frames : Frames
+        Loaded from it for a window.
+    progress : bool, optional
+        Whether to show a progress bar (default: in terminals and notebooks).
+
+    Returns
+    -------
+    dict of str to DataFrame, or None
+        ``rounds``, ``featured`` and ``sv_participants``, as the functions of ``lf.activity`` take them. None if the store has
+        neither.
+
+    Raises
+    ------
+    UsageError
+        If the frames have no window.
+
+    Examples
+    --------
+    >>> import ledgerframes as lf
+    >>> from ledgerframes.report import load_state
+    >>> net = lf.connect("sandbox", events=400, days=1)
+    >>> day = lf.load_events(net, since="2026-11-08", until="2026-11-09")
+    >>> state = load_state(net, day)
+    >>> weights = lf.activity.weights(day, every=None, **state)
+    >>> bool(weights["burn_bytes"].notna().all())
+    True
+    """
+    window = _window_of(frames, "load_state")
+    source = net if net.in_process or net.offline else Network(net.settings, clock=net.now, offline=True)
+    try:
+        whole = network_state(load_events(source, since=BEGINNING, until=window.until, progress=progress))
+    except CoverageError:
+        return _state_from_snapshot(source, window)
+    return {"rounds": whole.rounds, "featured": whole.rights, "sv_participants": whole.validators}
+
+
+def _state_from_snapshot(source: Network, window: Window) -> State | None:
+    """Return the state from the newest ACS snapshot in the store, None without one."""
+    try:
+        snapshot = load_bulk(source, kind="acs", at=iso(window.since), progress=False)
+        start = snapshot.read("active_contracts", ["snapshot_time"])["snapshot_time"].max()
+        history = load_events(source, since=start.to_pydatetime(), until=window.until, progress=False)
+    except (CoverageError, UsageError):
+        return None
+    return {
+        "rounds": state.rounds(history, base=snapshot),
+        "featured": state.featured(history, base=snapshot),
+        "sv_participants": state.super_validators(history, base=snapshot),
+    }
+
+
+def _window_of(frames: Frames, function: str) -> Window:
+    if frames.window is None:
+        raise UsageError(f"{function} needs frames of a window. Load them with since= and until=.")
+    return frames.window
+
+
+def _load(net: Network, window: Window | None, progress: bool | None) -> Frames | None:
+    """Load a window, None before the first year, or offline if the store does not have it."""
+    if window is None:
+        return None
+    try:
+        return load_events(net, since=window.since, until=window.until, progress=progress)
+    except CoverageError:
+        if not net.offline:
+            raise
+        return None
