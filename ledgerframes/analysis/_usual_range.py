@@ -197,10 +197,7 @@ def _is_after_start(groups: Groups) -> Flags:
 
 
 def _is_final(frames: Frames, periods: pd.DataFrame) -> Flags:
-    """Return which periods are in the window, and final for 90 % of their time.
-
-    No part of them may be provisional or a gap.
-    """
+    """Return which periods are in the window, final for 90 % of their time, and in no part provisional or a gap."""
     if frames.window is None:
         return np.zeros(len(periods), dtype=bool)
     starts, ends = (microseconds(periods[name]) for name in TIMES)

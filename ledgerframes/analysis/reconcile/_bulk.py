@@ -93,7 +93,8 @@ def bulk(listing: Frames, bulk: Frames) -> pd.DataFrame:
     order = ["outcome", "record_time", "update_id", "table", "number"]
     rows = rows.sort_values(order, na_position="first", ignore_index=True)
     is_in_both = rows["outcome"].to_numpy() >= DIFFERENT
-    values = {str(name): rows[name] for name in rows} | {
+    values = {
+        **rows,
         "table": pd.Categorical(rows["table"], list(KEYS)),
         "outcome": pd.Categorical.from_codes(rows["outcome"], pd.Index(OUTCOMES)),
         "coverage": np.full(len(rows), ratio([is_in_both.sum()], [len(rows)])[0]),

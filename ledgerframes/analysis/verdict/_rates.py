@@ -11,10 +11,7 @@ from ledgerframes.statistics import compare_groups, design_effect, difference_of
 
 
 def cluster_effect(participants: pd.Series, times: pd.Series, is_hit: Flags, is_trial: Flags) -> float | None:
-    """Return the design effect of a rate over clusters of one participant in one hour.
-
-    It is None if unknown. Hits are requests such as the rejected ones, trials such as the accepted or rejected ones.
-    """
+    """Return the design effect of a rate over clusters of one participant in one hour, None if unknown."""
     rows = pd.DataFrame(
         {
             "participant": pd.factorize(participants, use_na_sentinel=False)[0],
@@ -30,8 +27,7 @@ def cluster_effect(participants: pd.Series, times: pd.Series, is_hit: Flags, is_
 def rate_values(groups: Groups, is_hit: Flags, is_trial: Flags, *, effect: float | None = None) -> dict[str, Any]:
     """Return the rate of each group, and its difference to all others together.
 
-    Each request is in one group. Rates whose intervals do not overlap are no sign of a difference among many groups. Only
-    ``differs`` is.
+    Rates whose intervals do not overlap are no sign of a difference among many groups. Only ``differs`` is.
     """
     hits, trials = groups.count(is_hit & is_trial), groups.count(is_trial)
     scale = effect or 1.0
