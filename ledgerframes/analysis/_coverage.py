@@ -108,7 +108,7 @@ def _between_migrations(frames: Frames, migrations: pd.Series, starts: Integers,
 
 
 def failed_folders(frames: Frames) -> tuple[Integers, Integers]:
-    """Return the times of the bulk objects that could not be read, which the coverage does not show."""
+    """Return the times of bulk objects that could not be read and are not in the coverage."""
     edges = [(extents.microseconds(each.since), extents.microseconds(each.until)) for each in _failed_windows(frames)]
     starts, ends = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     return starts, ends
@@ -157,8 +157,8 @@ def require_final_history(frames: Frames, needed: Window) -> None:
 
 
 def missing_windows(frames: Frames, needed: Window) -> list[Window]:
-    """Return the parts of a window that the frames do not cover, to its end because the newest bulk objects may not exist yet."""
-    return needed.difference(_covered_windows(frames))
+    """Return the parts of a window, up to its end, that the frames do not cover."""
+    return needed.difference(_covered_windows(frames))  # to the end, because the newest bulk objects may not exist yet
 
 
 def provisional_windows(frames: Frames, needed: Window) -> list[Window]:

@@ -48,7 +48,7 @@ def requests(frames: Frames, verdict_columns: Sequence[str] = (), *, cost: bool 
 
 
 def read_envelopes(frames: Frames, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the envelopes without those of a negative cost, which :func:`ledgerframes.cost.problems` counts."""
+    """Return the envelopes without those of a negative cost, which ``cost.problems`` counts."""
     envelopes = frames.read("envelopes", ["traffic_cost", *columns])
     return envelopes[envelopes["traffic_cost"] >= 0].reset_index(drop=True)
 
@@ -155,7 +155,7 @@ def take_or_missing(values: pd.Series, indexes: Integers) -> pd.Series:
 def root_templates(
     frames: Frames, update_ids: pd.Series, names: Sequence[str] = ("package_name", "template_name", "choice")
 ) -> pd.DataFrame:
-    """Return columns of each update's first root node, missing for an update without a visible tree."""
+    """Return columns of each update's first root node, missing without a visible tree."""
     is_root = pc.field("depth") == 0
     roots = frames.scan("tree_events").filter(is_root).to_table(columns=["update_id", "node_index", *names])
     nodes = table("tree_events").to_pandas(roots).sort_values("node_index", kind="stable", ignore_index=True)

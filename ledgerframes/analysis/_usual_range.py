@@ -69,10 +69,11 @@ def totals_of_groups(frames: Frames, rows: pd.DataFrame, groups: Groups) -> pd.D
 
 
 def waste_range(report: pd.DataFrame, history: pd.DataFrame | None, every: str, *, group_count: int = 1) -> UsualRange:
-    """Return the usual range of the wasted share from the weeks before, or without a history from the other days of the window.
+    """Return the usual range of the wasted share from the weeks before.
 
-    Rows of the history from the start of the report on do not count. The groups of a report share the chance of a false alarm. A
-    period that is not whole, or whose costs are known for less than 90 % of the requests, has no limit.
+    Without a history, it is that of the other days of the window. Rows of the history from the start of the report on do not
+    count. The groups of a report share the chance of a false alarm. A period that is not whole, or whose costs are known for
+    less than 90 % of the requests, has no limit.
     """
     tested = report.sort_values("period_start", ignore_index=True)
     pairs = np.where(has_coverage(tested)[:, None], _pairs(tested), np.nan)
@@ -91,7 +92,7 @@ def has_coverage(periods: pd.DataFrame) -> Flags:
 
 
 def history_weeks(history: pd.DataFrame, end: pd.Timestamp, every: str) -> list[pd.DataFrame]:
-    """Return the whole ones of the 6 weeks before a report, the oldest first, each from its Monday on."""
+    """Return the whole ones of the 6 weeks before a report, each from its Monday on."""
     rows = history[has_coverage(history)]
     rows = rows.drop_duplicates("period_start", keep="last").sort_values("period_start", ignore_index=True)
     weeks = []
@@ -128,7 +129,7 @@ def waste_limits(report: pd.DataFrame, history: pd.DataFrame | None, every: str,
 
 
 def describe_waste_range(result: UsualRange, tested: pd.DataFrame) -> str:
-    """Return what a report may say of its days: one sentence per day above its limit, or that there is none.
+    """Return a sentence per day above its limit, or that there is none.
 
     It says nothing of falls and names no cause.
     """
@@ -197,7 +198,7 @@ def _is_after_start(groups: Groups) -> Flags:
 
 
 def _is_final(frames: Frames, periods: pd.DataFrame) -> Flags:
-    """Return which periods are in the window, final for 90 % of their time, and in no part provisional or a gap."""
+    """Return which periods are in the window, final for 90 % of their time, without a gap."""
     if frames.window is None:
         return np.zeros(len(periods), dtype=bool)
     starts, ends = (microseconds(periods[name]) for name in TIMES)

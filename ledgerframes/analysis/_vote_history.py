@@ -17,7 +17,7 @@ CHOICE = "DsoRules_UpdateCoinPriceVote"
 
 
 def votes_of_history(votes: pd.DataFrame, trees: Trees) -> pd.DataFrame:
-    """Return the votes of all super validators that are known at the time of each vote in the history, as ``price_votes``.
+    """Return all votes that are known at the time of each vote in the history.
 
     `votes` know those from before the history.
     """
@@ -43,7 +43,7 @@ def _order(vote: tuple[int, str, Any, bool]) -> tuple[int, bool, str]:
 
 
 def round_prices(times: pd.Series, frames: Frames, trees: Trees) -> list[Decimal | None]:
-    """Return the price of the lowest open round at each time, None outside of the frames, or if it is unknown."""
+    """Return the price of the lowest open round at each time, None if unknown."""
     rounds, window = Rounds(trees), frames.window
     is_inside = [window is not None and window.since <= time < window.until for time in times.dt.to_pydatetime()]
     numbers = [rounds.lowest_at(time) if inside else None for time, inside in zip(microseconds(times), is_inside, strict=True)]

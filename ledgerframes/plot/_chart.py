@@ -134,7 +134,7 @@ class Chart:
         keys: Sequence[str] = (),
         labels: Sequence[str] = (),
     ) -> pd.DataFrame:
-        """Return values with one row per position of a period or round, and one column per group, the largest first."""
+        """Return values with a row per period or round, and a column per group, largest first."""
         rows = self.frame if rows is None else rows
         labels = labels or self.labels(rows)
         codes: npt.NDArray[Any] = np.zeros(len(rows), dtype=np.int64)  # without a grouping, all rows are one group

@@ -95,7 +95,7 @@ def flags(values: pd.Series) -> Flags:
 
 
 def label(text: object, max_length: int = MAX_LABEL) -> str:
-    """Return a text of the network as a safe and short label, without the middle of long party ids and names."""
+    """Return a text of the network as a safe label, without the middle of long ids and names."""
     if not isinstance(text, str):
         return "unknown"
     text = "".join(letter if " " <= letter <= "~" else "?" for letter in text)

@@ -39,7 +39,7 @@ def round_values(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series
 
 
 def covered_shares(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Series) -> Rates:
-    """Return the covered share of the time in which each round is the lowest open one, missing if alive or unknown."""
+    """Return the covered share of each round's time as the lowest open one, if that has ended."""
     if rounds is None:
         return np.full(len(numbers), np.nan)
     lives = lowest_open_times(rounds)
@@ -49,7 +49,7 @@ def covered_shares(frames: Frames, rounds: pd.DataFrame | None, numbers: pd.Seri
 
 
 def lowest_open_times(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return ``since`` and ``until`` [microseconds since 1970] of each round as the lowest open one, sorted by number."""
+    """Return since when and until when [microseconds] each round is the lowest open one."""
     readable = rounds[rounds["round_number"].notna() & rounds["opens_at"].notna()]
     created, ends = starts_and_ends(readable)
     lives = pd.DataFrame({"round_number": readable["round_number"].to_numpy("int64"), "until": ends})

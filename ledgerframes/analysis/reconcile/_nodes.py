@@ -119,7 +119,7 @@ def _texts(lists: pd.Series) -> pd.Series:
 
 
 def _compare(aspect: str, rows: pd.DataFrame, in_a: Flags, in_b: Flags, groups: Groups, times: pd.Series) -> pd.DataFrame:
-    """Return one row per group with the numbers of updates that have a fact at each node, and of those where it is equal."""
+    """Return the numbers of updates with an equal or different fact, one row per group."""
     column, has_a, has_b, is_equal = ASPECTS[aspect], in_a, in_b, in_a & in_b
     if column:
         has_a, has_b = (rows[f"{column}_{node}"].notna().to_numpy(dtype=bool) & in_a & in_b for node in "ab")

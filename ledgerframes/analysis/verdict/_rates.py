@@ -11,7 +11,7 @@ from ledgerframes.statistics import compare_groups, design_effect, difference_of
 
 
 def cluster_effect(participants: pd.Series, times: pd.Series, is_hit: Flags, is_trial: Flags) -> float | None:
-    """Return the design effect of a rate over clusters of one participant in one hour, None if unknown."""
+    """Return the design effect of clusters of one participant in one hour, None if unknown."""
     rows = pd.DataFrame(
         {
             "participant": pd.factorize(participants, use_na_sentinel=False)[0],
